@@ -52,7 +52,7 @@ void write_unraisable() noexcept {
   } catch (const std::exception& error) {
     PyErr_SetString(PyExc_RuntimeError, error.what());
     PyErr_WriteUnraisable(Py_None);
-  } catch (...) {  // Of an unknown type.
+  } catch (...) {  // Of an unknown type: nothing can be told.
   }
 }
 

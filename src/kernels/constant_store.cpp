@@ -36,7 +36,7 @@ Result<void*> ConstantStore::allocate(size_t bytes) {
 
 Result<const void*> ConstantStore::find(const Tensor& tensor, Queue queue) {
   static constexpr std::byte
-      kNothing{};  // Of tensors without elements: an address that no kernel reads.
+      kNothing{};  // Of tensors without elements: an address that is not read.
   if (tensor.byte_count() == 0) return static_cast<const void*>(&kNothing);
   if (!tensor.defined())
     return user_error("the plan leaves out a constant that a kernel reads; build it again");

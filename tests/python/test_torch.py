@@ -578,6 +578,22 @@ def test_results_that_no_layer_has_are_pytorchs():
             torch.testing.assert_close(got, wanted)
 
 
+@torch.inference_mode()
+def test_complex_inputs_and_results_stay_in_pytorch():
+    """Plans have none; the operators beside them are named, and what is between is compiled."""
+    class Turns(torch.nn.Module):
+        def forward(self, z, x):
+            y = torch.tanh(x * 2 + 1)
+            return torch.view_as_complex(torch.relu(torch.view_as_real(z) * y) + 1) * 2, y
+
+    torch._dynamo.reset()
+    module, z, x = Turns(), torch.randn(3, 4, dtype=torch.complex64, device=DEVICE), torch.randn(3, 4, 2, device=DEVICE)
+    with pytest.raises(tenon.torch.Unsupported, match="torch.complex64"):
+        tenon.torch.compile(module, (z, x))
+    with pytest.warns(UserWarning, match="aten.view_as_real.default of torch.complex64 beside operators that run in PyTorch"):
+        close(torch.compile(module, backend="tenon", options={"min_block_size": 2})(z, x), module(z, x))
+
+
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 @torch.inference_mode()
 def test_modules_of_other_types(dtype):

@@ -91,7 +91,8 @@ ROWS = {
     "pools_1d": (lambda x: (F.max_pool1d(x, 3, 2, 1), F.avg_pool1d(x, 2), F.adaptive_avg_pool1d(x, 4)), numbers(2, 3, 10)),
     "pools_2d": (lambda x: (F.max_pool2d(x, 3, 2, 1, ceil_mode=True), F.avg_pool2d(x, 3, 1, 1, count_include_pad=False)), PICTURE),
     "pools_3d": (lambda x: (F.max_pool3d(x, 2), F.avg_pool3d(x, (1, 2, 2)), F.adaptive_avg_pool3d(x, 1)), numbers(2, 3, 4, 6, 6)),
-    "pools_with_steps": (lambda x: (F.max_pool2d(x, 3, 1, dilation=2), F.max_pool2d(x, (2, 3), 2, dilation=(1, 3))), PICTURE),
+    "pools_with_steps": (lambda x: (F.max_pool2d(x, 3, 1, dilation=2), F.max_pool2d(x, (2, 3), 2, dilation=(1, 3)),
+                                    F.max_pool2d(x, 3, 2, 1, dilation=2), F.max_pool2d(x, 3, 2, 1, 2, ceil_mode=True)), PICTURE),
     "adaptive_most": (lambda x: (F.adaptive_max_pool2d(x, (3, 7)), F.adaptive_max_pool2d(x, 1)), PICTURE),
     "smooth_resizes": (lambda x: (F.interpolate(x, (3, 4), mode="bilinear", antialias=True),
                                   F.interpolate(x, (5, 17), mode="bicubic", antialias=True)), PICTURE),
@@ -106,6 +107,34 @@ ROWS = {
                     PICTURE, numbers(2, 4, 5, 2) * 0.7),
     "grid_sample_cubic": (lambda x, g: tuple(F.grid_sample(x, g, "bicubic", mode, corners) for mode in ("zeros", "border", "reflection")
                                              for corners in (False, True)), PICTURE, numbers(2, 4, 5, 2)),
+    "scaled_elu": (lambda x: (F.selu(x), torch.ops.aten.elu(x, 1.3, 0.7, 1.9), F.celu(x, 1.3)), STEPS),
+    "digits": (lambda x: (torch.round(x, decimals=2), torch.round(x, decimals=-1)), given(0.125, -2.675, 14.9, -25.01, 1e3)),
+    "signs": (lambda x, y, n: (torch.copysign(x, y), torch.copysign(x, -2.0), torch.signbit(x), torch.signbit(n)), STEPS,
+              given(0.0, -0.0, 1, -1, -0.0, torch.inf, -torch.inf), WHOLE),
+    "numbers_beside_nan": (lambda x, y: (torch.fmax(x, y), torch.fmin(x, y), torch.fmax(y, x)), given(1, torch.nan, -3, torch.nan),
+                           given(torch.nan, 2, 5, torch.nan)),
+    "shifts": (lambda n, by: (n << by, n >> by, torch.ldexp(n.float(), by)), WHOLE, given(0, 1, 2, 3, 4, 10, 31, dtype=torch.int64)),
+    "variances": (lambda x: (*torch.var_mean(x, 1), *torch.std_mean(x, 0, correction=0), x.var()), X),
+    "places_in_order": (lambda x, steps, rows: tuple(torch.searchsorted(rows, x, right=right) for right in (False, True))
+                        + tuple(torch.bucketize(x, steps, right=right, out_int32=right) for right in (False, True)),
+                        given([-1, 0, 2.5], [1, 3, -9]), given(-1, 0, 0, 1), given([-2, 0, 2.5, 9], [1, 1, 3, 3])),
+    "fake_quantization": (lambda x, scales, zeros: (torch.fake_quantize_per_tensor_affine(x, 0.25, 3, -128, 127),
+                                                    torch.fake_quantize_per_channel_affine(x, scales, zeros, 1, -8, 7)),
+                          X * 9, given(0.1, 0.2, 0.3, 0.5, 1, 2), given(0, 1, -1, 3, 0, 0, dtype=torch.int32)),
+    "pairs_of_rows": (lambda x: (F.pdist(x), F.pdist(x, 1)), X),
+    "bilinear": (lambda x, y, w, b: F.bilinear(x, y, w, b), X, Y, numbers(4, 6, 6), numbers(4)),
+    "means_with_a_divisor": (lambda x: (F.avg_pool2d(x, 3, 2, 1, divisor_override=5), F.avg_pool2d(x, 2, divisor_override=1)), PICTURE),
+    "spectra": (lambda x: (torch.view_as_real(torch.fft.rfft(x, norm="ortho")), torch.view_as_real(torch.fft.fft(x, norm="forward")),
+                           torch.fft.irfft(torch.fft.rfft(x, dim=0), n=3, dim=0), torch.fft.irfft(torch.fft.rfft(x)),
+                           torch.fft.fft2(x).abs(), torch.fft.irfft2(torch.fft.rfft2(x) * 2), torch.fft.ifft(x).real), numbers(3, 6)),
+    "spectra_of_odd_rows": (lambda x: (torch.view_as_real(torch.fft.fftn(x, dim=(0, 2))), torch.fft.irfftn(torch.fft.rfftn(x), s=(3, 4, 5)),
+                                       torch.fft.hfft(torch.fft.ihfft(x), 5)), numbers(3, 4, 5)),
+    "short_spectra": (lambda x, w: torch.stft(x, 8, 4, window=w, return_complex=True).abs(), numbers(2, 64), numbers(8).abs()),
+    "complex_numbers": (lambda x, y: (lambda z, u: tuple(torch.view_as_real(w) for w in (
+        z * u, z + u, z - 2.5, z / u, z * (1 - 2j), z.conj() / 3, torch.exp(z), torch.cat([z, u]).reshape(-1), z.permute(1, 0)[1:, None],
+        -z, z * y)) + ((z * u).abs(), z.real - u.imag))(torch.complex(x, y), torch.polar(x.abs() + 1, y)), X, Y),
+    "rotations": (lambda x: torch.view_as_real(torch.view_as_complex(x.reshape(3, 3, 2)) * torch.polar(
+        torch.ones(3, device=x.device), torch.arange(3.0, device=x.device))).flatten(1), X),
     "blocks": (lambda x, y: torch.block_diag(x, y), X, numbers(2, 2)),
     "transposed_beyond": (lambda x, y, w, b: (F.conv_transpose2d(x, w, b, 2, 0, (1, 0)), F.conv_transpose2d(x, w, None, 3, 1, 2),
                                               F.conv_transpose1d(y, w[:, :, 0], b, 2, output_padding=1)),
@@ -125,6 +154,26 @@ class Calls(torch.nn.Module):
 
     def forward(self, *inputs):
         return self.function(*inputs)
+
+
+def box_cases():
+    """torchvision's operators, where it is installed."""
+    try:
+        from torchvision import ops
+    except ImportError:
+        return {}
+    boxes = given([0, 0, 0, 5, 5], [1, 1, 1, 6, 6.5], [0, 2, 3, 7.2, 8])
+    return {
+        "roi_align": (lambda x, b: tuple(ops.roi_align(x, b, 3, scale, ratio, aligned) for scale, ratio, aligned in (
+            (1.0, 2, False), (0.5, -1, True), (1.0, 3, True))), PICTURE, boxes),
+        "deformed_convolution": (lambda x, o, w, b, m: (ops.deform_conv2d(x, o, w, b, padding=1), ops.deform_conv2d(x, o, w, padding=1, mask=m)),
+                                 PICTURE, numbers(2, 18, 8, 10), numbers(4, 3, 3, 3), numbers(4), numbers(2, 9, 8, 10).sigmoid()),
+        "boxes": (lambda b, c: (ops.box_iou(b, c), ops.generalized_box_iou(b, c), ops.box_convert(b, "xyxy", "cxcywh")),
+                  boxes[:, 1:].contiguous(), boxes[:2, 1:].contiguous()),
+    }
+
+
+ROWS.update(box_cases())
 
 
 @pytest.mark.parametrize("name", ROWS)

@@ -57,7 +57,84 @@ def _trunc(layers, call):
     return _truncated(layers, call["self"])
 
 
+@row("round.decimals")
+def _rounded_to_digits(layers, call):
+    power = _number(layers, 10.0 ** abs(call["decimals"]), call["self"])
+    there, back = (_E.PROD, _E.DIV) if call["decimals"] >= 0 else (_E.DIV, _E.PROD)
+    return layers.elementwise(layers.unary(layers.elementwise(call["self"], power, there), _U.ROUND), power, back)
+
+
+# Signs, and the larger of two where one is no number.
+
+def _is_negative(layers, x):
+    """Where the sign is minus, at -0 too: there the reciprocal is -inf."""
+    zero = _number(layers, 0, x)
+    below = layers.elementwise(x, zero, _E.LESS)
+    if not layers.dtype_of(x).is_floating_point:
+        return below
+    return layers.elementwise(below, layers.elementwise(layers.unary(x, _U.RECIP), zero, _E.LESS), _E.OR)
+
+
+@row("signbit.default")
+def _signbit(layers, call):
+    return _is_negative(layers, call["self"])
+
+
+@row("copysign.Tensor", "copysign.Scalar")
+def _copysign(layers, call):
+    x, sign = _operands(layers, call, call.result.dtype)
+    length = layers.unary(x, _U.ABS)
+    return _select(layers, _is_negative(layers, sign), layers.unary(length, _U.NEG), length)
+
+
+@row("fmax.default", "fmin.default")
+def _extreme_of_numbers(layers, call):
+    x, y = _operands(layers, call, call.result.dtype)
+    made = layers.elementwise(x, y, _E.MAX if call.name.startswith("fmax") else _E.MIN)
+    if not call.result.dtype.is_floating_point:
+        return made
+    made = _select(layers, layers.unary(x, _U.ISNAN), y, made)
+    return _select(layers, layers.unary(y, _U.ISNAN), x, made)
+
+
+@row("ldexp.Tensor")
+def _ldexp(layers, call):
+    x, exponent = _operands(layers, call, call.result.dtype)
+    return layers.elementwise(x, layers.unary(layers.elementwise(exponent, _number(layers, math.log(2), x), _E.PROD), _U.EXP), _E.PROD)
+
+
+# Places of numbers in ascending rows.
+
+@row("bucketize.Tensor", "searchsorted.Tensor")
+def _places_in_order(layers, call):
+    """How many numbers of the row are below each, or not above."""
+    is_right, sorter = call.get("right", False) or call.get("side") == "right", call.get("sorter")
+    row_name, name = ("boundaries", "self") if call.name.startswith("bucketize") else ("sorted_sequence", "self")
+    if sorter is not None:
+        raise Unsupported("searches by a sorter")
+    dtype = torch.promote_types(call.meta(row_name).dtype, call.meta(name).dtype)
+    x, steps = layers.cast(call[name], dtype), layers.cast(call[row_name], dtype)
+    shape, count = list(call.meta(name).shape), call.meta(row_name).shape[-1]
+    lead = [1] * len(shape) if len(call.meta(row_name).shape) == 1 else [*shape[:-1], 1]
+    x, steps = layers.reshape(x, [*shape, 1]), layers.reshape(steps, [*lead, count])
+    beyond = layers.elementwise(steps, x, _E.GREATER if is_right else _E.LESS)
+    if is_right:
+        beyond = layers.unary(beyond, _U.NOT)
+    counted = layers.reduce(layers.cast(beyond, torch.int32), _R.SUM, [len(shape)], False)
+    return layers.cast(counted, call.result.dtype)
+
+
 # Bits of integers.
+
+@row("__lshift__.Tensor", "__rshift__.Tensor", "bitwise_left_shift.Tensor", "bitwise_right_shift.Tensor")
+def _shifted_by_tensors(layers, call):
+    """Powers of two from a table, since a power of numbers rounds."""
+    x, count = _operands(layers, call, call.result.dtype)
+    bits = torch.iinfo(call.result.dtype).bits - 1
+    powers = layers.constant(2 ** torch.arange(bits, dtype=call.result.dtype))
+    power = layers.out(layers.network.add_gather(powers, count, 0))
+    return layers.elementwise(x, power, _E.PROD if "l" in call.name.partition("shift")[0] else _E.FLOOR_DIV)
+
 
 @row("__lshift__.Scalar", "__rshift__.Scalar", "bitwise_left_shift.Tensor_Scalar", "bitwise_right_shift.Tensor_Scalar")
 def _shifted(layers, call):
@@ -67,6 +144,27 @@ def _shifted(layers, call):
         raise Unsupported(f"a shift by {count}")
     x, power = call["self"], layers.constant(2 ** count, call.result.dtype, max(1, call.result_rank))
     return layers.elementwise(x, power, _E.PROD if "l" in call.name.partition("shift")[0] else _E.FLOOR_DIV)
+
+
+@row("fake_quantize_per_tensor_affine_cachemask.default", "fake_quantize_per_channel_affine_cachemask.default",
+     "fake_quantize_per_tensor_affine.default", "fake_quantize_per_channel_affine.default")
+def _fake_quantized(layers, call):
+    """Rounded to a grid and back. Its second result, which elements were inside, is for gradients."""
+    x, axis = call["self"], call.get("axis")
+
+    def parameter(name):
+        if not call.is_tensor(name):
+            return _number(layers, float(call[name]), x)
+        value = layers.cast(call[name], torch.float32)
+        rank = max(1, len(x.shape))
+        return layers.reshape(value, [call.meta(name).shape[0] if i == axis else 1 for i in range(rank)] if axis is not None else [1] * rank)
+
+    scale, zero = parameter("scale"), parameter("zero_point")
+    steps = layers.elementwise(layers.unary(layers.elementwise(x, scale, _E.DIV), _U.ROUND), zero, _E.SUM)
+    for bound, op in (("quant_min", _E.MAX), ("quant_max", _E.MIN)):
+        steps = layers.elementwise(steps, _number(layers, float(call[bound]), x), op)
+    made = layers.elementwise(layers.elementwise(steps, zero, _E.SUB), scale, _E.PROD)
+    return [made, None] if "cachemask" in call.name else made
 
 
 # Logarithms and exponentials.
@@ -250,6 +348,34 @@ def _cumulative_extreme(layers, call):
     mine = layers.cast(layers.elementwise(x, values, _E.EQUAL), torch.int64)
     places = layers.elementwise(mine, places, _E.PROD)
     return [values, _cumulated(layers, places, axis, shape, lambda first, second: layers.elementwise(first, second, _E.MAX))]
+
+
+@row("_pdist_forward.default")
+def _distances_of_pairs(layers, call):
+    """Of all pairs of rows."""
+    rows, power, dtype = fixed(call.meta("self").shape)[0], call.get("p", 2.0), call.result.dtype
+    if power not in (1.0, 2.0):
+        raise Unsupported(f"distances of the power {power}")
+    first, second = (layers.out(layers.network.add_gather(call["self"], layers.constant(places), 0))
+                     for places in torch.triu_indices(rows, rows, 1))
+    off = layers.elementwise(first, second, _E.SUB)
+    if power == 1.0:
+        return layers.reduce(layers.unary(off, _U.ABS), _R.SUM, [1], False)
+    return layers.unary(layers.reduce(layers.elementwise(off, off, _E.PROD), _R.SUM, [1], False), _U.SQRT)
+
+
+@row("_trilinear.default")
+def _trilinear(layers, call):
+    """The sum over some axes of a product of three tensors, each with further axes of 1."""
+    product = None
+    for name, expand in (("i1", "expand1"), ("i2", "expand2"), ("i3", "expand3")):
+        shape = list(call.meta(name).shape)
+        for axis in sorted(call[expand]):
+            shape.insert(axis, 1)
+        x = layers.reshape(call[name], shape)
+        product = x if product is None else layers.elementwise(product, x, _E.PROD)
+    axes = list(call["sumdim"])
+    return layers.reduce(product, _R.SUM, axes, False)
 
 
 @row("_native_batch_norm_legit.no_stats")

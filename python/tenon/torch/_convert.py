@@ -15,8 +15,9 @@ from ._layers import Layers, Unsupported, plain
 from ._memory import Allocator
 from ._options import options_of
 from ._ranges import Extent, places_of_symbols, ranges_of
-from . import _arithmetic, _indexing, _recurrent, _windows  # noqa: F401: tables of rows
+from . import _arithmetic, _detection, _indexing, _recurrent, _windows  # noqa: F401: tables of rows
 from ._table import ROWS
+from ._complex import COMPLEX_ROWS, Pair, complex_constant, is_complex, of_complex  # Behind the other rows, which it takes.
 
 # Operators that stay whole where PyTorch would take them apart: layers of their own are faster.
 _WHOLE = ("scaled_dot_product_attention.default", "linear.default", "silu.default", "hardswish.default",
@@ -50,6 +51,10 @@ class Call:
         if isinstance(value, (list, tuple)):
             return [cls._network(item, tensors) for item in value]
         return value
+
+    @property
+    def names(self):
+        return self._values.keys()
 
     def __contains__(self, name):
         return name in self._values
@@ -117,10 +122,14 @@ def _constants(program):
     return found
 
 
+def has_row(node) -> bool:
+    return name_of(node) in (COMPLEX_ROWS if of_complex(node) else ROWS)
+
+
 def _missing(graph, values) -> list[str]:
     return sorted({str(node.target) for node in graph.nodes if node.op == "call_function" and node not in values
                    and not is_number(node) and not is_check(node) and node.target is not operator.getitem
-                   and name_of(node) not in ROWS})
+                   and not has_row(node)})
 
 
 def _name_layers(network, first: int, node) -> None:
@@ -141,7 +150,7 @@ def _add_nodes(graph, constants, values, layers):
         given = values.get(node, constants.get(node.name) if node.op == "placeholder" else None)
         if given is not None:
             if not all(user in values or is_check(user) for user in node.users):
-                tensors[node] = layers.constant(given)
+                tensors[node] = complex_constant(layers, given) if given.is_complex() else layers.constant(given)
         elif node.op == "placeholder":
             value = node.meta["val"]
             if value is None or isinstance(value, (int, float, bool, str)) or is_number(node):
@@ -154,7 +163,7 @@ def _add_nodes(graph, constants, values, layers):
         elif node.op == "call_function":
             call, first = Call(node, tensors), layers.network.num_layers
             try:
-                made = ROWS[call.name](layers, call)
+                made = (COMPLEX_ROWS if is_complex(call) else ROWS)[call.name](layers, call)
                 _name_layers(layers.network, first, node)
             except (Unsupported, ValueError, TypeError, KeyError) as error:
                 refused = Unsupported(f"{node.target} ({node.name}): {error}")
@@ -181,6 +190,8 @@ def _picked(node, tensors):
 def _output(value, tensors):
     if not isinstance(value, torch.fx.Node):
         return value
+    if isinstance(tensors.get(value), Pair):
+        raise Unsupported(f"the result {value.name} of {value.meta['val'].dtype}")
     return Extent(value) if is_number(value) else tensors[value]
 
 

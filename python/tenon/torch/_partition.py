@@ -9,9 +9,9 @@ from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
 from torch.fx.passes.operator_support import OperatorSupportBase
 
 from .._errors import TenonError
-from ._convert import Program, Unsupported, decomposed, is_check, is_number, name_of
+from ._complex import REAL, of_complex
+from ._convert import Program, Unsupported, decomposed, has_row, is_check, is_number, name_of
 from ._layers import TYPES
-from ._table import ROWS
 
 
 class Block(torch.nn.Module):
@@ -48,9 +48,10 @@ class _Support(OperatorSupportBase):
         name = name_of(node)
         if node.name in self._refused:
             return self._refused[node.name]
-        if name not in ROWS:
-            return f"no converter for {node.target}"
-        foreign = {value.dtype for near in (node, *node.all_input_nodes) for value in _tensors(near.meta.get("val"))} - TYPES.keys()
+        if not has_row(node):
+            return f"no converter for {node.target}" + (" of complex numbers" if of_complex(node) else "")
+        foreign = {value.dtype for near in (node, *node.all_input_nodes) for value in _tensors(near.meta.get("val"))} \
+            - TYPES.keys() - REAL.keys()
         if foreign:
             return f"{node.target} of {', '.join(map(str, foreign))}"
         return f"{node.target}: asked for by torch_executed_ops" if self._options.runs_in_pytorch(name) else None
@@ -82,6 +83,18 @@ def _block(module, node, ranges, build):
     plans = build(Program(part.graph, constants, ranges))
     plans.build([placeholders[index].meta["val"].shape for index in taken])
     return Block(part, plans, taken, not isinstance(result, (list, tuple)))
+
+
+def _check_ends(part) -> None:
+    """Raises Unsupported for an operator of a part that takes or gives complex numbers, which plans have inside alone."""
+    for node in part.graph.nodes:
+        leaves = any(user.op == "output" for user in node.users)
+        near = [inner for inner in node.all_input_nodes if inner.op == "placeholder"] + [node] * leaves
+        foreign = [x.dtype for inner in near for x in _tensors(inner.meta.get("val")) if x.dtype.is_complex]
+        if node.op == "call_function" and foreign:
+            refused = Unsupported(f"{node.target} of {foreign[0]} beside operators that run in PyTorch")
+            refused.node = node.name
+            raise refused
 
 
 def _attribute(module, target):
@@ -122,10 +135,10 @@ def partitioned(exported, options, build):
 def _blocks(fused, ranges, build, reasons) -> dict:
     """The compiled parts by name. A part that cannot be compiled for another reason than one of its operators stays, and the
     reason is put to the others; of an operator, raises Unsupported with its `node`."""
-    blocks = {}
-    for node in fused.graph.nodes:
-        if node.op != "call_module" or not node.target.startswith("fused_"):
-            continue
+    blocks, calls = {}, [node for node in fused.graph.nodes if node.op == "call_module" and node.target.startswith("fused_")]
+    for node in calls:
+        _check_ends(getattr(fused, node.target))
+    for node in calls:
         try:
             blocks[node.target] = _block(fused, node, ranges, build)
         except Unsupported as error:

@@ -131,6 +131,12 @@ for _name, _op in REDUCTIONS.items():
     ROWS[_name] = _reduction(_op)
 
 
+@row("var_mean.correction")
+def _variance_and_mean(layers, call):
+    x = call["self"]
+    return [_variance(layers, call), layers.reduce(x, _R.AVG, _axes(call, "dim", len(x.shape)), call.get("keepdim", False))]
+
+
 @row("var.correction")
 def _variance(layers, call):
     x = call["self"]
@@ -190,9 +196,16 @@ def _leaky_relu(layers, call):
 
 @row("elu.default")
 def _elu(layers, call):
-    if call.get("scale", 1) != 1 or call.get("input_scale", 1) != 1:
-        raise Unsupported("elu with scales")
-    return layers.activation(call["self"], _A.ELU, alpha=call.get("alpha", 1.0))
+    """scale * (x above 0, else alpha * (exp(input_scale * x) - 1)); SELU has scales."""
+    x, scale, inner, alpha = call["self"], call.get("scale", 1), call.get("input_scale", 1), call.get("alpha", 1.0)
+    if scale == 1 and inner == 1:
+        return layers.activation(x, _A.ELU, alpha=alpha)
+    if inner == 1:
+        return layers.activation(x, _A.SELU, alpha=alpha, beta=scale)
+    number = [layers.constant(value, call.result.dtype, max(1, len(x.shape))) for value in (inner, scale)]
+    below = layers.activation(layers.elementwise(layers.elementwise(x, number[0], _E.PROD),
+                                                 layers.constant(0, call.result.dtype, max(1, len(x.shape))), _E.MIN), _A.ELU, alpha=alpha)
+    return layers.elementwise(layers.elementwise(layers.activation(x, _A.RELU), below, _E.SUM), number[1], _E.PROD)
 
 
 @row("hardsigmoid.default")

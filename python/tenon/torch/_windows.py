@@ -1,6 +1,8 @@
 """Rows of windows and of pictures: pooling over one, two and three axes, resizing, sampling."""
 from __future__ import annotations
 
+import math
+
 import torch
 
 from .. import _native as trt
@@ -32,11 +34,16 @@ def _pooled(layers, call, kind, count):
     layer.padding_nd = windows(call.get("padding", 0) or 0, 0)
     if call.get("ceil_mode", False):
         layer.padding_mode = trt.PaddingMode.EXPLICIT_ROUND_UP
-    if call.get("divisor_override") is not None:
-        raise Unsupported("average pooling with a divisor of its own")
+    divisor = call.get("divisor_override")
     if kind == trt.PoolingType.AVERAGE:
-        layer.average_count_excludes_padding = not call.get("count_include_pad", True)
-    return layers.reshape(layer.get_output(0), call.result.shape)
+        layer.average_count_excludes_padding = divisor is None and not call.get("count_include_pad", True)
+    made = layers.reshape(layer.get_output(0), call.result.shape)
+    if divisor is None:
+        return made
+    if call.get("ceil_mode", False):
+        raise Unsupported("average pooling with a divisor of its own beside ceil_mode")
+    factor = math.prod(_of(call["kernel_size"], count)) / divisor
+    return layers.elementwise(made, layers.constant(factor, call.result.dtype, len(made.shape)), trt.ElementWiseOperation.PROD)
 
 
 @row("avg_pool1d.default", "avg_pool2d.default", "avg_pool3d.default")
@@ -100,14 +107,14 @@ def _most_of(layers, x, axis: int, windows):
 
 
 def _with_steps(layers, call, count):
-    """Max pooling whose windows take every second element, or fewer: by the windows' elements, without padding."""
-    if call.get("ceil_mode", False) or any(_of(call.get("padding", 0) or 0, count)):
-        raise Unsupported("max pooling with dilation beside padding")
+    """Max pooling whose windows take every second element, or fewer: by the windows' elements that lie in the picture."""
     x, steps, sizes = call["self"], _of(call["dilation"], count), _of(call["kernel_size"], count)
-    strides = _of(call.get("stride") or call["kernel_size"], count)
+    strides, padding = _of(call.get("stride") or call["kernel_size"], count), _of(call.get("padding", 0) or 0, count)
+    extents = fixed(call.meta("self").shape)
     for i, axis in enumerate(range(len(x.shape) - count, len(x.shape))):
-        parts = fixed(call.result.shape)[axis]
-        x = _most_of(layers, x, axis, [range(part * strides[i], part * strides[i] + sizes[i] * steps[i], steps[i]) for part in range(parts)])
+        starts = [part * strides[i] - padding[i] for part in range(fixed(call.result.shape)[axis])]
+        x = _most_of(layers, x, axis, [[place for place in range(start, start + sizes[i] * steps[i], steps[i]) if 0 <= place < extents[axis]]
+                                       for start in starts])
     return x
 
 
