@@ -80,7 +80,7 @@ def _row(*names):
 
 
 def _by_parts(layers, call):
-    """Operators that move elements move both parts alike."""
+    """Operators that move elements move both parts the same way."""
     halves = [ROWS[call.name](layers, Part(call, index)) for index in (0, 1)]
     return [Pair(*both) for both in zip(*halves)] if isinstance(halves[0], list) else Pair(*halves)
 
