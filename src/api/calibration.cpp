@@ -200,17 +200,21 @@ class Calibration {
   Logger& logger_;
 };
 
-/// A cache of another network, or of another export of it, names none of its tensors.
+/// A cache of another network, or of another export of it, names few of its tensors: inputs are
+/// often called the same.
 void note_stale_cache(const CalibrationCache& cache, const Graph& graph, Logger& logger) {
   const auto is_known = [&](const Value* value) { return cache.ranges.contains(value->name); };
-  const bool fits = std::ranges::any_of(graph.inputs(), is_known) ||
-                    std::ranges::any_of(graph.nodes(), [&](const auto& node) {
-                      return std::ranges::any_of(node->outputs(), is_known);
-                    });
-  if (!fits)
-    logger.warning(
-        "The calibration cache names no tensor of this network: it is of another one, or its "
-        "tensors have other names now; delete it and calibrate again");
+  auto known = std::ranges::count_if(graph.inputs(), is_known);
+  for (const auto& node : graph.nodes()) known += std::ranges::count_if(node->outputs(), is_known);
+  const size_t all = cache.ranges.size();
+  constexpr auto kRemedy =
+      "it is of another network, or the tensors have other names now; delete it and calibrate "
+      "again";
+  if (known == 0)
+    logger.warning("The calibration cache names no tensor of this network: {}", kRemedy);
+  else if (2 * static_cast<size_t>(known) < all)
+    logger.warning("The calibration cache names {} tensors, of which this network has {}: {}", all,
+                   known, kRemedy);
 }
 
 void note_range(const ITensor* tensor, std::map<std::string, float>& ranges) {

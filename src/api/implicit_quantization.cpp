@@ -1,6 +1,9 @@
 #include "api/implicit_quantization.h"
 
 #include <algorithm>
+#include <functional>
+#include <utility>
+#include <vector>
 
 #include "base/stopwatch.h"
 #include "network/convert.h"
@@ -31,6 +34,8 @@ std::map<std::string, std::string> constrained_layers(const BuilderConfig& confi
 /// From this optimization level on layers are quantized where that is faster alone.
 constexpr int kTimedLevel = 3;
 
+constexpr auto kFaster = "floating point is faster";
+
 class Quantizing {
  public:
   /// `kept`: layers that stay in floating point, and why.
@@ -46,7 +51,7 @@ class Quantizing {
         graph, ranges_, [this](const Node& node) { return reason_for(node); }, keep_weights_);
   }
   void keep(const std::set<std::string>& slower) {
-    for (const std::string& name : slower) kept_[name] = "floating point is faster";
+    for (const std::string& name : slower) kept_[name] = kFaster;
   }
   Result<std::unique_ptr<Graph>> without(const Graph& plain,
                                          const std::set<std::string>& slower) const {
@@ -73,6 +78,24 @@ class Quantizing {
   bool keep_weights_, has_groups_;
 };
 
+/// By reason, the most frequent first. That floating point is faster was measured, and is no
+/// mistake.
+void tell_that_none_is_quantized(const std::vector<UnquantizedLayer>& layers, Logger& logger) {
+  std::map<std::string, int> counts;
+  for (const UnquantizedLayer& layer : layers) ++counts[layer.reason];
+  std::vector<std::pair<std::string, int>> reasons(counts.begin(), counts.end());
+  std::ranges::stable_sort(reasons, std::greater<>(), &std::pair<std::string, int>::second);
+  std::string text =
+      layers.empty() ? "the network has no convolution and no product with weights" : "";
+  for (const auto& [reason, count] : reasons)
+    text += fmt::format("{}{} of {} layers: {}", text.empty() ? "" : "; ", count, layers.size(),
+                        reason);
+  if (counts.size() == 1 && counts.contains(kFaster))
+    logger.info("INT8: no layer computes in 8 bits: {}", text);
+  else
+    logger.warning("BuilderFlag::kINT8 has no effect: no layer computes in 8 bits: {}", text);
+}
+
 }  // namespace
 
 Result<ImplicitQuantization> quantize_by_ranges(const BuilderConfig& config,
@@ -90,7 +113,13 @@ Result<ImplicitQuantization> quantize_by_ranges(const BuilderConfig& config,
   }
   TENON_ASSIGN(const auto ranges, find_ranges(config, network, *request.graph, request.backend,
                                               request.select.threads, logger));
-  if (ranges.empty()) return result;
+  if (ranges.empty()) {
+    logger.warning(
+        "BuilderFlag::kINT8 has no effect: there are no ranges; give a calibrator "
+        "(setInt8Calibrator), ranges (setDynamicRange), or a model with QuantizeLinear and "
+        "DequantizeLinear (tenon quantize)");
+    return result;
+  }
   // Extents that profiles fix are known to the passes that weights go through first.
   TENON_TRY(apply_profiles(*request.graph, request.profiles));
   TENON_TRY(infer_graph(*request.graph));
@@ -113,6 +142,7 @@ Result<ImplicitQuantization> quantize_by_ranges(const BuilderConfig& config,
       TENON_ASSIGN(quantized, quantizing.apply(*request.graph));
     }
   }
+  if (quantized.layers.empty()) tell_that_none_is_quantized(quantized.others, logger);
   for (UnquantizedLayer& layer : quantized.others)
     result.reasons[std::move(layer.name)] = std::move(layer.reason);
   if (!quantized.layers.empty()) result.unquantized = plain;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <set>
+#include <string_view>
 
 #include "harness.h"
 
@@ -96,6 +97,12 @@ struct Products : Session {
 
 constexpr float kClose = 0.08F;
 
+bool warns(const Session& session, std::string_view text) {
+  return std::ranges::any_of(session.log.warnings, [&](const std::string& warning) {
+    return warning.find(text) != std::string::npos;
+  });
+}
+
 template <class Base>
 class CalibratorTest : public testing::Test {};
 using Calibrators =
@@ -166,10 +173,33 @@ TEST(Calibration, ACacheOfAnotherNetworkIsTold) {
   Products session;
   session.config->setInt8Calibrator(&calibrator);
   ASSERT_TRUE(session.build());
-  const auto tells = [](const std::string& text) {
-    return text.find("names no tensor of this network") != std::string::npos;
-  };
-  EXPECT_TRUE(std::any_of(session.log.warnings.begin(), session.log.warnings.end(), tells));
+  EXPECT_TRUE(warns(session, "names no tensor of this network"));
+}
+
+/// Inputs are often called the same: with no more than their ranges nothing can be quantized.
+TEST(Calibration, ACacheThatKnowsTheInputAloneIsTold) {
+  Batches<IInt8EntropyCalibrator2> calibrator(0);
+  calibrator.cache =
+      "TRT-101600-EntropyCalibration2\nx: 3c010a14\nother: 3c010a14\nmore: 3c010a14\n";
+  Products session;
+  session.config->setInt8Calibrator(&calibrator);
+  ASSERT_TRUE(session.build());
+  EXPECT_TRUE(warns(session, "names 3 tensors, of which this network has 1"));
+}
+
+TEST(Calibration, ThatNothingIsQuantizedIsTold) {
+  Products none;
+  ASSERT_TRUE(none.build());
+  EXPECT_TRUE(warns(none, "kINT8 has no effect: there are no ranges"));
+
+  Products kept;
+  kept.config->setFlag(BuilderFlag::kOBEY_PRECISION_CONSTRAINTS);
+  kept.network->getInput(0)->setDynamicRange(-1, 1);
+  for (int i = 0; i < kept.network->getNbLayers(); ++i)
+    kept.network->getLayer(i)->setPrecision(DataType::kFLOAT);
+  ASSERT_TRUE(kept.build());
+  EXPECT_TRUE(warns(kept, "kINT8 has no effect: no layer computes in 8 bits: "));
+  EXPECT_TRUE(warns(kept, "of 2 layers: setPrecision asks for "));
 }
 
 TEST(Calibration, NeitherCacheNorBatchIsAnError) {
