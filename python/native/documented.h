@@ -1,7 +1,7 @@
 #pragma once
 
 /// Bound classes whose methods and properties take their `__doc__` from src/surface/docs.tsv, and
-/// raise what callbacks raised during the call.
+/// raise the exceptions of callbacks during the call.
 
 #include <nanobind/nanobind.h>
 

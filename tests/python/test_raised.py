@@ -213,7 +213,7 @@ def test_plugins_of_the_second_generation(method):
         assert registry.deregister_creator(creator)
 
 
-# Calls that log an error: what the logger raises comes from that very call, and from none after it.
+# Calls that log an error: exceptions of the logger come from that very call, and from none after it.
 
 class Armed(trt.ILogger):
     """Raises errors' texts, once it is to."""

@@ -31,7 +31,7 @@ class Options:
     hardware_compatible: bool = False
     min_block_size: int = 5  # The least operators of a part that is compiled where others run in PyTorch.
     torch_executed_ops: set = field(default_factory=set)  # That run in PyTorch: names, or operators.
-    require_full_compilation: bool = False  # What cannot be compiled is an error.
+    require_full_compilation: bool = False  # Parts that cannot be compiled are errors.
     pass_through_build_failures: bool = False  # A failed build is an error.
     torch_allocator: bool = False  # Memory of plans comes from PyTorch's caching allocator.
     debug: bool = False  # The library's log at info level.
