@@ -126,6 +126,7 @@ void bind_refitter(nb::module_& m) {
                    nb::for_setter(nb::keep_alive<1, 2>()))
       .def_prop_ro("logger", &Class::getLogger, nb::rv_policy::reference);
   bind_weights(bound);
+  with_statement(bound);
 }
 
 }  // namespace tenon::python

@@ -255,6 +255,8 @@ def test_engines_are_refitted(logger):
     assert len(names) == 1 and refitter.get_weights_prototype(names[0]).size == 128
     assert refitter.set_named_weights(names[0], np.zeros((8, 16), np.float32)) and refitter.refit_cuda_engine()
     assert (run(engine.create_execution_context(), np.ones((4, 8), np.float32)) == 0).all()
+    with pytest.warns(DeprecationWarning), trt.Refitter(engine, logger) as again:  # As scripts for TensorRT 8 have it.
+        assert again.get_all_weights() == names
 
 
 def test_streams_carry_plans(logger):
