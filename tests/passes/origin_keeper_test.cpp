@@ -63,8 +63,8 @@ TEST(OriginKeeper, ConstantsAreToldWithTheirPass) {
   %3 = mul "product"(%0, %2)
   return %3
 })");
-  EXPECT_EQ(outcome.gone, (std::vector<GoneNode>{{"folded", "fold_constants", true},
-                                                 {"given", "", true}}));
+  EXPECT_EQ(outcome.gone,
+            (std::vector<GoneNode>{{"folded", "fold_constants", true}, {"given", "", true}}));
   EXPECT_EQ(outcome.layers_of("product"), "mul");
 }
 
