@@ -4,9 +4,10 @@ namespace tenon {
 
 std::optional<int64_t> pixel_stride(const Operand& operand) {
   if (!operand.present || operand.rank() < 3 || operand.rank() > 5) return std::nullopt;
-  if (operand.dense() && operand.layout != Layout::kChannelsLast) return std::nullopt;
-  const std::vector<int64_t> strides =
-      operand.dense() ? dense_strides(operand.extents, operand.layout) : operand.strides;
+  if (operand.dense())
+    return operand.layout == Layout::kChannelsLast ? std::optional(operand.extents[1])
+                                                   : std::nullopt;
+  const std::vector<int64_t>& strides = operand.strides;
   const int last = operand.rank() - 1;
   if (operand.extents[1] != 1 && strides[1] != 1) return std::nullopt;
   const int64_t pixel = strides[last];

@@ -48,18 +48,14 @@ std::vector<std::string> single_config(const Problem&) {
 }
 
 std::vector<int64_t> dense_strides(const Extents& extents, Layout layout) {
-  const int rank = static_cast<int>(extents.size());
-  std::vector<int> order;  // Axes from slowest to fastest.
-  for (int i = 0; i < rank; ++i) order.push_back(i);
-  if (layout == Layout::kChannelsLast && rank >= 3) {
-    order.erase(order.begin() + 1);
-    order.push_back(1);
-  }
-  std::vector<int64_t> strides(rank);
-  int64_t stride = 1;
-  for (int i = rank - 1; i >= 0; --i) {
-    strides[order[i]] = stride;
-    stride *= extents[order[i]];
+  const size_t rank = extents.size();
+  const bool channels_last = layout == Layout::kChannelsLast && rank >= 3;
+  std::vector<int64_t> strides(rank, 1);
+  int64_t stride = channels_last ? extents[1] : 1;
+  for (size_t i = rank; i-- > 0;) {
+    if (channels_last && i == 1) continue;
+    strides[i] = stride;
+    stride *= extents[i];
   }
   return strides;
 }

@@ -27,8 +27,15 @@ std::optional<std::vector<int64_t>> broadcast_strides(const Operand& operand,
 /// Constants of one number a column are kept as floats.
 void copy_columns(BoundStep& bound, const Operand& operand, int64_t columns) {
   if (operand.constant == nullptr || bound.step.operand != OperandKind::per_column) return;
-  for (int64_t i = 0; i < columns; ++i)
-    bound.copy.push_back(static_cast<float>(operand.constant->as_double(i)));
+  const Tensor& numbers = *operand.constant;
+  if (numbers.type() == DataType::kFloat32) {
+    const auto* first = reinterpret_cast<const float*>(numbers.bytes());
+    bound.copy.assign(first, first + columns);
+  } else {
+    bound.copy.reserve(static_cast<size_t>(columns));
+    for (int64_t i = 0; i < columns; ++i)
+      bound.copy.push_back(static_cast<float>(numbers.as_double(i)));
+  }
   bound.step.operand_type = ElementType::f32;
 }
 
