@@ -36,7 +36,8 @@ class Lowering {
     for (size_t i = 0; i < made_.size(); ++i) values.address(i, list_.steps[i]);
     TENON_TRY(copy_outputs(values));
     share_fetches();
-    list_.is_fixed = symbolic_.is_fixed();
+    const bool known_is_fixed = options_.known != nullptr && options_.known->is_fixed;
+    list_.is_fixed = symbolic_.is_fixed() || known_is_fixed;
     TENON_TRY(verify(list_, graph));
     return std::move(list_);
   }

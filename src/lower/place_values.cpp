@@ -269,18 +269,36 @@ void ValuePlaces::add_above(size_t number, const std::vector<size_t>& order) {
   std::ranges::reverse(above);
 }
 
+/// The known list's buffers of values, whatever their order: not of single samples, whose bytes say
+/// nothing of the group.
+PointerMap<Value, const StepBuffer*> ValuePlaces::known_buffers() const {
+  PointerMap<Value, const StepBuffer*> buffers;
+  if (options_.known == nullptr) return buffers;
+  buffers.reserve(options_.known->buffers.size());
+  for (const StepBuffer& buffer : options_.known->buffers) {
+    if (buffer.node < 0) continue;
+    const Value* value = graph_.graph().nodes()[buffer.node]->output(buffer.output);
+    const Extents& extents = graph_.extents(value);
+    if (!extents.empty() && extents[0] != 1) buffers[value] = &buffer;
+  }
+  return buffers;
+}
+
 void ValuePlaces::make_buffers() {
   std::vector<size_t> order = known_order();
   const StepList* const known = order.empty() ? nullptr : options_.known;
   if (known == nullptr) order = planned_order();
+  const auto buffers = known == nullptr ? known_buffers() : PointerMap<Value, const StepBuffer*>();
   for (size_t number = 0; number < order.size(); ++number) {
     const Slot& slot = slots_[order[number]];
-    const StepBuffer* const like = known == nullptr ? nullptr : &known->buffers[number];
+    const auto same = buffers.find(slot.value);
+    const StepBuffer* like = same == buffers.end() ? nullptr : same->second;
+    if (known != nullptr) like = &known->buffers[number];
     StepBuffer& buffer = list_.buffers.emplace_back();
     buffer.bytes = bytes_of(slot, like);
     buffer.first = slot.first;
     buffer.last = slot.last;
-    if (like != nullptr)
+    if (known != nullptr)
       buffer.above = like->above;
     else
       add_above(number, order);

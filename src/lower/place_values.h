@@ -51,6 +51,7 @@ class ValuePlaces {
   std::vector<size_t> known_order() const;
   std::vector<size_t> planned_order() const;
   void add_above(size_t number, const std::vector<size_t>& order);
+  PointerMap<Value, const StepBuffer*> known_buffers() const;
   void make_buffers();
   bool holds(const Dim& known, int64_t number) const;
   Dim bytes_of(const Slot& slot, const StepBuffer* known);

@@ -7,6 +7,16 @@
 namespace tenon {
 namespace {
 
+/// The contents of a vector that decides a shape; nothing where data does, or there is none.
+std::optional<std::vector<Dim>> integers_of(const Value* value) {
+  if (value == nullptr) return std::nullopt;
+  const Tensor* constant = value->constant();
+  if (constant == nullptr || !constant->defined()) return value->elements;
+  std::vector<Dim> numbers;
+  for (const int64_t number : constant->to_int64s()) numbers.emplace_back(number);
+  return numbers;
+}
+
 int64_t axis_of(int64_t axis, const Value& value) {
   return axis < 0 ? axis + static_cast<int64_t>(value.type.shape.size()) : axis;
 }
@@ -45,6 +55,10 @@ std::optional<Dim> SymbolicPlaces::offset(const Value& value) const {
   // Parts along one axis of whole rows begin at its stride; others keep their numbers.
   const int64_t inside = storage.offset - graph_.storage(&source).offset;
   if (inside == 0) return start;
+  if (producer->is<Slice>()) {
+    const auto begin = slice_start(*producer);
+    return begin.has_value() ? std::optional(*start + *begin) : std::nullopt;
+  }
   const auto* split = producer->as<Split>();
   const auto step = split != nullptr ? stride(source, axis_of(split->axis, source)) : std::nullopt;
   if (!step.has_value() || value.index() == 0) return std::nullopt;
@@ -52,6 +66,27 @@ std::optional<Dim> SymbolicPlaces::offset(const Value& value) const {
   for (int i = 0; i < value.index(); ++i)
     rows = rows + producer->output(i)->type.shape[axis_of(split->axis, source)];
   return *start + rows * *step;
+}
+
+/// Elements from the start of a slice's operand to those of its result.
+std::optional<Dim> SymbolicPlaces::slice_start(const Node& slice) const {
+  const Value& source = *slice.input(0);
+  const auto starts = integers_of(slice.input(1));
+  const auto axes = integers_of(slice.input(3));
+  if (!starts.has_value() || (slice.has_input(3) && !axes.has_value())) return std::nullopt;
+  Dim elements = 0;
+  for (size_t i = 0; i < starts->size(); ++i) {
+    const Dim number = axes.has_value() ? axes->at(i) : Dim(static_cast<int64_t>(i));
+    if (!number.is_constant()) return std::nullopt;
+    const int64_t axis = axis_of(number.constant(), source);
+    const auto step = stride(source, axis);
+    if (!step.has_value()) return std::nullopt;
+    // Those that count from the end, where that is known.
+    const Dim& begin = (*starts)[i];
+    const bool from_end = begin.is_constant() && begin.constant() < 0;
+    elements = elements + (from_end ? begin + source.type.shape[axis] : begin) * *step;
+  }
+  return elements;
 }
 
 std::optional<Dim> SymbolicPlaces::inside_concat(const Value& value) const {

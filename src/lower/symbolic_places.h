@@ -25,6 +25,7 @@ class SymbolicPlaces {
   std::optional<Dim> offset(const Value& value) const;
 
  private:
+  std::optional<Dim> slice_start(const Node& slice) const;
   std::optional<Dim> inside_concat(const Value& value) const;
   std::optional<Dim> stride(const Value& value, int64_t axis) const;
 

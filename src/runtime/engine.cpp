@@ -284,13 +284,16 @@ std::shared_ptr<const StepList> Engine::known_list(const TacticTable* tactics,
                                                    const SymbolValues& symbols) {
   const std::lock_guard lock(lists_mutex_);
   const auto found = lists_.find(tactics);
-  const bool serves = found != lists_.end() && bounds_all(*found->second, symbols);
-  return serves ? found->second : nullptr;
+  if (found != lists_.end() && bounds_all(*found->second, symbols)) return found->second;
+  // That of other kernels serves as far as these ask for the same.
+  for (const auto& [others, list] : lists_)
+    if (bounds_all(*list, symbols)) return list;
+  return nullptr;
 }
 
 void Engine::keep_list(const TacticTable* tactics, const SymbolValues& symbols,
                        const StepList& list) {
-  if (list.is_fixed || symbols.empty() || weights_ != nullptr) return;
+  if (symbols.empty() || weights_ != nullptr) return;
   const std::lock_guard lock(lists_mutex_);
   std::shared_ptr<const StepList>& known = lists_[tactics];
   if (known == nullptr || !bounds_all(*known, symbols))

@@ -115,6 +115,31 @@ TEST(Lower, SmallerShapesTakeTheOrderOfLargerOnes) {
   }
 }
 
+TEST(Lower, PartsOfRowsBeginAtExpressions) {
+  auto graph = std::make_unique<Graph>();
+  Value* x = graph->add_input("x", {DataType::kFloat32, {batch(), Dim(8)}});
+  Value* w = graph->add_constant(numbers({8, 24}, 1, 0.1), "w");
+  Value* product = graph->add_node(std::make_unique<MatMul>(), {x, w})->output();
+  const auto vector = [&](int64_t number) {
+    return graph->add_constant(Tensor::vector_i64(std::vector<int64_t>{number}));
+  };
+  std::vector<Value*> operands = {product, vector(8), vector(16), vector(1)};
+  Value* part = graph->add_node(std::make_unique<Slice>(), std::move(operands))->output();
+  Value* other = graph->add_constant(numbers({8, 8}, 2, 0.1), "other");
+  Value* y = graph->add_node(std::make_unique<MatMul>(), {part, other})->output();
+  y->name = "y";
+  graph->add_output(y);
+  graph->add_output(product);
+  product->name = "product";
+  const auto engine = engine_of(std::move(graph), {{{"x", {{1, 8}, {4, 8}, {16, 8}}}}});
+  ASSERT_TRUE(engine.ok()) << engine.error().message;
+  const auto list = list_of(*engine, {{"batch", 3}});
+  ASSERT_TRUE(list.ok()) << list.error().message;
+  EXPECT_FALSE(list->is_fixed) << print(*list);
+  EXPECT_NE(print(*list).find("[32]"), std::string::npos) << print(*list);
+  expect_round_trip(*list);
+}
+
 TEST(Lower, ValuesThatAreCopiedToSeveralOutputsLastThroughAllCopies) {
   auto graph = std::make_unique<Graph>();
   Value* x = graph->add_input("x", {DataType::kFloat32, {Dim(3), Dim(kChannels)}});

@@ -122,6 +122,45 @@ TEST(EnqueueMemory, ShapesThatWereMetTakeNone) {
     }
 }
 
+/// Allocations of a shape that is new, within a chain of so many products, by the number of
+/// products.
+int64_t allocations_of_new_shape(int products) {
+  auto graph = std::make_unique<Graph>();
+  Value* x = graph->add_input("x", {DataType::kFloat32, {Dim::symbol("rows"), Dim(32)}});
+  Value* y = x;
+  for (int i = 0; i < products; ++i) {
+    Value* w = graph->add_constant(numbers({32, 32}, i, 0.1));
+    y = graph->add_node(std::make_unique<MatMul>(), {y, w})->output();
+    auto softmax = std::make_unique<Softmax>();
+    softmax->axes = {1};
+    y = graph->add_node(std::move(softmax), {y})->output();
+  }
+  y->name = "y";
+  graph->add_output(y);
+  const auto engine = engine_of(std::move(graph), {{{"x", {{1, 32}, {8, 32}, {64, 32}}}}});
+  EXPECT_TRUE(engine.ok());
+  const auto context = Context::create(*engine, 1);
+  Tensor in = numbers({64, 32}, 1, 0.1), out(DataType::kFloat32, {64, 32});
+  EXPECT_TRUE((*context)->set_address("x", in.mutable_bytes()).ok());
+  EXPECT_TRUE((*context)->set_address("y", out.mutable_bytes()).ok());
+  int64_t most = 0;
+  for (const int64_t rows : {64, 48, 47, 33, 7}) {
+    EXPECT_TRUE((*context)->set_input_shape("x", {rows, 32}).ok());
+    const int64_t before = allocations;
+    EXPECT_TRUE((*context)->enqueue().ok());
+    if (rows < 48) most = std::max(most, allocations - before);
+  }
+  return most;
+}
+
+TEST(EnqueueMemory, NewShapesTakeSomeForEachStepAlone) {
+  const int64_t few = allocations_of_new_shape(4), many = allocations_of_new_shape(20);
+  // Each product brings a product, a softmax and their buffers.
+  constexpr int64_t kMostOfTwoSteps = 64, kMostBeside = 140;
+  EXPECT_LT(many - few, 16 * kMostOfTwoSteps) << few << " and " << many;
+  EXPECT_LT(few, 4 * kMostOfTwoSteps + kMostBeside);
+}
+
 TEST(EnqueueMemory, LoopsTakeNone) {
   expect_none(R"((%0: i64[], %1: f32[1,4]) {
   %2 = constant() {value = bool[]{1}} : bool[]
