@@ -94,8 +94,21 @@ Result<std::vector<Tensor>> NetworkReference::after_passes(PassOptions options) 
   auto graph = network_.clone();
   NullLogger quiet;
   TENON_TRY(run_passes(*graph, options, quiet));
-  TENON_ASSIGN(const auto wide, widened(*graph));
+  return outputs_of(*graph);
+}
+
+Result<std::vector<Tensor>> NetworkReference::outputs_of(const Graph& graph) const {
+  TENON_ASSIGN(const auto wide, widened(graph));
   return run(*wide);
+}
+
+Result<std::vector<Tensor>> NetworkReference::outputs_as_typed(
+    const Graph& graph, std::span<const Tensor> inputs) const {
+  if (on_processor_) {
+    auto outputs = evaluate_on_processor(graph, profiles_, inputs);
+    if (outputs.ok()) return outputs;
+  }
+  return evaluate_graph(graph, inputs);
 }
 
 }  // namespace tenon

@@ -28,6 +28,11 @@ class NetworkReference {
                                       bool in_tf32, int draw = 0) const;
   /// The passes' result for the network in its own precision.
   Result<std::vector<Tensor>> after_passes(PassOptions options) const;
+  /// Results of a graph with the network's inputs in f32, whatever 16-bit types it has.
+  Result<std::vector<Tensor>> outputs_of(const Graph& graph) const;
+  /// The same as its types have it, for `inputs` of these types.
+  Result<std::vector<Tensor>> outputs_as_typed(const Graph& graph,
+                                               std::span<const Tensor> inputs) const;
 
  private:
   Result<std::vector<Tensor>> run(const Graph& graph, const ReferencePace::Told& told = {}) const;
