@@ -16,6 +16,8 @@ using Damage = void (*)(std::vector<double>& values, const Operand& output);
 /// All of the CPU's tactics. Those of regions with an operator named `op` ("conv", "fused" for any
 /// region without an anchor) damage their results, but for cpu.reference.
 std::vector<Tactic> damaged_tactics(std::string op, Damage damage);
+/// How many results were damaged since damaged_tactics() was called.
+int64_t damaged_results();
 
 /// The operator that a region is known by: its anchor's.
 std::string anchor_name(const Node& node);
@@ -34,6 +36,9 @@ void large_ones_cut(std::vector<double>& values, const Operand& output);
 void not_written_at_the_end(std::vector<double>& values, const Operand& output);
 void negative_ones_lost(std::vector<double>& values, const Operand& output);
 void two_steps_off(std::vector<double>& values, const Operand& output);
+void channel_of_its_neighbour(std::vector<double>& values, const Operand& output);
+void last_terms_of_one_sum_lost(std::vector<double>& values, const Operand& output);
+void every_hundredth_negated(std::vector<double>& values, const Operand& output);
 }  // namespace damage
 
 /// A mistake of a pass: changes one thing in a graph after all other passes, in regions too. False
@@ -57,6 +62,10 @@ bool activation_dropped(Graph& graph);
 bool other_softmax_axis(Graph& graph);
 bool quantized_with_other_scale(Graph& graph);
 bool parts_swapped(Graph& graph);
+bool pool_moved(Graph& graph);
+bool transposed_otherwise(Graph& graph);
+bool late_bias_dropped(Graph& graph);
+bool late_weight_wrong(Graph& graph);
 }  // namespace mistake
 
 }  // namespace tenon

@@ -1,4 +1,5 @@
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -15,6 +16,7 @@ namespace {
 struct Planted {
   std::string op;
   Damage damage = nullptr;
+  std::atomic<int64_t> results = 0;
 };
 Planted& planted() {
   static Planted now;
@@ -35,7 +37,8 @@ class DamagedKernel final : public Kernel {
     const std::vector<double> before = values;
     damage_(values, output_);
     for (size_t i = 0; i < values.size(); ++i)
-      if (!(values[i] == before[i])) memory.set_from_double(int64_t(i), values[i]);
+      if (!(values[i] == before[i]))
+        planted().results = 1, memory.set_from_double(int64_t(i), values[i]);
     return {};
   }
   size_t workspace_bytes() const override { return inner_->workspace_bytes(); }
@@ -77,10 +80,14 @@ std::string anchor_name(const Node& node) {
 
 std::vector<Tactic> damaged_tactics(std::string op, Damage damage) {
   static constexpr auto kCreators = creators(std::make_index_sequence<kMostTactics>());
-  planted() = {std::move(op), damage};
+  planted().op = std::move(op), planted().damage = damage, planted().results = 0;
   std::vector<Tactic> tactics(cpu_tactics().begin(), cpu_tactics().end());
   for (size_t i = 0; i + 1 < tactics.size(); ++i) tactics[i].create = kCreators.at(i);
   return tactics;
+}
+
+int64_t damaged_results() {
+  return planted().results;
 }
 
 namespace damage {
@@ -125,6 +132,18 @@ void negative_ones_lost(std::vector<double>& values, const Operand&) {
 }
 void two_steps_off(std::vector<double>& values, const Operand&) {
   values[values.size() / 2] += values[values.size() / 2] > 100 ? -2 : 2;
+}
+void channel_of_its_neighbour(std::vector<double>& values, const Operand& output) {
+  const auto channels = static_cast<size_t>(output.extents.empty() ? 1 : output.extents.back());
+  for (size_t i = 0; channels > 1 && i + channels <= values.size(); i += channels)
+    values[i] = values[i + 1];
+}
+void last_terms_of_one_sum_lost(std::vector<double>& values, const Operand&) {
+  values[values.size() / 4] *= 0.7;
+  values[values.size() / 4] += 0.05;
+}
+void every_hundredth_negated(std::vector<double>& values, const Operand&) {
+  for (size_t i = 7; i < values.size(); i += 100) values[i] = -values[i] - 0.02;
 }
 
 }  // namespace damage

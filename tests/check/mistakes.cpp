@@ -20,19 +20,36 @@ bool first(Graph& graph, const std::function<bool(Graph&, Node&)>& f) {
 
 using Change = std::function<void(Tensor&)>;
 
+void change_copy(Constant& constant, const Change& change) {
+  Tensor copy(constant.value.type(), constant.value.extents());
+  for (int64_t i = 0; i < copy.count(); ++i) copy.set_from_double(i, constant.value.as_double(i));
+  change(copy);
+  constant.value = std::move(copy);
+}
+
 /// Changes a copy of the first real constant that the predicate takes.
 bool change_constant(Graph& graph, const std::function<bool(const Node&)>& wanted,
                      const Change& change) {
   return first(graph, [&](Graph&, Node& node) {
     auto* constant = node.as<Constant>();
     if (constant == nullptr || !is_real(constant->value.type()) || !wanted(node)) return false;
-    Tensor copy(constant->value.type(), constant->value.extents());
-    for (int64_t i = 0; i < copy.count(); ++i)
-      copy.set_from_double(i, constant->value.as_double(i));
-    change(copy);
-    constant->value = std::move(copy);
+    change_copy(*constant, change);
     return true;
   });
+}
+
+/// Of the main graph, and not a constant of all zeros.
+bool change_last_constant(Graph& graph, const std::function<bool(const Node&)>& wanted,
+                          const Change& change) {
+  Constant* last = nullptr;
+  for (const auto& node : graph.nodes()) {
+    auto* constant = node->as<Constant>();
+    if (constant != nullptr && is_real(constant->value.type()) && wanted(*node) &&
+        constant->value.as_double(0) != 0)
+      last = constant;
+  }
+  if (last != nullptr) change_copy(*last, change);
+  return last != nullptr;
 }
 
 bool has_count(const Node& node, int64_t least, int64_t most) {
@@ -185,6 +202,40 @@ bool parts_swapped(Graph& graph) {
     node.set_input(0, b), node.set_input(1, a);
     return true;
   });
+}
+
+bool pool_moved(Graph& graph) {
+  return first(graph, [](Graph&, Node& node) {
+    auto* pool = node.as<Pool>();
+    if (pool == nullptr || pool->pads_begin.empty() || pool->pads_begin[0] < 1) return false;
+    pool->pads_begin[0] -= 1, pool->pads_end[0] += 1;
+    return true;
+  });
+}
+bool transposed_otherwise(Graph& graph) {
+  return first(graph, [](Graph&, Node& node) {
+    auto* transpose = node.as<Transpose>();
+    if (transpose == nullptr) return false;
+    const Shape& x = node.input(0)->type.shape;
+    auto& order = transpose->permutation;
+    for (size_t i = 0; i + 1 < order.size(); ++i) {
+      const Dim &a = x[static_cast<size_t>(order[i])], &b = x[static_cast<size_t>(order[i + 1])];
+      if (!(a == b) || a == Dim(1)) continue;
+      std::swap(order[i], order[i + 1]);
+      return true;
+    }
+    return false;
+  });
+}
+bool late_bias_dropped(Graph& graph) {
+  return change_last_constant(
+      graph, [](const Node& node) { return has_count(node, 8, 2048); },
+      [](Tensor& tensor) { scale_all(tensor, 0); });
+}
+bool late_weight_wrong(Graph& graph) {
+  return change_last_constant(
+      graph, [](const Node& node) { return has_count(node, 1000, 1 << 22); },
+      [](Tensor& tensor) { tensor.set_from_double(777, tensor.as_double(777) + 1); });
 }
 
 }  // namespace tenon::mistake

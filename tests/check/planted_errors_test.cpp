@@ -4,10 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "check/compile_checked.h"
-#include "damage.h"
 #include "memory_logger.h"
 #include "networks.h"
-#include "ops/ops.h"
+#include "planted.h"
 
 namespace tenon {
 namespace {
@@ -15,22 +14,25 @@ namespace {
 enum Network { kImages, kQuantizedImages, kTokens };
 constexpr DataType kF32 = DataType::kFloat32, kBf16 = DataType::kBFloat16;
 
-/// A mistake: of the kernels of an operator, or of a pass.
-struct Plant {
-  const char* name;
+struct PlantIn {
   Network network;
-  DataType precision;
-  const char* op = nullptr;
-  Damage damage = nullptr;
-  Mistake mistake = nullptr;
+  Plant plant;
 };
 
 #define WRONG_KERNEL(network, precision, op, what) \
-  { op ", " #what, network, precision, op, damage::what, nullptr }
-#define WRONG_PASS(network, precision, what) \
-  { #what, network, precision, nullptr, nullptr, mistake::what }
+  {                                                \
+    network, {                                     \
+      op ", " #what, precision, op, damage::what   \
+    }                                              \
+  }
+#define WRONG_PASS(network, precision, what)       \
+  {                                                \
+    network, {                                     \
+#what, precision, "", nullptr, mistake::what \
+    }                                              \
+  }
 
-constexpr Plant kPlants[] = {
+const PlantIn kPlants[] = {
     WRONG_KERNEL(kImages, kF32, "conv", one_in_ten_thousand),
     WRONG_KERNEL(kImages, kF32, "conv", last_tile_is_zero),
     WRONG_KERNEL(kImages, kF32, "conv", tile_of_its_neighbour),
@@ -90,74 +92,17 @@ constexpr Plant kPlants[] = {
 /// Of those, that may be missed.
 constexpr int kMayBeMissed = static_cast<int>(std::size(kPlants)) / 20;
 
-Mistake planted_mistake = nullptr;
-bool was_planted = false;
-
-/// Left out as a whole or not at all: one mistake has one place.
-bool plant(Graph& graph, PassContext& context) {
-  for (const std::string& entry : context.options().disabled)
-    if (entry.starts_with("planted")) return false;
-  if (!planted_mistake(graph)) return false;
-  was_planted = true;
-  return true;
-}
-
 std::unique_ptr<Graph> network_of(Network which) {
   return which == kTokens ? token_network() : image_network(which == kQuantizedImages);
 }
 
-CompileRequest request_of(const Plant& plant) {
-  CompileRequest request;
-  request.graph = network_of(plant.network);
-  request.backend = cpu_backend(2);
-  request.passes = pass_options_for(*request.backend.device);
-  if (plant.precision != kF32) request.passes.precision = plant.precision;
-  request.select.threads = 2;
-  request.select.average_runs = 1;
-  request.select.level = 0;
-  return request;
-}
-
-struct Outcome {
-  bool planted = false, found = false, named = false;
-  std::string says;
-};
-
-Outcome outcome_of(const Plant& p) {
-  CompileRequest request = request_of(p);
-  std::vector<Tactic> tactics;
-  planted_mistake = p.mistake;
-  was_planted = p.op != nullptr;
-  if (p.op != nullptr) {
-    tactics = damaged_tactics(p.op, p.damage);
-    request.backend.tactics = tactics;
-  } else {
-    request.passes.extra.push_back({"planted", 1, "a mistake", plant});
-  }
-  MemoryLogger logger;
-  TimingCache cache;
-  const auto plan = compile_checked(std::move(request), cache, {}, logger);
-  Outcome outcome;
-  outcome.planted = was_planted;
-  outcome.says = plan.ok() ? plan->settings.at("self_check") : plan.error().message;
-  outcome.found = outcome.says != "passed" && !outcome.says.starts_with("not done");
-  outcome.named =
-      outcome.found && (p.op != nullptr ? logger.text.find("kernel cpu.") != std::string::npos
-                                        : outcome.says.find("planted") != std::string::npos);
-  outcome.says += "\n      " + logger.text;
-  return outcome;
-}
-
 TEST(PlantedErrors, AreFoundAndNamed) {
   int planted = 0, found = 0, named = 0;
-  for (const Plant& p : kPlants) {
-    const Outcome outcome = outcome_of(p);
+  for (const auto& [network, p] : kPlants) {
+    const Outcome outcome = outcome_of(p, network_of(network));
     planted += outcome.planted, found += outcome.found, named += outcome.named;
-    if (outcome.planted && outcome.named) continue;
-    fmt::print("{} ({}): {}: {}\n", p.name, name_of(p.precision),
-               !outcome.planted ? "was not planted"
-               : outcome.found  ? "found, not named"
-                                : "missed",
+    if (outcome.problem() == nullptr) continue;
+    fmt::print("{} ({}): {}: {}\n", p.name, name_of(p.precision), outcome.problem(),
                outcome.says.substr(0, 600));
   }
   fmt::print("{} planted, {} found, {} named\n", planted, found, named);
@@ -168,7 +113,7 @@ TEST(PlantedErrors, AreFoundAndNamed) {
 TEST(PlantedErrors, NothingIsFoundWhereNothingIsPlanted) {
   for (const Network network : {kImages, kQuantizedImages, kTokens})
     for (const DataType precision : {kF32, kBf16}) {
-      CompileRequest request = request_of({"", network, precision});
+      CompileRequest request = planted_request(network_of(network), precision);
       MemoryLogger logger;
       TimingCache cache;
       const auto plan = compile_checked(std::move(request), cache, {.regions = true}, logger);
