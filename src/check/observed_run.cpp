@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <memory>
 
+#include "base/stop.h"
 #include "base/stopwatch.h"
 #include "ops/strided.h"
 #include "ops/table.h"
@@ -84,6 +86,7 @@ Result<double> ObservedRun::time(int runs, StepTimes* steps) {
   for (int i = 0; i < runs && status.ok(); ++i) {
     Stopwatch watch;
     status = run_once();
+    if (status.ok()) status = go_on("timing the network");
     least = std::min(least, watch.lap() * 1000);
   }
   context_->set_step_times(nullptr);
@@ -107,11 +110,17 @@ Status take_result(const ConcreteGraph& graph, Device& device, const StepResult&
   if (result.samples > 1) operand.extents[0] = 1;
   if (operand.count() == 0) return {};
   const auto size = static_cast<size_t>(byte_size(operand.type));
-  std::vector<std::byte> bytes(static_cast<size_t>(extent_in_memory(operand)) * size);
-  TENON_TRY(device.download(bytes.data(), result.address, bytes.size(), {}));
-  TENON_TRY(device.synchronize({}));
+  const auto* source = static_cast<const std::byte*>(result.address);
+  std::unique_ptr<std::byte[]> copy;
+  if (!device.capabilities().host_cores) {
+    const size_t bytes = static_cast<size_t>(extent_in_memory(operand)) * size;
+    copy = std::make_unique_for_overwrite<std::byte[]>(bytes);
+    source = copy.get();
+    TENON_TRY(device.download(copy.get(), result.address, bytes, {}));
+    TENON_TRY(device.synchronize({}));
+  }
   const size_t begin = static_cast<size_t>(result.sample * operand.count()) * size;
-  strided_copy(tensor.mutable_bytes() + begin, row_major_strides(operand.extents), bytes.data(),
+  strided_copy(tensor.mutable_bytes() + begin, row_major_strides(operand.extents), source,
                operand.strides, operand.extents, static_cast<int>(size));
   return {};
 }
