@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/stop.h"
 #include "check/observed_run.h"
 #include "check/sample.h"
 #include "device/described_device.h"
@@ -69,7 +70,7 @@ class Timing {
     request.profiles = settings_.profiles;
     request.passes = settings_.passes;
     request.select = settings_.select;
-    request.select.progress = nullptr;
+    request.select.progress = [](int, int) { return !stop_requested(); };
     request.select.record = nullptr;
     request.backend = settings_.backend;
     NullLogger quiet;

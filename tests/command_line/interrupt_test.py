@@ -89,6 +89,18 @@ def test_builds_keep_what_they_measured(start, tmp_path: Path):
     assert "&&&& PASSED" in process.communicate(timeout=120)[0]
 
 
+def test_builds_stop_while_they_compare_precisions(start, tmp_path: Path):
+    """Which layers are faster in 8 bits is found by builds of their own ahead of the build."""
+    write_convolutions(tmp_path / "convolutions.onnx", 120)
+    process = start("--onnx=convolutions.onnx", "--best", "--noSelfCheck", "--skipInference", "--verbose")
+    text = interrupted(process, "made-up ranges come from", after=0.1)
+    begun = time.monotonic()
+    text += process.communicate(timeout=60)[0] or ""
+    assert "stopped: the engine is not built" in text and process.returncode == 1
+    assert "in 8 bits" not in text  # The comparison's result.
+    assert time.monotonic() - begun < 10
+
+
 def test_memory_of_long_runs_is_bounded(start, tmp_path: Path):
     """A run of a tiny model of which there are hundreds of thousands a second."""
     write_model(tmp_path / "two.onnx", 2)
