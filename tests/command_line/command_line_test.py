@@ -1,6 +1,7 @@
 """trtexec as a whole, beyond timing. Run by ctest, or:
 pytest tests/command_line --build build/release [-k refit]"""
 import json
+import resource
 import subprocess
 from pathlib import Path
 
@@ -148,6 +149,16 @@ def test_full_disks_are_reported(trtexec, tmp_path: Path):
     for flag in ("--saveEngine", "--exportTimes", "--exportOutput"):
         assert "No space left" in trtexec("--onnx=two.onnx", f"{flag}=full", passes=False)
     assert Path("/dev/full").is_char_device()
+
+
+def test_the_limit_of_files_sizes_is_reported(pytestconfig, tmp_path: Path):
+    write_model(tmp_path / "two.onnx", 2)
+    program = Path(pytestconfig.getoption("build")).resolve() / "bin/trtexec"
+    done = subprocess.run([program, "--device=-1", "--onnx=two.onnx", "--saveEngine=two.plan", "--skipInference"], cwd=tmp_path,
+                          capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL,
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000)))
+    assert done.returncode == 1
+    assert "cannot write 'two.plan': File too large" in done.stderr
 
 
 def test_standard_streams_may_be_closed_or_full(pytestconfig, tmp_path: Path):

@@ -1,6 +1,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <string_view>
@@ -41,5 +42,7 @@ int run(std::span<const char* const> words) {
 int main(int argc, char** argv) {
   std::set_terminate(end);
   open_closed_streams();
+  // Files beyond the shell's limit of their size are errors like those of a full disk.
+  std::signal(SIGXFSZ, SIG_IGN);
   return run({argv, static_cast<size_t>(argc)});
 }
