@@ -12,6 +12,7 @@ constexpr int64_t kRowBlock = 112;
 /// That are finished together: few enough for their sums to stay in the first-level cache.
 constexpr int64_t kFinishedRows = 64;
 constexpr int64_t kTasksPerThread = 4;
+constexpr int64_t kLine = 64;
 
 }  // namespace
 
@@ -242,6 +243,16 @@ void ByteConvolution::find_rows(const Run& run, int64_t first, int64_t count,
   }
 }
 
+/// The next panel's weights come from memory while this one's are multiplied by the first blocks of
+/// rows, a line of the cache with each group.
+void ByteConvolution::prefetch_next(int64_t panel, int64_t block, int64_t blocks,
+                                    ByteTile& tile) const {
+  const int64_t bytes = tile.taps * tile.groups * kLine, from = block * bytes;
+  const bool is_there = panel + 1 < panels() && blocks > 1 && from + bytes <= panel_bytes();
+  tile.ahead = is_there ? tile.weights + panel_bytes() + from : tile.weights;
+  tile.ahead_step = is_there ? kLine : 0;
+}
+
 void ByteConvolution::run_panel(const Run& run, const uint8_t* const* rows, int64_t first,
                                 int64_t count, int64_t panel, int32_t* sums) const {
   const ByteProblem& p = problem_;
@@ -263,6 +274,7 @@ void ByteConvolution::run_panel(const Run& run, const uint8_t* const* rows, int6
     tile.rows_of_taps = rows + begin;
     tile.rows = static_cast<int>(end - begin);
     tile.sums = sums + (begin - done) * kBytePanel;
+    prefetch_next(panel, block, blocks, tile);
     kernel_->run(tile);
     if (block + 1 < blocks && (block + 1) % blocks_together != 0) continue;
     finish.run(finish_, first + done, end - done);

@@ -61,6 +61,7 @@ class ByteConvolution {
                  const uint8_t* zeros, const uint8_t** to) const;
   void find_rows(const Run& run, int64_t first, int64_t count, const uint8_t** rows) const;
   void run_task(const Run& run, int64_t task, char* scratch) const;
+  void prefetch_next(int64_t panel, int64_t block, int64_t blocks, ByteTile& tile) const;
   void run_panel(const Run& run, const uint8_t* const* rows, int64_t first, int64_t count,
                  int64_t panel, int32_t* sums) const;
   int64_t panels() const { return parts_.count * parts_.panels; }

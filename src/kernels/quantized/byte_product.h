@@ -21,7 +21,9 @@ struct ByteTile {
   int64_t row_offset = 0;  ///< Bytes that each of these addresses is ahead of the tile's own.
   uint32_t flip = 0;       ///< 0x80808080 turns i8 into u8.
   const int8_t* weights;
-  const int32_t* start;  ///< Initial sums of each column.
+  const int8_t* ahead;     ///< Is fetched into the second-level cache meanwhile:
+  int64_t ahead_step = 0;  ///< so many bytes further with each group.
+  const int32_t* start;    ///< Initial sums of each column.
   int rows = 0;
   int32_t* sums;  ///< rows x kBytePanel
 };

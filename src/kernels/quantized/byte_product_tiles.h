@@ -20,7 +20,7 @@ void byte_tile(const ByteTile& t) {
 #pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) sums[r][v] = P::load(t.start + v * P::kWidth);
   const auto flip = P::broadcast(t.flip);
-  const int8_t* weights = t.weights;
+  const int8_t *weights = t.weights, *ahead = t.ahead;
   for (int64_t tap = 0; tap < t.taps; ++tap) {
     const uint8_t* row[R];
 #pragma GCC unroll 16
@@ -40,6 +40,8 @@ void byte_tile(const ByteTile& t) {
         for (int v = 0; v < kVectors; ++v) sums[r][v] = P::multiply_add(sums[r][v], x, column[v]);
       }
       weights += kBytePanel * kByteGroup;
+      __builtin_prefetch(ahead, 0, 2);
+      ahead += t.ahead_step;
     }
   }
 #pragma GCC unroll 16
