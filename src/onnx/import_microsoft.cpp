@@ -37,17 +37,18 @@ Value* columns(NodeImporter& n, Value* bytes, Value* scale, Value* zero) {
   return n.add(op, {bytes, scale, zero});
 }
 
-/// The blocks of MatMulNBits, [n, blocks, bytes], as numbers of one byte each, [n, k].
+/// The blocks of MatMulNBits, [n, blocks, bytes], as numbers of one byte each, [n, k];
+/// those of 2 bits have the type of 4.
 Result<Tensor> unpacked(const Tensor& packed, int64_t rows, int64_t depth, int64_t bits) {
   if (packed.rank() != 3 || packed.extents()[0] != rows || packed.type() != DataType::kUInt8)
     return user_error("B must be uint8 [N, blocks, bytes]");
   const int64_t per_byte = 8 / bits, row = packed.count() / rows;
   if (row * per_byte < depth) return user_error("B has fewer than N x K numbers");
   TENON_ASSIGN(Tensor numbers,
-               Tensor::create(bits == 4 ? DataType::kUInt4 : DataType::kUInt8, {rows, depth}));
+               Tensor::create(bits <= 4 ? DataType::kUInt4 : DataType::kUInt8, {rows, depth}));
   const auto* bytes = reinterpret_cast<const uint8_t*>(packed.bytes());
   auto* to = reinterpret_cast<uint8_t*>(numbers.mutable_bytes());
-  const unsigned mask = bits == 4 ? 15U : 255U;
+  const unsigned mask = (1U << static_cast<unsigned>(bits)) - 1;
   for (int64_t i = 0; i < rows; ++i)
     for (int64_t k = 0; k < depth; ++k)
       to[i * depth + k] = static_cast<uint8_t>(
@@ -59,10 +60,10 @@ Result<Tensor> unpacked(const Tensor& packed, int64_t rows, int64_t depth, int64
 /// none.
 Result<Tensor> zero_points(const Tensor* packed, int64_t rows, int64_t blocks, int64_t bits) {
   TENON_ASSIGN(Tensor zeros,
-               Tensor::create(bits == 4 ? DataType::kUInt4 : DataType::kUInt8, {rows, blocks}));
+               Tensor::create(bits <= 4 ? DataType::kUInt4 : DataType::kUInt8, {rows, blocks}));
   const int64_t per_byte = 8 / bits, row = (blocks + per_byte - 1) / per_byte;
   if (packed != nullptr && (packed->type() != DataType::kUInt8 || packed->count() != rows * row))
-    return unsupported("zero points that are not packed as uint8");
+    return unsupported("zero points that are not {} numbers of uint8, packed as B is", rows * row);
   auto* to = reinterpret_cast<uint8_t*>(zeros.mutable_bytes());
   for (int64_t i = 0; i < rows * blocks; ++i) {
     to[i] = static_cast<uint8_t>(1U << static_cast<unsigned>(bits - 1));
@@ -70,7 +71,7 @@ Result<Tensor> zero_points(const Tensor* packed, int64_t rows, int64_t blocks, i
     const auto byte =
         std::to_integer<unsigned>(packed->bytes()[i / blocks * row + i % blocks / per_byte]);
     to[i] = static_cast<uint8_t>(byte >> static_cast<unsigned>(i % blocks % per_byte * bits) &
-                                 (bits == 4 ? 15U : 255U));
+                                 ((1U << static_cast<unsigned>(bits)) - 1));
   }
   return zeros;
 }
@@ -149,14 +150,14 @@ void import_dynamic_quantize_matmul(NodeImporter& n, const OpRow&) {
   n.output(n.has_input(4) ? n.add(product, n.input(4)) : product);
 }
 
-/// Weights of 4 or 8 bits with a scale for each block along the depth.
+/// Weights of 2, 4 or 8 bits with a scale for each block along the depth.
 void import_matmul_nbits(NodeImporter& n, const OpRow&) {
   const int64_t depth = n.integer_attribute("K", 0), rows = n.integer_attribute("N", 0);
   const int64_t bits = n.integer_attribute("bits", 4),
                 block = n.integer_attribute("block_size", 32);
-  if (depth < 1 || rows < 1 || block < 1 || (bits != 4 && bits != 8))
+  if (depth < 1 || rows < 1 || block < 1 || (bits != 2 && bits != 4 && bits != 8))
     return n.fail(ImportCode::kUnsupportedNodeAttr,
-                  "K, N and block_size must be at least 1, and bits 4 or 8");
+                  "K, N and block_size must be at least 1, and bits 2, 4 or 8");
   if (n.has_input(4))
     return n.fail(ImportCode::kUnsupportedNodeInput,
                   "groups of their own order (g_idx) are not supported");

@@ -367,6 +367,29 @@ def weights_of_four_bits_with_a_short_block(f):
                  domain="com.microsoft")
 
 
+@form(0, 0, [6, 40])
+def weights_of_two_bits_in_blobs(f):
+    packed = f.random.integers(0, 256, (24, 3, 4)).astype(np.uint8)
+    zeros = f.random.integers(0, 256, 24).astype(np.uint8)
+    return f.add("MatMulNBits", "x", f.constant(packed), f.constant(f.floats(72, size=0.02)), f.constant(zeros), K=40, N=24, bits=2,
+                 block_size=16, domain="com.microsoft")
+
+
+@form(0, 0, [6, 40])
+def weights_of_two_bits_without_zero_points(f):
+    packed = f.random.integers(0, 256, (24, 3, 4)).astype(np.uint8)
+    return f.add("MatMulNBits", "x", f.constant(packed), f.constant(f.floats(72, size=0.02)), K=40, N=24, bits=2, block_size=16,
+                 domain="com.microsoft")
+
+
+@form(0, 0, [6, 40])
+def weights_of_eight_bits_in_blobs(f):
+    packed = f.random.integers(0, 256, (24, 3, 16)).astype(np.uint8)
+    zeros = f.random.integers(0, 256, 72).astype(np.uint8)
+    return f.add("MatMulNBits", "x", f.constant(packed), f.constant(f.floats(72, size=0.02)), f.constant(zeros), K=40, N=24, bits=8,
+                 block_size=16, domain="com.microsoft")
+
+
 def by_onnxruntime(model: Path, x: np.ndarray) -> np.ndarray:
     settings = onnxruntime.SessionOptions()
     settings.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
