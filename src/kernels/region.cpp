@@ -48,7 +48,10 @@ Result<RegionStep> step_over(const Node& node, const std::vector<const Value*>& 
 /// The steps in the order of the body, each value but the last used inside alone.
 Status take_steps(const Graph& body, const Node& anchor, RegionExtras extras,
                   AnchoredRegion& region, size_t& casts) {
-  std::vector<const Value*> values = {anchor.output()};
+  std::vector<const Value*> values;
+  values.reserve(body.nodes().size());
+  values.push_back(anchor.output());
+  region.steps.reserve(body.nodes().size());
   for (const auto& inner : body.nodes()) {
     const bool part = inner.get() == &anchor || inner.get() == region.standardize ||
                       inner.get() == region.moments || inner.get() == region.dequantize;

@@ -34,6 +34,7 @@ Result<View> reshape_view(const Operand& input, const Extents& extents) {
   const std::vector<int64_t> strides = strides_of(input);
   std::vector<std::pair<int64_t, int64_t>>
       runs;  // Extent and stride of merged input axes, fastest last.
+  runs.reserve(strides.size());
   for (size_t i = 0; i < strides.size(); ++i) {
     if (input.extents[i] == 1) continue;
     if (!runs.empty() && runs.back().second == strides[i] * input.extents[i])
@@ -71,6 +72,7 @@ Result<View> transpose_view(const Transpose& op, const Operand& input) {
                          *std::ranges::max_element(order) >= rank))
     return contradiction("transpose");
   View view;
+  view.strides.reserve(strides.size());
   for (int i = 0; i < rank; ++i)
     view.strides.push_back(strides[op.permutation.empty() ? rank - 1 - i : op.permutation[i]]);
   return view;
@@ -169,9 +171,14 @@ Result<View> input_view(const Operation& node, int output, const Operand& input,
 
 std::vector<int64_t> normalized_strides(const Extents& extents, const std::vector<int64_t>& strides,
                                         Layout layout) {
-  const std::vector<int64_t> dense = dense_strides(extents, layout);
-  for (size_t i = 0; i < extents.size(); ++i)
-    if (extents[i] != 1 && strides[i] != dense[i]) return strides;
+  const bool channels_last = layout == Layout::kChannelsLast && extents.size() >= 3;
+  int64_t dense = channels_last ? extents[1] : 1;
+  if (channels_last && extents[1] != 1 && strides[1] != 1) return strides;
+  for (size_t i = extents.size(); i-- > 0;) {
+    if (channels_last && i == 1) continue;
+    if (extents[i] != 1 && strides[i] != dense) return strides;
+    dense *= extents[i];
+  }
   return {};
 }
 

@@ -38,7 +38,7 @@ class Lowering {
     share_fetches();
     const bool known_is_fixed = options_.known != nullptr && options_.known->is_fixed;
     list_.is_fixed = symbolic_.is_fixed() || known_is_fixed;
-    TENON_TRY(verify(list_, graph));
+    TENON_TRY(verify(list_, graph, options_.known));
     return std::move(list_);
   }
 

@@ -13,14 +13,14 @@ bool meet(const StepBuffer& a, const StepBuffer& b) {
 
 class Verifier {
  public:
-  Verifier(const StepList& list, const Graph& graph)
-      : list_(list), graph_(graph), written_(list.buffers.size()) {}
+  Verifier(const StepList& list, const Graph& graph, const StepList* ordered)
+      : list_(list), graph_(graph), ordered_(ordered), written_(list.buffers.size()) {}
 
   Status all() {
     if (list_.inputs != count(graph_.inputs()) || list_.outputs != count(graph_.outputs()))
       return internal_error("the steps of '{}' are of another graph than '{}'", list_.name,
                             graph_.name);
-    TENON_TRY(order());
+    if (ordered_ == nullptr || !has_spans_of(*ordered_)) TENON_TRY(order());
     for (size_t first = 0, end = 0; first < list_.steps.size(); first = end) {
       end = group_end(list_, first);
       for (size_t i = first; i < end; ++i) TENON_TRY(loads(i));
@@ -37,6 +37,15 @@ class Verifier {
 
   Error fail(std::string_view kind, size_t number, std::string_view reason) const {
     return internal_error("steps of '{}', {} {}: {}", list_.name, kind, number, reason);
+  }
+
+  /// Whether the buffers last and lie like those of the other list.
+  bool has_spans_of(const StepList& other) const {
+    return list_.steps.size() == other.steps.size() &&
+           std::ranges::equal(list_.buffers, other.buffers,
+                              [](const StepBuffer& a, const StepBuffer& b) {
+                                return a.first == b.first && a.last == b.last && a.above == b.above;
+                              });
   }
 
   /// Of buffers that meet, the one of the higher number lies above the other.
@@ -140,13 +149,14 @@ class Verifier {
 
   const StepList& list_;
   const Graph& graph_;
+  const StepList* ordered_;
   std::vector<bool> written_;
 };
 
 }  // namespace
 
-Status verify(const StepList& list, const Graph& graph) {
-  return Verifier(list, graph).all();
+Status verify(const StepList& list, const Graph& graph, const StepList* ordered) {
+  return Verifier(list, graph, ordered).all();
 }
 
 }  // namespace tenon

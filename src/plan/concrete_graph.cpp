@@ -62,6 +62,7 @@ Result<ConcreteGraph> ConcreteGraph::create(const Graph& graph, SymbolValues sym
 
 Result<std::optional<Extents>> concrete_extents(const Value& value, const SymbolValues& symbols) {
   Extents extents;
+  extents.reserve(value.type.shape.size());
   int64_t bytes = byte_size(value.type.type);
   for (const Dim& dim : value.type.shape) {
     const auto extent = dim.evaluate(symbols);
@@ -164,6 +165,7 @@ void ConcreteGraph::place_values() {
 bool ConcreteGraph::place_view(const Node& node) {
   if (!resolved(node)) return false;
   std::vector<Storage> views;
+  views.reserve(node.outputs().size());
   for (size_t i = 0; i < node.outputs().size(); ++i) {
     auto view = view_of(node, static_cast<int>(i));
     // The memory of graph outputs is the caller's, who expects them dense.
@@ -183,6 +185,7 @@ bool ConcreteGraph::is_view(const Node& node) const {
 Result<Storage> ConcreteGraph::view_of(const Node& node, int output) const {
   const Storage& base = storage(node.input(0));
   std::vector<const Tensor*> contents;
+  contents.reserve(node.inputs().size());
   for (const Value* input : node.inputs()) {
     const Tensor* tensor = input == nullptr ? nullptr : known(input);
     // Bounds are integers; a constant may have been left out of the plan.
@@ -228,6 +231,8 @@ Problem ConcreteGraph::problem(const Node& node, const Backend& backend, int thr
   problem.threads = threads;
   if (node.packed.defined())
     problem.packed = {node.packed.bytes(), static_cast<size_t>(node.packed.byte_count())};
+  problem.inputs.reserve(node.inputs().size());
+  problem.outputs.reserve(node.outputs().size());
   for (const Value* input : node.inputs()) problem.inputs.push_back(operand(input));
   for (const Value* output : node.outputs()) problem.outputs.push_back(operand(output));
   // No kernel of a GPU asks.
