@@ -27,6 +27,8 @@ from onnx import numpy_helper
 NOT_OF_THE_PARSER = {"getSupportedAPITest.cpp", "onnx_trt_backend.cpp"}
 # Inputs whose numbers are extents; trtexec takes these by --shapes. By operator, the operand.
 SHAPES = {"Reshape": 1, "Expand": 1, "Tile": 1, "Pad": 1, "Resize": 3, "TopK": 1, "ConstantOfShape": 0, "Split": 1}
+# Of an element, relative and absolute: two steps of the narrower type, and what trtexec's decimals leave of the others.
+TOLERANCES = {"float32": (2e-3, 1e-3), "bfloat16": (1.6e-2, 4e-3)}
 # Wrong in the parser or in trtexec whatever library is below, each with the reason.
 THEIRS = {
     r"gridsample": "modes are called linear and cubic since operator set 20",
@@ -122,7 +124,8 @@ def outcome(case: Path, program: Path, around: dict[str, str]) -> str:
         found = outputs_of(Path(name) / "out.json")
     for info, wanted in zip(graph.output, expected):
         values = wanted.astype(np.float64).ravel()
-        if found[info.name].size != values.size or not np.allclose(found[info.name], values, 2e-3, 1e-3, equal_nan=True):
+        relative, absolute = TOLERANCES.get(str(wanted.dtype), TOLERANCES["float32"])
+        if found[info.name].size != values.size or not np.allclose(found[info.name], values, relative, absolute, equal_nan=True):
             return f"{info.name} is {found[info.name][:4]}, not {values[:4]}"
     return "right"
 
