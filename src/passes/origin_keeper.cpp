@@ -136,11 +136,13 @@ Node* OriginKeeper::heir(const Layers& layers, int lost) const {
       reach(record.parent);
   }
   if (!gives_result) return nullptr;
-  work = {lost};
+  work.clear();
+  seen.assign(records_.size(), false);
+  reach(lost);
   for (size_t i = 0; i < work.size(); ++i) {
-    if (Node* found = survivor(layers, records_[work[i]])) return found;
-    for (const int source : records_[work[i]].sources)
-      if (!records_[source].is_known) work.push_back(source);
+    const Record& record = records_[work[i]];
+    if (Node* found = survivor(layers, record)) return found;
+    for (const int source : record.sources) reach(source);
   }
   return nullptr;
 }
