@@ -64,7 +64,12 @@ Result<Backend> Runtime::backend_for(const Plan& plan) const {
 }
 
 Status Runtime::load_libraries(Plan& plan) const {
-  if (plan.libraries == nullptr) return {};
+  const auto is_complete = [&] { return find_creators(*plan.graph).ok(); };
+  if (plan.libraries == nullptr) {
+    if (!has_plugins(*plan.graph)) return {};
+    TENON_ASSIGN(plan.loaded_libraries, plugin::load_libraries({}, {}, is_complete));
+    return {};
+  }
   std::vector<plugin::StoredLibrary> libraries;
   std::string names;
   plan.libraries->for_each([&](const std::string& name, const CodeLibrary::Code& code) {
@@ -86,7 +91,7 @@ Status Runtime::load_libraries(Plan& plan) const {
                              {.in_memory = has(TempfileControlFlag::kALLOW_IN_MEMORY_FILES),
                               .in_folder = has(TempfileControlFlag::kALLOW_TEMPORARY_FILES),
                               .folder = temporary_directory_},
-                             [&] { return find_creators(*plan.graph).ok(); }));
+                             is_complete));
   return {};
 }
 

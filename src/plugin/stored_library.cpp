@@ -86,6 +86,16 @@ class LoadedLibraries {
     ++found->second.users;
     return true;
   }
+  /// Of all that are loaded.
+  std::vector<std::string> share_all() {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::string> hashes;
+    for (auto& [hash, entry] : entries_) {
+      hashes.push_back(hash);
+      ++entry.users;
+    }
+    return hashes;
+  }
   Status load(const StoredLibrary& library, const LibraryFiles& files) {
     const std::lock_guard lock(mutex_);
     Entry& entry = entries_[library.hash];
@@ -143,6 +153,8 @@ Result<std::shared_ptr<const void>> load_libraries(const std::vector<StoredLibra
                                                    const LibraryFiles& files,
                                                    const std::function<bool()>& is_complete) {
   auto held = std::make_shared<HeldLibraries>();
+  // Creators that make a plan complete may be those of another engine's library.
+  held->hashes = loaded_libraries().share_all();
   for (const StoredLibrary& library : libraries) {
     if (!loaded_libraries().share(library.hash)) {
       if (is_complete()) continue;

@@ -3,6 +3,7 @@
 #include <NvInfer.h>
 #include <gtest/gtest.h>
 #include <tenon/device.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -112,6 +113,29 @@ TEST_F(StoredLibrary, IsLoadedOnceForTwoEngines) {
   expect_results(*second);
   second.reset();
   EXPECT_FALSE(has_creator());
+}
+
+/// Another plan's library may have given the creators that a plan found.
+TEST_F(StoredLibrary, StaysWhileAnyEngineUsesItsCreators) {
+  const std::string copy =
+      std::filesystem::temp_directory_path() / ("tenon_stored_copy_" + std::to_string(getpid()));
+  std::filesystem::copy_file(STORED_LIBRARY, copy);
+  std::ofstream(copy, std::ios::app | std::ios::binary) << 'x';
+  library_ = getPluginRegistry()->loadLibrary(STORED_LIBRARY);
+  const std::unique_ptr<IHostMemory> other = plan_with({copy.c_str()}), bare = plan_with({});
+  getPluginRegistry()->deregisterLibrary(library_);
+  std::filesystem::remove(copy);
+  ASSERT_TRUE(other != nullptr && bare != nullptr) << log_.errors;
+  runtime_->setEngineHostCodeAllowed(true);
+  for (const IHostMemory* plan : {other.get(), bare.get()}) {
+    std::unique_ptr<ICudaEngine> first = load(*plan_), second = load(*plan);
+    ASSERT_TRUE(first != nullptr && second != nullptr) << log_.errors;
+    first.reset();
+    ASSERT_TRUE(has_creator());
+    expect_results(*second);
+    second.reset();
+    EXPECT_FALSE(has_creator());
+  }
 }
 
 TEST_F(StoredLibrary, IsKeptInPlansThatEnginesWrite) {
