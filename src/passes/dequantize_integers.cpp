@@ -123,7 +123,8 @@ class IntegerProduct {
     const DataType type = node_.output()->type.type;
     if (!is_product || type != (node_.is<Conv>() ? DataType::kFloat64 : DataType::kInt32))
       return false;
-    if (node_.input(1)->constant() == nullptr || !follow_casts()) return false;
+    const Tensor* weights_read = node_.input(1)->constant();
+    if (weights_read == nullptr || !has_columns(*weights_read) || !follow_casts()) return false;
     const auto x = factor_of(graph_, node_.input(0));
     if (!x) return false;
     const auto weights = constant_factor(graph_, *node_.input(1), weight_axis());
@@ -148,6 +149,11 @@ class IntegerProduct {
   }
 
  private:
+  bool has_columns(const Tensor& weights) const {
+    if (node_.is<Conv>()) return true;
+    const auto& op = *node_.as<MatMul>();
+    return weights.extents().size() == 2 && !op.transpose_b;
+  }
   int64_t weight_axis() const { return node_.is<Conv>() ? 0 : 1; }
 
   /// To i32, where it is none yet, and to f32.
