@@ -46,10 +46,11 @@ class FillLayer final : public LayerOf<nvinfer1::IFillLayer, LayerType::kFILL> {
   int64_t getBetaInt64() const noexcept override { return beta_integer_; }
   bool isAlphaBetaInt64() const noexcept override { return integers_; }
   /// Of a model's node.
-  void read(double alpha, double beta) {
-    alpha_ = alpha, beta_ = beta;
-    alpha_integer_ = static_cast<int64_t>(alpha), beta_integer_ = static_cast<int64_t>(beta);
-    integers_ = type_ == PublicType::kINT32 || type_ == PublicType::kINT64;
+  void read(double alpha, double beta) { alpha_ = alpha, beta_ = beta; }
+  void read(int64_t alpha, int64_t beta) {
+    read(static_cast<double>(alpha), static_cast<double>(beta));
+    alpha_integer_ = alpha, beta_integer_ = beta;
+    integers_ = true;
   }
 
   std::vector<Value*> lower(Emitter& e) override {
@@ -142,13 +143,32 @@ class AssertionLayer final : public LayerOf<nvinfer1::IAssertionLayer, LayerType
   std::string message_;
 };
 
-std::unique_ptr<LayerCore> fixed_fill(Network& network, const Node& node, FillOperation operation,
-                                      double alpha, double beta) {
+/// The number of a tensor, `otherwise` where that is unknown.
+template <class T>
+T number_of(const Tensor* tensor, T otherwise) {
+  if (tensor == nullptr || !tensor->defined() || tensor->count() != 1) return otherwise;
+  if constexpr (std::is_same_v<T, int64_t>)
+    return tensor->as_int64(0);
+  else
+    return tensor->as_double(0);
+}
+
+std::unique_ptr<FillLayer> fixed_fill(Network& network, const Node& node, FillOperation operation) {
   const TensorType& type = node.output()->type;
   auto layer = std::make_unique<FillLayer>(network, known_dims(type.shape), operation,
                                            to_public(type.type).value_or(PublicType::kFLOAT));
-  layer->read(alpha, beta);
   layer->forbid_changes();
+  return layer;
+}
+
+/// From `start` in steps of `step`, or of `usual_step`.
+std::unique_ptr<LayerCore> sequence(Network& network, const Node& node, const Tensor* start,
+                                    const Tensor* step, int64_t usual_step) {
+  auto layer = fixed_fill(network, node, FillOperation::kLINSPACE);
+  if (is_integer(node.output()->type.type))
+    layer->read(number_of<int64_t>(start, 0), number_of(step, usual_step));
+  else
+    layer->read(number_of<double>(start, 0), number_of(step, static_cast<double>(usual_step)));
   return layer;
 }
 
@@ -159,20 +179,17 @@ std::unique_ptr<LayerCore> adopt(Network& network, Node& node, const Constant&) 
                                          network.hold(node.output()));
 }
 std::unique_ptr<LayerCore> adopt(Network& network, Node& node, const RangeOf&) {
-  const Tensor *start = node.input(0)->constant(), *step = node.input(2)->constant();
-  return fixed_fill(network, node, FillOperation::kLINSPACE,
-                    start == nullptr || !start->defined() ? 0 : start->as_double(0),
-                    step == nullptr || !step->defined() ? 1 : step->as_double(0));
+  return sequence(network, node, node.input(0)->constant(), node.input(2)->constant(), 1);
 }
 std::unique_ptr<LayerCore> adopt(Network& network, Node& node, const Fill& op) {
-  return fixed_fill(network, node, FillOperation::kLINSPACE,
-                    op.value.defined() ? op.value.as_double(0) : 0, 0);
+  return sequence(network, node, &op.value, nullptr, 0);
 }
 std::unique_ptr<LayerCore> adopt(Network& network, Node& node, const Random& op) {
   const bool normal = op.distribution == Distribution::kNormal;
-  return fixed_fill(network, node,
-                    normal ? FillOperation::kRANDOM_NORMAL : FillOperation::kRANDOM_UNIFORM, op.a,
-                    op.b);
+  auto layer = fixed_fill(network, node,
+                          normal ? FillOperation::kRANDOM_NORMAL : FillOperation::kRANDOM_UNIFORM);
+  layer->read(op.a, op.b);
+  return layer;
 }
 std::unique_ptr<LayerCore> adopt(Network& network, Node&, const Assertion& op) {
   return std::make_unique<AssertionLayer>(network, op.message);
