@@ -54,24 +54,41 @@ std::vector<double> image_extents(Emitter& e, const StockFields& fields,
   return {given[1], given[2]};
 }
 
-/// Anchors of a level, (y1, x1, y2, x2) for each cell and each pair of height and width.
-void add_anchors(std::vector<double>& anchors, const std::vector<double>& image, double first,
-                 double stride, const std::vector<std::array<double, 2>>& sizes) {
-  for (double y = first; y < image[0]; y += stride)
-    for (double x = first; x < image[1]; x += stride)
-      for (const auto& [h, w] : sizes)
-        anchors.insert(anchors.end(), {y - h / 2, x - w / 2, y + h / 2, x + w / 2});
+/// A level's cells, from the first one on at each stride, and heights and widths of their anchors.
+struct AnchorLevel {
+  double first = 0, stride = 1;
+  std::vector<std::array<double, 2>> sizes;
+
+  double count(const std::vector<double>& image) const {
+    const auto steps = [this](double end) { return std::ceil((end - first) / stride); };
+    return steps(image[0]) * steps(image[1]) * static_cast<double>(sizes.size());
+  }
+};
+
+/// (y1, x1, y2, x2) of all levels' anchors, for an operand that has as many: asked first, since the
+/// image's extents may be any.
+std::vector<double> level_corners(Emitter& e, const std::vector<AnchorLevel>& levels,
+                                  const std::vector<double>& image, Value* like) {
+  double count = 0;
+  for (const AnchorLevel& level : levels) count += level.count(image);
+  const int64_t given = e.constant_extent(like, 1);
+  if (e.ok() && static_cast<double>(given) != count)
+    e.fail(user_error("an operand has {} anchors; images of image_size have {:.0f}", given, count));
+  std::vector<double> corners;
+  if (!e.ok()) return corners;
+  for (const AnchorLevel& level : levels)
+    for (double y = level.first; y < image[0]; y += level.stride)
+      for (double x = level.first; x < image[1]; x += level.stride)
+        for (const auto& [h, w] : level.sizes)
+          corners.insert(corners.end(), {y - h / 2, x - w / 2, y + h / 2, x + w / 2});
+  return corners;
 }
 
-/// [1, R, 4], for an operand of R anchors.
-Value* anchor_constant(Emitter& e, const std::vector<double>& anchors, Value* like) {
-  const auto count = static_cast<int64_t>(anchors.size()) / 4;
-  const int64_t given = e.constant_extent(like, 1);
-  if (e.ok() && given != count)
-    e.fail(user_error("an operand has {} anchors; images of image_size have {}", given, count));
-  if (!e.ok()) return nullptr;
+/// [1, R, 4]
+Value* anchor_constant(Emitter& e, const std::vector<double>& corners) {
+  const auto count = static_cast<int64_t>(corners.size()) / 4;
   return e.constant(Tensor::of<float>(DataType::kFloat32, {1, count, 4},
-                                      std::vector<float>(anchors.begin(), anchors.end())));
+                                      std::vector<float>(corners.begin(), corners.end())));
 }
 
 /// The best boxes [N, K, 4] of one class by scores [N, R], and their scores [N, K], 0 where there
@@ -131,17 +148,17 @@ Values stock_proposal_layer(Emitter& e, const StockFields& fields, Inputs in) {
   constexpr std::array<double, 5> kStrides = {4, 8, 16, 32, 64};
   if (!takes(e, in, 2, 2)) return {};
   const std::vector<double> image = image_extents(e, fields, {1024, 1024});
-  std::vector<double> anchors;
+  std::vector<AnchorLevel> levels;
   for (const double stride : kStrides) {
-    std::vector<std::array<double, 2>> sizes;
+    levels.push_back({.stride = stride, .sizes = {}});
     for (const double ratio : {0.5, 1.0, 2.0})
-      sizes.push_back({8 * stride / std::sqrt(ratio), 8 * stride * std::sqrt(ratio)});
-    add_anchors(anchors, image, 0, stride, sizes);
+      levels.back().sizes.push_back({8 * stride / std::sqrt(ratio), 8 * stride * std::sqrt(ratio)});
   }
+  std::vector<double> anchors = level_corners(e, levels, image, in[1]);
   for (size_t i = 0; i < anchors.size(); ++i)  // From 0 at the first pixel to 1 at the last.
     anchors[i] = (anchors[i] - (i % 4 < 2 ? 0 : 1)) / (image[i % 2] - 1);
-  Value* boxes = anchor_constant(e, anchors, in[1]);
   if (!e.ok()) return {};
+  Value* boxes = anchor_constant(e, anchors);
   Correction correction{.factors = {0.1, 0.1, 0.2, 0.2}, .most = {1, 1}};
   boxes = corrected(e, correction, boxes, e.reshape(e.cast(in[1], DataType::kFloat32), {0, -1, 4}));
   Value* scores = e.reshape(e.cast(in[0], DataType::kFloat32), {0, -1, 2});
@@ -185,11 +202,12 @@ Values stock_multilevel_propose(Emitter& e, const StockFields& fields, Inputs in
   Values boxes, scores;
   for (size_t level = 0; level < kLevels && e.ok(); ++level) {
     const double stride = std::exp2(static_cast<double>(level) + 2), side = 8 * stride;
-    std::vector<double> anchors;
-    add_anchors(anchors, image, stride / 2, stride,
-                {{side, side}, {0.7 * side, 1.4 * side}, {1.4 * side, 0.7 * side}});
+    const AnchorLevel cells{
+        stride / 2, stride, {{side, side}, {0.7 * side, 1.4 * side}, {1.4 * side, 0.7 * side}}};
+    const std::vector<double> anchors = level_corners(e, {cells}, image, in[2 * level]);
+    if (!e.ok()) return {};
     Value* deltas = e.reshape(e.cast(in[2 * level], DataType::kFloat32), {0, -1, 4});
-    Value* own = anchor_constant(e, anchors, in[2 * level]);
+    Value* own = anchor_constant(e, anchors);
     Value* score = e.reshape(e.cast(in[2 * level + 1], DataType::kFloat32), {0, -1});
     if (!e.ok()) return {};
     const Detections d = proposals(e, s, fields.integer("prenms_topk", 1000),

@@ -108,8 +108,8 @@ Values stock_pyramid_roi_align(Emitter& e, const StockFields& fields, Inputs in)
   const int64_t rois = e.constant_extent(in[0], 1), channels = e.constant_extent(in[1], 1);
   std::vector<double> image = fields.numbers("image_size");
   if (image.empty()) image = {1024, 1024};
-  if (image.size() != 2)
-    e.fail(user_error("image_size has {} numbers; it takes a height and a width", image.size()));
+  if (image.size() != 2 || image[0] < 1 || image[1] < 1)
+    e.fail(user_error("image_size holds a height and a width, each at least 1"));
   if (!e.ok()) return {};
   Value* boxes = e.reshape(image_boxes(e, fields, in[0], {image[0], image[1]}), {-1, 4});
   Value* numbers = image_numbers(e, in[0]);
@@ -170,6 +170,8 @@ Values stock_prior_box(Emitter& e, const StockFields& fields, Inputs in) {
   if (!takes(e, in, 1, 2)) return {};
   const std::vector<double> variance = fields.numbers("variance");
   const auto sizes = prior_sizes(fields);
+  if (std::ranges::any_of(fields.numbers("aspectRatios"), [](double r) { return !(r > 0); }))
+    e.fail(user_error("aspectRatios are above 0"));
   if (sizes.empty() || variance.size() != 4)
     e.fail(user_error("minSize has {} numbers and variance {}; they take at least 1, and 4",
                       fields.numbers("minSize").size(), variance.size()));

@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 
+#include "base/host_memory.h"
 #include "network/stock_plugins.h"
 #include "network/stock_selection.h"
 #include "ops/generate.h"
@@ -34,6 +35,23 @@ std::vector<std::array<double, 2>> anchor_sizes(const StockFields& fields, int64
   for (size_t i = 0; i < ratios.size(); ++i)
     sizes.push_back({scales[i] * std::sqrt(ratios[i]), scales[i] / std::sqrt(ratios[i])});
   return sizes;
+}
+
+/// Before anchors are made: `sides` of the feature maps' extents belong to a level each.
+void check_anchors(Emitter& e, const std::vector<int64_t>& extents, size_t sides,
+                   const std::vector<double>& ratios) {
+  constexpr double kMostCells = 1e12;  // That 64 bits can count the bytes.
+  if (std::ranges::any_of(extents, [](int64_t extent) { return extent < 1; }) ||
+      std::ranges::any_of(ratios, [](double ratio) { return !(ratio > 0); }))
+    return e.fail(user_error("featureMapShapes are at least 1, aspectRatios above 0"));
+  double cells = 0;
+  for (size_t i = 0; i < extents.size(); i += sides)
+    cells += static_cast<double>(extents[i]) * static_cast<double>(extents[i + sides - 1]);
+  const size_t bytes_of_cell = (ratios.size() + 1) * 8 * (sizeof(double) + sizeof(float));
+  if (cells > kMostCells ||
+      !fits_host_memory(static_cast<int64_t>(cells * static_cast<double>(bytes_of_cell))))
+    e.fail(user_error("featureMapShapes have {:.3g} cells: memory does not suffice for the anchors",
+                      cells));
 }
 
 /// Corners of the anchors around the centres of a level's cells.
@@ -109,12 +127,15 @@ Values stock_grid_anchor(Emitter& e, const StockFields& fields, Inputs in) {
   const std::vector<int64_t> shapes = fields.integers("featureMapShapes");
   const std::vector<double> variance = fields.numbers("variance");
   const auto count = static_cast<int64_t>(shapes.size());
+  constexpr int64_t kMost = plugin::StockRow::kMostLayers;
+  if (levels > kMost) e.fail(user_error("numLayers {} is {} at most", levels, kMost));
   if (levels < 1 || (count != levels && count != 2 * levels) || variance.size() != 4 ||
       fields.numbers("aspectRatios").size() < 3)
     e.fail(user_error(
         "numLayers {} needs as many featureMapShapes (it has {}; twice as many where a level is no "
         "square), 4 numbers in variance (it has {}) and at least 3 aspectRatios (it has {})",
         levels, count, variance.size(), fields.numbers("aspectRatios").size()));
+  if (e.ok()) check_anchors(e, shapes, count == levels ? 1 : 2, fields.numbers("aspectRatios"));
   if (!e.ok()) return {};
   Values outputs;
   for (int64_t level = 0; level < levels; ++level) {

@@ -26,6 +26,7 @@ struct StockRow {
   const char* fields;
 
   static constexpr int kByLengths = -1, kByLayers = -2;
+  static constexpr int kMostLayers = 64;  ///< Of numLayers.
 };
 
 /// Registers them under `space`; false where another creator has one of their names there.

@@ -133,10 +133,10 @@ IPluginV3* make_stock_v3(const StockRow& row, std::string fields, std::string sp
 int32_t stock_outputs(const StockRow& row, const std::string& fields) {
   if (row.outputs > 0) return row.outputs;
   if (row.outputs == StockRow::kByLayers) {
-    constexpr int64_t kUsual = 6, kMost = 64;
+    constexpr int64_t kUsual = 6;
     const auto read = StockFields::read(row, fields);
-    return read.ok() ? static_cast<int32_t>(
-                           std::clamp<int64_t>(read->integer("numLayers", kUsual), 0, kMost))
+    return read.ok() ? static_cast<int32_t>(std::clamp<int64_t>(read->integer("numLayers", kUsual),
+                                                                0, StockRow::kMostLayers))
                      : 0;
   }
   auto stored = StoredFields::read(fields);

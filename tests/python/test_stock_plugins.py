@@ -587,6 +587,29 @@ def test_a_wrong_number_of_inputs_is_refused(logger):
     assert any("it has 2 inputs; it takes 1" in line for line in lines), lines
 
 
+REFUSED = [
+    ("GridAnchor_TRT", {"featureMapShapes": [30000], "numLayers": [1]}, [], "memory"),
+    ("GridAnchor_TRT", {"featureMapShapes": [-1], "numLayers": [1]}, [], "at least 1"),
+    ("GridAnchor_TRT", {"featureMapShapes": [1] * 65, "numLayers": [65]}, [], "65 is 64 at most"),
+    ("ProposalLayer_TRT", {"image_size": [3, 200000, 200000], "keep_topk": [8]}, [(1, 100, 2, 1), (1, 100, 4, 1)], "100 anchors"),
+    ("PyramidROIAlign_TRT", {"pooled_size": [7], "image_size": [0, 0]}, [(1, 8, 4), *[(1, 3, 2**i, 2**i) for i in (4, 3, 2, 1)]], "at least 1"),
+]
+
+
+@pytest.mark.parametrize("name, values, shapes, words", REFUSED, ids=range(len(REFUSED)))
+def test_sizes_that_cannot_be_are_refused_before_memory_is_taken(name, values, shapes, words, logger):
+    if name == "GridAnchor_TRT":
+        values = {"aspectRatios": [1.0, 2.0, 0.5], "variance": [0.1] * 4, **values}
+    fields = []
+    for field, numbers in values.items():
+        real = isinstance(numbers[0], float)
+        fields.append(trt.PluginField(field, np.array(numbers, np.float32 if real else np.int32),
+                                      trt.PluginFieldType.FLOAT32 if real else trt.PluginFieldType.INT32))
+    plugin = creator_of(logger, name, "1").create_plugin("p", trt.PluginFieldCollection(fields))
+    lines = errors_of(plugin, shapes)
+    assert any(words in line for line in lines), lines
+
+
 def test_an_unknown_field_is_refused(logger):
     creator = creator_of(logger, "Clip_TRT", "1")
     field = trt.PluginField("clip_min", np.zeros(1, np.float32), trt.PluginFieldType.FLOAT32)
