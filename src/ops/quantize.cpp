@@ -184,7 +184,8 @@ Status evaluate(const DynamicQuantize&, EvalContext& context) {
     high = std::max(high, values[i]);
   }
   const float scale = high == low ? 1.0f : (high - low) / 255.0f;
-  const float zero = std::clamp(std::rint(-low / scale), 0.0f, 255.0f);
+  // In this order 0 where infinities give NaN.
+  const float zero = std::min(std::max(0.0f, std::rint(-low / scale)), 255.0f);
   std::vector<float> result(values.size());
   for (int64_t i = 0; i < values.size(); ++i) result[i] = std::rint(values[i] / scale) + zero;
   Tensor& out = context.make_output(0, DataType::kUInt8, context.input(0).extents());

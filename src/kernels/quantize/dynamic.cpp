@@ -24,7 +24,8 @@ class DynamicQuantizeKernel final : public Kernel {
     const auto* x = static_cast<const float*>(arguments.inputs[0]);
     const Range range = range_of(x, pool, static_cast<Range*>(arguments.workspace));
     const float scale = range.high == range.low ? 1.0f : (range.high - range.low) / 255.0f;
-    const float zero = std::clamp(std::rint(-range.low / scale), 0.0f, 255.0f);
+    // In this order 0 where infinities give NaN.
+    const float zero = std::min(std::max(0.0f, std::rint(-range.low / scale)), 255.0f);
     auto* y = static_cast<uint8_t*>(arguments.outputs[0]);
     pool.parallel_for(count_, kPiece, [&](int64_t begin, int64_t end, int) {
       functions_.quantize({cpu::ElementType::f32, cpu::QuantizedType::u8, x + begin, y + begin,
