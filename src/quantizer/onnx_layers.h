@@ -20,12 +20,12 @@ struct OnnxLayer {
   std::string refusal;       ///< Why it is not quantized; empty: it is.
 };
 
-/// The layers of the model's main graph with weights, in order, those that the settings leave out
-/// with the reason.
 /// Patterns of the settings that match no layer.
 std::vector<std::string> unmatched_patterns(const std::vector<OnnxLayer>& layers,
                                             const QuantizeSettings& settings);
 
+/// The layers of the model's main graph with weights, in order, those that the settings leave out
+/// with the reason.
 std::vector<OnnxLayer> find_layers(const OnnxModel& model, const QuantizeSettings& settings);
 
 /// A node's operand that is read through QuantizeLinear and DequantizeLinear.
