@@ -100,9 +100,7 @@ Values stock_batched_nms(Emitter& e, const StockFields& fields, Inputs in) {
   boxes =
       fields.flag("shareLocation", true) ? e.squeeze(boxes, {2}) : e.transpose(boxes, {0, 2, 1, 3});
   const bool normalized = fields.flag("isNormalized", true);
-  // Pixels: the last one belongs to the box.
-  if (!normalized && fields.flag("caffeSemantics", true))
-    boxes = e.concat({e.slice(boxes, -1, 0, 2), e.add(e.slice(boxes, -1, 2, 4), 1)}, -1);
+  if (!normalized && fields.flag("caffeSemantics", true)) boxes = with_far_corner(e, boxes, 1);
   Selection s;
   s.most = fields.integer("keepTopK", 100);
   s.candidates = fields.integer("topK", 0);

@@ -3,7 +3,7 @@
 #include <array>
 #include <cmath>
 
-#include "network/stock_plugins.h"
+#include "network/stock_selection.h"
 #include "ops/generate.h"
 #include "ops/movement.h"
 #include "ops/nn.h"
@@ -23,8 +23,7 @@ Value* image_boxes(Emitter& e, const StockFields& fields, Value* rois,
                      -1);
   if (!fields.flag("roi_coords_absolute", true))
     boxes = e.mul(boxes, reals(e, {image[1], image[0], image[1], image[0]}, {4}, boxes));
-  if (fields.flag("roi_coords_plusone", false))
-    boxes = e.concat({e.slice(boxes, -1, 0, 2), e.add(e.slice(boxes, -1, 2, 4), 1)}, -1);
+  if (fields.flag("roi_coords_plusone", false)) boxes = with_far_corner(e, boxes, 1);
   return boxes;
 }
 

@@ -65,6 +65,10 @@ Values best_of(Emitter& e, Value* scores, int64_t most) {
 
 }  // namespace
 
+Value* with_far_corner(Emitter& e, Value* boxes, double moved) {
+  return e.concat({e.slice(boxes, -1, 0, 2), e.add(e.slice(boxes, -1, 2, 4), moved)}, -1);
+}
+
 Value* picked_rows(Emitter& e, Value* values, Value* index) {
   const int64_t width = e.constant_extent(values, 2);
   Value* column = e.unsqueeze(index, {2});

@@ -23,6 +23,10 @@ struct Detections {
 /// candidates.
 Detections select_detections(Emitter& e, const Selection& s, Value* boxes, Value* scores);
 
+/// Boxes [..., 4] by corners, the second of which is moved: of pixels, the last one belongs to a
+/// box.
+Value* with_far_corner(Emitter& e, Value* boxes, double moved);
+
 /// Of values [B, N, K], the rows that indices [B, M] name: [B, M, K], with K constant.
 Value* picked_rows(Emitter& e, Value* values, Value* index);
 

@@ -178,10 +178,8 @@ Values stock_nms(Emitter& e, const StockFields& fields, Inputs in) {
   Value* scores = e.reshape(operand(1), {0, -1, classes});
   if (fields.flag("confSigmoid", false))
     scores = e.pointwise(PointwiseFunction::k_sigmoid, {scores});
-  // Of pixels, the last one belongs to the box.
   const double last = fields.flag("isNormalized", true) ? 0 : 1;
-  if (last != 0)
-    boxes = e.concat({e.slice(boxes, -1, 0, 2), e.add(e.slice(boxes, -1, 2, 4), last)}, -1);
+  if (last != 0) boxes = with_far_corner(e, boxes, last);
   Selection s;
   s.most = fields.integer("keepTopK", 0);
   s.candidates = fields.integer("topK", 0);
@@ -192,8 +190,7 @@ Values stock_nms(Emitter& e, const StockFields& fields, Inputs in) {
   if (!e.ok()) return {};
   Detections d = select_detections(e, s, boxes, e.transpose(scores, {0, 2, 1}));
   if (!e.ok()) return {};
-  if (last != 0)
-    d.boxes = e.concat({e.slice(d.boxes, -1, 0, 2), e.add(e.slice(d.boxes, -1, 2, 4), -last)}, -1);
+  if (last != 0) d.boxes = with_far_corner(e, d.boxes, -last);
   return {e.cast(e.unsqueeze(detection_rows(e, d), {1}), type), e.unsqueeze(d.count, {2, 3})};
 }
 
