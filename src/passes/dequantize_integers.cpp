@@ -18,11 +18,6 @@ struct Factor {
   Value* scale = nullptr;  ///< Absent: 1.
 };
 
-bool is_single(const Value& value) {
-  return std::all_of(value.type.shape.begin(), value.type.shape.end(),
-                     [](const Dim& dim) { return dim == Dim(1); });
-}
-
 Value* add_number(Graph& graph, DataType type, const Shape& shape, double number) {
   Tensor tensor(type, Extents(shape.size(), 1));
   tensor.set_from_double(0, number);

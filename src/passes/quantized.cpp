@@ -183,15 +183,17 @@ Node* per_tensor_bytes(const Value* value, const PassOptions& options) {
              : nullptr;
 }
 
+bool is_single(const Value& value) {
+  return std::all_of(value.type.shape.begin(), value.type.shape.end(),
+                     [](const Dim& dim) { return dim == Dim(1); });
+}
+
 Node* computed_bytes(const Value* value, const PassOptions& options) {
   if (!options.dynamic_scales || produced_by<Dequantize>(value) == nullptr) return nullptr;
   Node* node = value->producer();
-  const auto is_single = [](const Value* v) {
-    return v == nullptr || std::all_of(v->type.shape.begin(), v->type.shape.end(),
-                                       [](const Dim& dim) { return dim == Dim(1); });
-  };
   return block_size_of(*node) == 0 && is_byte_integer(quantized_type(*node)) &&
-                 is_single(node->input(1)) && (!node->has_input(2) || is_single(node->input(2))) &&
+                 is_single(*node->input(1)) &&
+                 (!node->has_input(2) || is_single(*node->input(2))) &&
                  node->input(1)->type.type == DataType::kFloat32 &&
                  value->type.type == DataType::kFloat32
              ? node

@@ -36,6 +36,8 @@ bool is_region_real(DataType type, const PassOptions& options);
 /// The Dequantize of such bytes with one known scale that gives `value`, else null. Its own operand
 /// may be anything.
 Node* per_tensor_bytes(const Value* value, const PassOptions& options);
+/// Whether each extent is 1: a number of any rank.
+bool is_single(const Value& value);
 /// The Dequantize of byte integers with one scale and zero point, either of which may be computed,
 /// that gives `value`; null for others, and where the device's kernels want them known.
 Node* computed_bytes(const Value* value, const PassOptions& options);
