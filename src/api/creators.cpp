@@ -1,7 +1,5 @@
 #include "api/creators.h"
 
-#include <algorithm>
-
 #include "ops/structure.h"
 #include "plugin/instance.h"
 
@@ -14,13 +12,6 @@ Status find_creators(const Graph& graph) {
     for (const auto& body : node->bodies) TENON_TRY(find_creators(*body));
   }
   return {};
-}
-
-bool has_plugins(const Graph& graph) {
-  return std::ranges::any_of(graph.nodes(), [](const auto& node) {
-    return node->template is<Plugin>() ||
-           std::ranges::any_of(node->bodies, [](const auto& body) { return has_plugins(*body); });
-  });
 }
 
 }  // namespace tenon::api

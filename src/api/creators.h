@@ -7,6 +7,5 @@ namespace tenon::api {
 
 /// Plans with plugins need their creators, where they are built and where they are run.
 Status find_creators(const Graph& graph);
-bool has_plugins(const Graph& graph);
 
 }  // namespace tenon::api

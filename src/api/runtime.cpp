@@ -12,6 +12,7 @@
 #include "api/memory_source.h"
 #include "base/guard.h"
 #include "base/mapped_file.h"
+#include "ops/application.h"
 #include "plan/plan_file.h"
 #include "plugin/stored_library.h"
 #include "tenon/runtime.h"
@@ -66,7 +67,9 @@ Result<Backend> Runtime::backend_for(const Plan& plan) const {
 Status Runtime::load_libraries(Plan& plan) const {
   const auto is_complete = [&] { return find_creators(*plan.graph).ok(); };
   if (plan.libraries == nullptr) {
-    if (!has_plugins(*plan.graph)) return {};
+    if (std::ranges::none_of(plan.graph->nodes(),
+                             [](const auto& node) { return calls_application(*node); }))
+      return {};
     TENON_ASSIGN(plan.loaded_libraries, plugin::load_libraries({}, {}, is_complete));
     return {};
   }
