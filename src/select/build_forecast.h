@@ -37,7 +37,7 @@ struct KernelWork {
 /// figure is a machine's: first guesses give way to what was measured.
 class BuildForecast {
  public:
-  BuildForecast() : BuildForecast(1, {kUsualStep, kUsualByte}, 1) {}
+  BuildForecast() : BuildForecast(1, {kUsualStep, kUsualByte, kUsualByte}, 1) {}
   /// `threads`: that kernels run with. `pace`: of the machine, for first guesses. `runs`: that are
   /// asked for of each candidate, at least.
   BuildForecast(int threads, const MachinePace& pace, int runs);

@@ -126,7 +126,8 @@ double BuildWatch::foreseen(Step step, double before) const {
   if (part.forecast == nullptr) return 0;
   const double passes = seconds_in(parts_[static_cast<size_t>(Step::kOptimize)], Step::kOptimize);
   const double stretch = core_time_.stretch();
-  const MachinePace pace{kernels_.pace().step * stretch, kernels_.pace().byte * stretch};
+  const MachinePace& idle = kernels_.pace();
+  const MachinePace pace{idle.step * stretch, idle.byte * stretch, idle.read * stretch};
   return std::max(part.forecast({kernels_, pace, passes, before}), 0.0);
 }
 

@@ -182,9 +182,8 @@ double constant_bytes(const Graph& graph) {
 
 /// The kernels that are still to be made for a plan's constants, for a watch's forecast.
 class Packing {
-  /// Of each byte, until a plan is written: into new memory, after it was read for a hash that
-  /// finds equal ones, and before it is read for the checksum.
-  static constexpr double kCopies = 1.6;
+  /// Of each byte that a plan writes, beside a copy: to find equal tensors, and the checksum.
+  static constexpr int kHashes = 2;
 
  public:
   Packing(BuildWatch* watch, const Graph& graph, bool packs)
@@ -192,7 +191,7 @@ class Packing {
     if (watch_ == nullptr) return;
     watch_->foresee(BuildWatch::Step::kWrite, BuildWatch::Span::kWhole,
                     [bytes = bytes_](const BuildWatch::Known& known) {
-                      return kCopies * known.pace.byte * bytes;
+                      return (known.pace.byte + kHashes * known.pace.read) * bytes;
                     });
     kernels_ = packs ? static_cast<double>(count_layers(graph)) : 0;
     if (!packs) bytes_ = 0;

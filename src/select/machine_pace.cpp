@@ -1,6 +1,7 @@
 #include "select/machine_pace.h"
 
 #include <sys/mman.h>
+#include <xxhash.h>
 
 #include <algorithm>
 #include <cmath>
@@ -32,8 +33,8 @@ double copy_to_fresh_memory(const std::vector<std::byte>& source) {
 }  // namespace
 
 MachinePace MachinePace::measured() {
-  MachinePace pace{std::numeric_limits<double>::infinity(),
-                   std::numeric_limits<double>::infinity()};
+  constexpr double kUnknown = std::numeric_limits<double>::infinity();
+  MachinePace pace{kUnknown, kUnknown, kUnknown};
   const std::vector<std::byte> source(kBytes, std::byte{1});
   // Nothing may be computed ahead, or left out.
   volatile double factor = 0.999, term = 0.001, result = 0;
@@ -45,6 +46,9 @@ MachinePace MachinePace::measured() {
     result = value;
     pace.step = std::min(pace.step, watch.lap() / kSteps);
     pace.byte = std::min(pace.byte, copy_to_fresh_memory(source) / static_cast<double>(kBytes));
+    watch.lap();
+    result = static_cast<double>(XXH3_128bits(source.data(), source.size()).low64);
+    pace.read = std::min(pace.read, watch.lap() / static_cast<double>(kBytes));
   }
   static_cast<void>(result);
   // No memory is left: any order of magnitude does.

@@ -138,6 +138,8 @@ TEST(MachinePace, IsThatOfSomeMachine) {
   EXPECT_LT(pace.step, 1e-6);
   EXPECT_GT(pace.byte, 1e-12);
   EXPECT_LT(pace.byte, 1e-7);
+  EXPECT_GT(pace.read, 1e-12);
+  EXPECT_LT(pace.read, 1e-7);
 }
 
 TEST(TwoRates, AreToldApartWhereTheyCanBe) {
