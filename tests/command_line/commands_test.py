@@ -1,13 +1,8 @@
 """The subcommands of tenon beside exec: one page of output each, errors of the catalogue, exit statuses."""
-import fcntl
 import json
-import os
-import pty
 import re
-import struct
 import subprocess
 import sys
-import termios
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +10,7 @@ import onnx
 import pytest
 from command_line_test import write_model
 from onnx import TensorProto, helper, numpy_helper
+from terminal import on_a_terminal
 
 CPU = ["--device=-1"]
 
@@ -267,18 +263,8 @@ def test_quantize_takes_its_model_like_its_siblings(tenon, tmp_path: Path):
 
 def test_progress_is_one_line_of_any_terminal(pytestconfig, tmp_path: Path):
     write_model(tmp_path / "two.onnx", 2)
-    here, there = pty.openpty()
-    fcntl.ioctl(there, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 40, 0, 0))
     program = Path(pytestconfig.getoption("build")).resolve() / "bin/tenon"
-    process = subprocess.Popen([program, "build", "two.onnx", *CPU], cwd=tmp_path, stdin=subprocess.DEVNULL, stdout=there)
-    os.close(there)
-    text = b""
-    try:
-        while part := os.read(here, 4096):
-            text += part
-    except OSError:  # The other end is closed.
-        pass
-    os.close(here)
-    assert process.wait(timeout=60) == 0
-    lines = re.findall(r"[^\r\n]*(?=\r\x1b\[K)", text.decode())
+    status, text = on_a_terminal(program, tmp_path, ["build", "two.onnx", *CPU], 40, errors=False)
+    assert status == 0
+    lines = re.findall(r"[^\r\n]*(?=\r\x1b\[K)", text)
     assert any("/6 " in line for line in lines) and max(len(line.removeprefix("\x1b[K")) for line in lines) < 40

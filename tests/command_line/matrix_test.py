@@ -1,16 +1,13 @@
 """Every subcommand of tenon by what a stranger gives it: no words, no file, files of another kind, outputs that take nothing, other
 terminals. One table says how each ends; an end with an error names what, where and what to try, and nothing crashes."""
-import fcntl
 import os
-import pty
 import re
-import struct
 import subprocess
-import termios
 from pathlib import Path
 
 import pytest
 from command_line_test import write_model
+from terminal import on_a_terminal
 
 # The words of each subcommand; FILE is what the table's column says.
 COMMANDS = {
@@ -172,21 +169,6 @@ def test_outputs(program, kinds, tmp_path: Path, words: list[str]):
         assert ends("/dev/full") == 108
     (tmp_path / "out").write_bytes(b"" if a_cache else b"old")
     assert ends("out") == 0 and (tmp_path / "out").read_bytes() not in (b"", b"old")
-
-
-def on_a_terminal(program: Path, folder: Path, words: list[str], columns: int, environment: dict) -> tuple[int, str]:
-    here, there = pty.openpty()
-    fcntl.ioctl(there, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    process = subprocess.Popen([program, *words], cwd=folder, stdin=subprocess.DEVNULL, stdout=there, stderr=there, env=environment)
-    os.close(there)
-    text = b""
-    try:
-        while part := os.read(here, 4096):
-            text += part
-    except OSError:  # The other end is closed.
-        pass
-    os.close(here)
-    return process.wait(timeout=60), text.decode()
 
 
 def widest(text: str) -> int:

@@ -352,42 +352,38 @@ def convolutions_of_groups(f):
     return f.pair(y, 0.03, 0, np.uint8)
 
 
+def blobs(f, bits, depth, zeros):
+    """A product with weights [24, depth] in blocks of 16 along the depth, as many zero points in bytes."""
+    blocks = -(-depth // 16)
+    packed = f.random.integers(0, 256, (24, blocks, 2 * bits)).astype(np.uint8)
+    points = [f.constant(f.random.integers(0, 256, zeros).astype(np.uint8))] if zeros else []
+    return f.add("MatMulNBits", "x", f.constant(packed), f.constant(f.floats(24 * blocks, size=0.02)), *points, K=depth, N=24,
+                 bits=bits, block_size=16, domain="com.microsoft")
+
+
 @form(0, 0, ROWS)
 def weights_of_four_bits_in_blobs(f):
-    packed = f.random.integers(0, 256, (24, 2, 8)).astype(np.uint8)
-    zeros = f.random.integers(0, 256, 24).astype(np.uint8)
-    return f.add("MatMulNBits", "x", f.constant(packed), f.constant(f.floats(48, size=0.02)), f.constant(zeros), K=32, N=24, bits=4,
-                 block_size=16, domain="com.microsoft")
+    return blobs(f, 4, 32, 24)
 
 
 @form(0, 0, [6, 40])
 def weights_of_four_bits_with_a_short_block(f):
-    packed = f.random.integers(0, 256, (24, 3, 8)).astype(np.uint8)
-    return f.add("MatMulNBits", "x", f.constant(packed), f.constant(f.floats(72, size=0.02)), K=40, N=24, bits=4, block_size=16,
-                 domain="com.microsoft")
+    return blobs(f, 4, 40, 0)
 
 
 @form(0, 0, [6, 40])
 def weights_of_two_bits_in_blobs(f):
-    packed = f.random.integers(0, 256, (24, 3, 4)).astype(np.uint8)
-    zeros = f.random.integers(0, 256, 24).astype(np.uint8)
-    return f.add("MatMulNBits", "x", f.constant(packed), f.constant(f.floats(72, size=0.02)), f.constant(zeros), K=40, N=24, bits=2,
-                 block_size=16, domain="com.microsoft")
+    return blobs(f, 2, 40, 24)
 
 
 @form(0, 0, [6, 40])
 def weights_of_two_bits_without_zero_points(f):
-    packed = f.random.integers(0, 256, (24, 3, 4)).astype(np.uint8)
-    return f.add("MatMulNBits", "x", f.constant(packed), f.constant(f.floats(72, size=0.02)), K=40, N=24, bits=2, block_size=16,
-                 domain="com.microsoft")
+    return blobs(f, 2, 40, 0)
 
 
 @form(0, 0, [6, 40])
 def weights_of_eight_bits_in_blobs(f):
-    packed = f.random.integers(0, 256, (24, 3, 16)).astype(np.uint8)
-    zeros = f.random.integers(0, 256, 72).astype(np.uint8)
-    return f.add("MatMulNBits", "x", f.constant(packed), f.constant(f.floats(72, size=0.02)), f.constant(zeros), K=40, N=24, bits=8,
-                 block_size=16, domain="com.microsoft")
+    return blobs(f, 8, 40, 72)
 
 
 def by_onnxruntime(model: Path, x: np.ndarray) -> np.ndarray:

@@ -1,12 +1,22 @@
 """Models that several tests use."""
 import os
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))  # For numerics.
+
+
+def on_threads(count, work):
+    """Calls work(0) to work(count - 1), each on a thread of its own, and waits for all of them."""
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
 
 
 def relu_network(trt, logger, shape=(4, 8)):

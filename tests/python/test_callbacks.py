@@ -4,7 +4,7 @@ import threading
 import numpy as np
 import pytest
 import tensorrt as trt
-from conftest import expected, onnx_model, relu_network
+from conftest import expected, on_threads, onnx_model, relu_network
 from numerics import mistake, tolerance
 
 
@@ -310,9 +310,5 @@ def test_32_threads_with_a_context_each(logger):
             if not done or mistake(y, expected(x), tolerance("kKernel")):
                 wrong.append(number)
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(32)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    on_threads(32, work)
     assert not wrong

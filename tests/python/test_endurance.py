@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import tenon
 import tensorrt as trt
-from conftest import expected, onnx_model, relu_network
+from conftest import expected, on_threads, onnx_model, relu_network
 from numerics import assert_close, mistake, tolerance
 from tenon._native import own
 from test_plugins import Scale, ScaleCreator
@@ -251,11 +251,7 @@ def test_32_threads_have_the_results_of_one(through):
             if not np.array_equal(run(inputs[place]), wanted[place]):
                 wrong.append((number, place))
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(32)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    on_threads(32, work)
     assert not wrong
 
 
@@ -274,11 +270,7 @@ def test_32_threads_build_load_and_run():
         except Exception as error:  # noqa: BLE001: told below
             wrong.append((number, error))
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(32)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    on_threads(32, work)
     assert not wrong
 
 
@@ -291,9 +283,5 @@ def test_one_plan_serves_32_threads():
             if mistake(plan(x), expected(x), tolerance("kKernel")):
                 wrong.append(number)
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(32)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    on_threads(32, work)
     assert not wrong

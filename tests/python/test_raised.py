@@ -5,7 +5,7 @@ import threading
 import numpy as np
 import pytest
 import tensorrt as trt
-from conftest import relu_network
+from conftest import on_threads, relu_network
 from test_callbacks import Oops, bound, engine_of, non_zero_engine
 from test_plugins import Scale, ScaleCreator, Twice, TwiceCreator, build, run
 
@@ -433,9 +433,5 @@ def test_each_thread_has_its_own_exceptions():
                     wrong.append((number, error))
             assert objects[number].engine.num_layers
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(32)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    on_threads(32, work)
     assert not wrong

@@ -8,7 +8,7 @@ import threading
 import numpy as np
 import pytest
 import tenon
-from conftest import expected, onnx_model, relu_network
+from conftest import expected, on_threads, onnx_model, relu_network
 from numerics import assert_close, mistake, tolerance
 
 
@@ -262,11 +262,7 @@ def test_threads_have_sessions_of_their_own(plan):
             if mistake(plan(x), expected(x), tolerance("kKernel")):
                 wrong.append(number)
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(32)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    on_threads(32, work)
     assert not wrong
 
 

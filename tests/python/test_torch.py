@@ -1,9 +1,9 @@
 """PyTorch modules as plans. Runs where PyTorch is installed, on its GPU where there is one."""
 import gc
-import threading
 import warnings
 
 import pytest
+from conftest import on_threads
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 import tenon.torch  # noqa: E402
@@ -469,11 +469,7 @@ def test_threads_share_a_compiled_module():
             if not torch.allclose(fast(x), module(x), atol=1e-2) or not torch.allclose(fixed(three), module(three), atol=1e-2):
                 wrong.append(number)
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    on_threads(8, work)
     assert not wrong
 
 
