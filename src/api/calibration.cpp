@@ -58,8 +58,8 @@ Result<std::vector<Profile>> usual_profiles(const BuilderConfig& config) {
   return std::vector<Profile>{usual_of(*profile)};
 }
 
-/// Real inputs are larger and less mixed than random ones: what is cut off is worse than a bit
-/// less.
+/// Real inputs are larger and less mixed than random ones, and saturation costs more accuracy than
+/// a coarser scale.
 constexpr float kRoom = 2;
 
 /// From the largest numbers of a run with the self-check's inputs.

@@ -25,7 +25,7 @@ class OriginKeeper {
 
   /// After each pass that changed the graph.
   void keep(Graph& graph, std::string_view pass);
-  /// In the order in which they went, then those that are constants from the start.
+  /// Nodes that passes took out, in order, then the model's own constants.
   std::vector<GoneNode> gone(const Graph& graph) const;
 
  private:

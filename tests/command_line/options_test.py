@@ -274,7 +274,7 @@ def test_summaries_say_what_each_precision_came_to(trtexec, tmp_path: Path):
 
 
 def test_made_up_ranges_fit_the_network(trtexec, tmp_path: Path):
-    """Small numbers stay what they are, and are not rounded to zero."""
+    """Small numbers are not rounded to zero."""
     value, random = helper.make_tensor_value_info, np.random.default_rng(3)
     weights = random.normal(0, 1e-4, (8, 8, 3, 3)).astype(np.float32)
     nodes = [helper.make_node("Conv", ["x", "w"], ["h"], "first"), helper.make_node("Conv", ["h", "w"], ["y"], "second")]

@@ -42,8 +42,9 @@ constexpr Usage kUsage = {
     .purpose =
         "Shows where the time goes. An INPUT is a plan, which is run and measured; a report of "
         "--exportReport; or the files of --exportProfile and --exportLayerInfo, TensorRT's or "
-        "ours, joined by a comma. With AGAINST, INPUT is compared with it: what is slower in "
-        "INPUT comes first. Without a file to write, the Markdown goes to standard output.",
+        "ours, joined by a comma. With AGAINST, INPUT is compared with it: layers that are "
+        "slower in INPUT come first. Without a file to write, the Markdown goes to standard "
+        "output.",
     .examples = kExamples,
     .flags = kFlags,
     .exec_flags = ExecFlags::kAll,

@@ -53,7 +53,7 @@ Json gone_of(const Json& plan) {
   return plan.contains("gone") ? plan["gone"] : Json::array();
 }
 
-/// Of those that are meant, how many; one line each of the first ones.
+/// Prints a line for each of the first gone nodes that match; gives the number of all matches.
 size_t show_gone(Session& session, const Json& plan, std::string_view pattern) {
   size_t count = 0;
   for (const Json& node : gone_of(plan)) {
