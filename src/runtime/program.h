@@ -162,8 +162,8 @@ class Program {
   Status begin_loads(Device& device, size_t first, const Frame& frame, Queue queue,
                      const SideStreams* side) const;
   Status await_loads(Device& device, size_t first, Queue queue, const SideStreams* side) const;
-  static Status run_kernel(const BoundStep& step, const LaunchArguments& arguments,
-                           const Frame& frame);
+  Status run_kernel(const BoundStep& step, const LaunchArguments& arguments,
+                    const Frame& frame) const;
   Status run_group(Device& device, size_t first, const Frame& frame, Queue queue,
                    StepTimer* timer) const;
   Status run_groups(const Backend& backend, const Frame& where, Queue queue, StepTimer* timer,

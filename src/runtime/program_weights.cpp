@@ -91,10 +91,12 @@ Status Program::await_loads(Device& device, size_t first, Queue queue,
 }
 
 Status Program::run_kernel(const BoundStep& step, const LaunchArguments& arguments,
-                           const Frame& frame) {
+                           const Frame& frame) const {
   if (step.control != nullptr) return step.control->run_in(arguments, frame.inner);
   if (step.movable == nullptr) return step.kernel->run(arguments);
-  return step.movable->run_with(arguments, frame.own.first(step.own));
+  const std::span<void*> own = frame.own.first(step.own);
+  for (size_t i = 0; i < own.size(); ++i) own[i] = address(own_[step.first_own + i], frame, 0);
+  return step.movable->run_with(arguments, own);
 }
 
 }  // namespace tenon

@@ -20,10 +20,10 @@ namespace tenon {
 using RangeTexts = std::function<std::vector<std::string>(const Program&)>;
 
 /// Runs a graph from one f32[8] to another whose nodes all have the tactic `name`, kernels that are
-/// made from the device.
+/// made from the device. `weights`: where their constants are; null: each kernel has its own.
 template <class OneKernel, class MadeUp>
 void run_with_one_kernel(const std::shared_ptr<MadeUp>& device, const char* name, const char* text,
-                         const RangeTexts& texts_of = {}) {
+                         const RangeTexts& texts_of = {}, WeightStore* weights = nullptr) {
   Tactic row = cpu_tactics().back();
   row.name = name, row.device = DeviceKind::kCuda;
   row.traits = {}, row.takes = [](const Problem&) { return Support{}; };
@@ -39,9 +39,9 @@ void run_with_one_kernel(const std::shared_ptr<MadeUp>& device, const char* name
   auto concrete = ConcreteGraph::create(**graph, {});
   ASSERT_TRUE(concrete.ok());
   ConstantStore constants(*device);
-  const auto program = Program::create(backend, constants, std::move(*concrete), 1);
+  const auto program = Program::create(backend, constants, std::move(*concrete), 1, {}, weights);
   ASSERT_TRUE(program.ok()) << program.error().message;
-  std::vector<float> memory(1024);
+  std::vector<float> memory(1 << 18);
   void* const x = memory.data();
   void* const y = memory.data() + 512;
   std::vector<void*> pointers;

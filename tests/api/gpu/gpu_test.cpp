@@ -406,6 +406,40 @@ TEST(Gpu, LongLoopsAreReplayed) {
   expect_equal_replays(session, values, expected);
 }
 
+TEST(Gpu, StreamedWeightsGiveTheSame) {
+  // Products read the weights as they are or in an order of their own, convolutions reorder them.
+  Session session(1U << static_cast<uint32_t>(NetworkDefinitionCreationFlag::kSTRONGLY_TYPED));
+  ITensor* x = session.input("x", DataType::kFLOAT, {2, 128, 8, 8});
+  for (int i = 0; i < 3; ++i) {
+    const Weights weights = session.weights(wave(128 * 128 * 9, 0.31F + 0.1F * i));
+    IConvolutionLayer* conv =
+        session.network->addConvolutionNd(*x, 128, dims({3, 3}), weights, Weights{});
+    conv->setPaddingNd(dims({1, 1}));
+    x = session.network->addActivation(*conv->getOutput(0), ActivationType::kTANH)->getOutput(0);
+  }
+  IShuffleLayer* rows = session.network->addShuffle(*x);
+  rows->setReshapeDimensions(dims({64, 256}));
+  x = rows->getOutput(0);
+  for (int i = 0; i < 3; ++i) {
+    ITensor* w = session.constant({256, 256}, wave(256 * 256, 0.37F + 0.1F * i));
+    x = session.network->addMatrixMultiply(*x, MatrixOperation::kNONE, *w, MatrixOperation::kNONE)
+            ->getOutput(0);
+    x = session.network->addActivation(*x, ActivationType::kTANH)->getOutput(0);
+  }
+  session.output(x, "y");
+  session.config->setFlag(BuilderFlag::kWEIGHT_STREAMING);
+  ASSERT_TRUE(session.build()) << session.log.text();
+  const Arrays inputs{{"x", floats({2, 128, 8, 8}, wave(2 * 128 * 64, 0.13F))}};
+  const std::vector<float> whole = session.run(inputs)["y"].values<float>();
+  const int64_t size = session.engine->getStreamableWeightsSize();
+  for (const int64_t budget : {size * 3 / 4, size / 2, int64_t{0}}) {
+    session.context.reset();
+    ASSERT_TRUE(session.engine->setWeightStreamingBudgetV2(budget)) << session.log.text();
+    session.context.reset(session.engine->createExecutionContext());
+    EXPECT_EQ(session.run(inputs)["y"].values<float>(), whole) << budget;
+  }
+}
+
 TEST(Gpu, BranchesOnOtherStreamsGiveTheSame) {
   // Chains of means of x over 64 columns, then a sum: y is the mean of each row, times the chains.
   constexpr int kChains = 4;
