@@ -19,6 +19,7 @@
 #include "api/progress.h"
 #include "api/recipe.h"
 #include "api/runtime.h"
+#include "base/environment.h"
 #include "base/guard.h"
 #include "base/mapped_file.h"
 #include "base/process_memory.h"
@@ -335,7 +336,7 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
   request.select.threads = kernel_threads(*request.backend.device);
   request.select.level = request.passes.level;
   set_search(*settings, request.select);
-  request.backend.numerics.tf32 = settings->getFlag(BuilderFlag::kTF32);
+  request.backend.numerics.tf32 = settings->getFlag(BuilderFlag::kTF32) && allows_tf32();
   request.select.progress = progress.for_kernels();
   request.select.watch = progress.watch();
   CandidateRecord record;

@@ -90,6 +90,10 @@ std::vector<fs::path> cuda_library_folders() {
   return folders;
 }
 
+bool allows_tf32() {
+  return variable("NVIDIA_TF32_OVERRIDE").value_or("") != "0";
+}
+
 bool wants_colors() {
   return variable("NO_COLOR").value_or("").empty() && variable("TERM").value_or("") != "dumb";
 }

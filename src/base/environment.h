@@ -20,6 +20,10 @@ std::string instruction_set_limit();
 /// packages beside the Python that VIRTUAL_ENV or PATH names, and /usr/local/cuda.
 std::vector<std::filesystem::path> cuda_library_folders();
 
+/// Whether products of FP32 may use TF32: not where NVIDIA_TF32_OVERRIDE is 0, which NVIDIA's own
+/// libraries obey too.
+bool allows_tf32();
+
 /// Whether the user allows colors on a terminal: NO_COLOR is not set, or empty, and TERM is not
 /// "dumb".
 bool wants_colors();

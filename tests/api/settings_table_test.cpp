@@ -207,6 +207,15 @@ const std::map<BuilderFlag, std::function<bool()>> kEffects = {
     {BuilderFlag::kEDITABLE_TIMING_CACHE, [] { return true; }},
 };
 
+TEST(SettingsTable, TheEnvironmentMayForbidTf32) {
+  const auto without = plan_with([](Product& s) { s.config->clearFlag(BuilderFlag::kTF32); });
+  setenv("NVIDIA_TF32_OVERRIDE", "0", 1);
+  const auto forbidden = plan_with([](Product&) {});
+  unsetenv("NVIDIA_TF32_OVERRIDE");
+  EXPECT_EQ(forbidden, without);
+  EXPECT_NE(plan_with([](Product&) {}), without);
+}
+
 TEST(SettingsTable, FlagsAreThereOnceEach) {
   // Old names count in EnumMax.
   EXPECT_EQ(std::size(kFlags), static_cast<size_t>(BuilderFlag::kDISTRIBUTIVE_INDEPENDENCE) + 1);

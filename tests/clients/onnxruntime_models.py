@@ -1,10 +1,10 @@
-"""ONNX Runtime's TensorRT provider, as PyPI ships it, over lib/compat: the ten models in FP32 and FP16 against its CPU
-provider; a second session from the engine cache; times beside trtexec's of the same engine.
+"""ONNX Runtime's TensorRT provider, as PyPI ships it, over lib/compat: the ten models in FP32 without and with TF32
+(NVIDIA_TF32_OVERRIDE, since the provider has no option for it) and in FP16 against its CPU provider; a second session from the engine cache; times beside trtexec's of the same engine.
 
 Needs the package onnxruntime-gpu with its libraries, CUDA's and cuDNN's, and lib/compat first in LD_LIBRARY_PATH.
 MODELS is the folder that models/materialize.py wrote.
 
-usage: onnxruntime_models.py MODELS CACHE [--only=a,b] [--types=fp32,fp16] [--trtexec=PATH]
+usage: onnxruntime_models.py MODELS CACHE [--only=a,b] [--types=fp32,tf32,fp16] [--trtexec=PATH]
 """
 import glob, os, subprocess, sys, time
 import numpy as np
@@ -95,8 +95,9 @@ def host_time(trtexec, engine):
     return lines[0].split("median = ")[1].split(" ms")[0] if lines else "?"
 
 
-def one(name, half):
-    path, folder = f"{models}/{name}.onnx", f"{cache}/{name}_{'fp16' if half else 'fp32'}"
+def one(name, kind):
+    path, folder, half = f"{models}/{name}.onnx", f"{cache}/{name}_{kind}", kind == "fp16"
+    os.environ["NVIDIA_TF32_OVERRIDE"] = "0" if kind == "fp32" else "1"
     os.makedirs(folder, exist_ok=True)
     reference = ort.InferenceSession(path, providers=["CPUExecutionProvider"])
     feed = inputs_of(reference)
@@ -117,17 +118,17 @@ def one(name, half):
     same = all(np.array_equal(a, b) for a, b in zip(got, second))
     kept = engines(folder) == files and bool(files)
     host = host_time(options["trtexec"], next(iter(files))) if options.get("trtexec") and len(files) == 1 else "-"
-    # Several times the error of rounding to FP16: CPUs may compute in BF16, which is eight times as coarse.
-    limit = min(0.5, max(2e-2, 6 * rounded_to_half(path, feed, expected))) if half else 1e-3
+    # Several times the error of rounding to FP16, which has the mantissa of TF32: CPUs may compute in BF16, eight times as coarse.
+    limit = 1e-3 if kind == "fp32" else min(0.5, max(2e-2, 6 * rounded_to_half(path, feed, expected)))
     verdict = "ok" if worst <= limit and kept and same and providers[0].startswith("Tensorrt") else "WRONG"
-    print(f"{verdict} {name} {'fp16' if half else 'fp32'}: error {worst:.2e} (limit {limit:.1e}), {len(files)} engine(s), first run {built:.1f} s, "
+    print(f"{verdict} {name} {kind}: error {worst:.2e} (limit {limit:.1e}), {len(files)} engine(s), first run {built:.1f} s, "
           f"second session {opened:.1f} s {'from the cache' if kept else 'BUILT AGAIN'}{'' if same else ', other results'}, "
           f"session.run {ms:.3f} ms, trtexec host latency {host} ms", flush=True)
 
 
 for name in names:
-    for kind in options.get("types", "fp32,fp16").split(","):
+    for kind in options.get("types", "fp32,tf32,fp16").split(","):
         try:
-            one(name, kind == "fp16")
+            one(name, kind)
         except Exception as problem:  # The next model says more than a traceback.
             print(f"FAILED {name} {kind}: {type(problem).__name__} {str(problem)[:500]}", flush=True)
