@@ -6,9 +6,10 @@ the model's symbolic extents take (--symbol: that one alone, the others are 1). 
 CPU: of runs), inputs already in place. Beside the ratio stands how long the plan for the range took to become ready for
 the shape when it met it first, in a process without a kernel cache: kernels compiled there are missing from the plan.
 
-A model is a name of models/, one of bench/zoo_models.py as zoo:NAME (exported here with a batch that varies), or a file.
+A model is a name of models/, one of bench/zoo_models.py as zoo:NAME (exported here, its inputs' first axis open, or the
+one of --axis: 1 are the lengths of sequences), or a file.
 
-usage: dynamic.py [--tenon FILE] [--range MIN,OPT,MAX] [--values N,...] [--symbol NAME] [--precision P] [--cpu]
+usage: dynamic.py [--tenon FILE] [--range MIN,OPT,MAX] [--values N,...] [--symbol NAME] [--axis N] [--precision P] [--cpu]
                   [--count N] [--json FILE] MODEL...
 """
 import argparse
@@ -31,8 +32,8 @@ TURNS = 4
 DIGITS = 32  # of a kernel's name in the cache, which has other files as well
 
 
-def exported(name: str, folder: Path) -> Path:
-    """A model of bench/zoo_models.py, its batch symbolic."""
+def exported(name: str, folder: Path, axis: int) -> Path:
+    """A model of bench/zoo_models.py, that axis of its inputs symbolic."""
     import torch
     import zoo
     import zoo_models
@@ -41,13 +42,13 @@ def exported(name: str, folder: Path) -> Path:
     names = [f"input{i}" for i in range(len(inputs))]
     file = folder / f"{name}.onnx"
     torch.onnx.export(net, inputs, str(file), dynamo=False, input_names=names, opset_version=17,
-                      dynamic_axes={each: {0: "batch"} for each in names})
+                      dynamic_axes={each: {axis: "extent"} for each in names})
     return file
 
 
-def file_of(model: str, folder: Path) -> Path:
+def file_of(model: str, folder: Path, axis: int) -> Path:
     if model.startswith("zoo:"):
-        return exported(model.removeprefix("zoo:"), folder)
+        return exported(model.removeprefix("zoo:"), folder, axis)
     return Path(model) if model.endswith(".onnx") else materialized(model, folder)
 
 
@@ -142,6 +143,7 @@ def main() -> int:
     parser.add_argument("--range", default="1,8,32")
     parser.add_argument("--values", default=VALUES)
     parser.add_argument("--symbol")
+    parser.add_argument("--axis", type=int, default=0)
     parser.add_argument("--precision", default="fp16", choices=check_gpu.PRECISIONS)
     parser.add_argument("--cpu", action="store_true")
     parser.add_argument("--count", type=int, default=20, help="runs a turn")
@@ -153,7 +155,7 @@ def main() -> int:
     for model in arguments.models:
         with tempfile.TemporaryDirectory() as folder:
             try:
-                results += compare(arguments, file_of(model, arguments.weights), Path(folder))
+                results += compare(arguments, file_of(model, arguments.weights, arguments.axis), Path(folder))
             except WorkerError as error:
                 print(f"{model}: {error}", flush=True)
     if not results:
