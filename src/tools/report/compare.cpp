@@ -77,6 +77,54 @@ void join_layers(const Json& report, Groups& groups) {
   }
 }
 
+/// The model's nodes in their order: of the network as given, else of the layers.
+std::vector<std::string> nodes_of(const Json& report) {
+  std::vector<std::string> nodes;
+  for (const Json& node : member(member(report, "network"), "nodes"))
+    nodes.push_back(text_of(node, "name"));
+  if (!nodes.empty()) return nodes;
+  for (const Json& layer : member(report, "layers"))
+    for (const Json& origin : member(layer, "origins")) nodes.push_back(origin.get<std::string>());
+  return nodes;
+}
+
+constexpr std::string_view kStretch = "{ForeignNode[", kStretchEnd = "]}", kTo = "...";
+
+bool is_stretch(std::string_view key) {
+  return key.starts_with(kStretch) && key.ends_with(kStretchEnd) && key.find(kTo) != key.npos;
+}
+
+/// The nodes that a layer "{ForeignNode[first...last]}" of TensorRT's stands for, of which it names
+/// but two: those from the first to the last, of which no other layer tells. An end that is no node
+/// of the model is that of the model.
+std::vector<std::string> nodes_in_stretch(std::string_view key,
+                                          const std::vector<std::string>& nodes,
+                                          const std::set<std::string>& told) {
+  key = key.substr(kStretch.size(), key.size() - kStretch.size() - kStretchEnd.size());
+  const size_t to = key.find(kTo);
+  const auto first = std::ranges::find(nodes, key.substr(0, to));
+  const auto last = std::ranges::find(nodes, key.substr(to + kTo.size()));
+  const auto begin = first == nodes.end() ? nodes.begin() : first;
+  const auto end = last == nodes.end() ? last : last + 1;
+  std::vector<std::string> within;
+  for (auto node = begin; node < end; ++node)
+    if (!told.contains(*node)) within.push_back(*node);
+  return within;
+}
+
+/// Layers that stand for a stretch of the model join what the other side has of it.
+void join_stretches(const Json& report, const Json& other, Groups& groups) {
+  std::set<std::string> told;
+  for (const Json& layer : member(report, "layers"))
+    for (std::string& key : keys_of(layer)) told.insert(std::move(key));
+  std::vector<std::string> nodes;
+  for (const std::string& key : told) {
+    if (!is_stretch(key)) continue;
+    if (nodes.empty()) nodes = nodes_of(other);
+    for (const std::string& node : nodes_in_stretch(key, nodes, told)) groups.join(node, key);
+  }
+}
+
 void add_layers(const Json& report, int side, Groups& groups, std::map<size_t, Row>& rows) {
   for (const Json& layer : member(report, "layers")) {
     if (!is_run(layer)) continue;
@@ -98,6 +146,8 @@ Json make_comparison(Json a, Json b) {
   Groups groups;
   join_layers(a, groups);
   join_layers(b, groups);
+  join_stretches(a, b, groups);
+  join_stretches(b, a, groups);
   std::map<size_t, Row> by_group;
   add_layers(a, 0, groups, by_group);
   add_layers(b, 1, groups, by_group);

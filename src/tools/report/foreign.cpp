@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 
 #include "tools/report/document.h"
 
@@ -12,8 +13,9 @@ namespace {
 constexpr std::string_view kOnnxLayer = "[ONNX Layer: ";
 
 /// Precisions in descriptions of formats, longer words first.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 19> kPrecisions = {
-    {{"BFloat16", "BF16"},
+constexpr std::array<std::pair<std::string_view, std::string_view>, 20> kPrecisions = {
+    {{"FP4", "FP4"},
+     {"BFloat16", "BF16"},
      {"UINT8", "UINT8"},
      {"UInt8", "UINT8"},
      {"INT64", "INT64"},
@@ -51,8 +53,9 @@ std::vector<std::string> origins_in_metadata(std::string_view metadata) {
   for (size_t at = metadata.find(kOnnxLayer); at != std::string_view::npos;
        at = metadata.find(kOnnxLayer, at)) {
     at += kOnnxLayer.size();
-    const size_t end = std::min(metadata.find(']', at), metadata.size());
-    origins.emplace_back(metadata.substr(at, end - at));
+    // Names may have brackets; control characters separate the entries.
+    const std::string_view entry = metadata.substr(at, metadata.find_first_of("\x1e\x1f", at) - at);
+    origins.emplace_back(entry.substr(0, entry.rfind(']')));
   }
   return origins;
 }
@@ -85,10 +88,40 @@ std::vector<std::string_view> parts_of(std::string_view text, std::string_view s
   return parts;
 }
 
+bool is_number(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == text.npos;
+}
+
+/// Without " [profile 1]", which layers of other profiles than the first one have.
+std::string_view without_profile(std::string_view name) {
+  constexpr std::string_view kProfile = " [profile ";
+  const size_t at = name.rfind(kProfile);
+  if (at == name.npos || !name.ends_with(']')) return name;
+  const size_t number = at + kProfile.size();
+  return is_number(name.substr(number, name.size() - 1 - number)) ? name.substr(0, at) : name;
+}
+
+/// Without "_myl0_12": the number of a piece of a compiled part of the graph.
+std::string_view without_piece(std::string_view name) {
+  constexpr std::string_view kPiece = "_myl";
+  const size_t last = name.rfind('_');
+  if (last == name.npos || !is_number(name.substr(last + 1))) return name;
+  const size_t at = name.rfind(kPiece, last);
+  if (at == name.npos || at == last) return name;
+  const size_t number = at + kPiece.size();
+  return is_number(name.substr(number, last - number)) ? name.substr(0, at) : name;
+}
+
+/// Copies, and kernels that a compiler of TensorRT's put together, name no node.
+bool names_no_node(std::string_view name) {
+  return name.starts_with("Reformatting CopyNode") || name.starts_with("__my");
+}
+
 void collect(std::string_view name, std::vector<std::string>& origins) {
-  name = trimmed(name);
-  if (name.starts_with("Reformatting CopyNode")) return;  // It belongs to no node.
+  name = without_piece(trimmed(name));
+  if (names_no_node(name)) return;
   std::vector<std::string_view> parts = parts_of(name, " + ");
+  if (parts.size() == 1) parts = parts_of(name, " || ");  // Equal ones in one kernel.
   for (const std::string_view word : {"fusedPointwiseNode(", "PWN(", "fuse("})
     if (parts.size() == 1 && unwrap(name, word)) {
       for (const std::string_view part : parts_of(name, ",")) collect(part, origins);
@@ -156,7 +189,7 @@ bool is_exported_layers(const Json& json) {
 
 std::vector<std::string> origins_in_name(std::string_view name) {
   std::vector<std::string> origins;
-  collect(name, origins);
+  collect(without_profile(name), origins);
   return origins;
 }
 
@@ -164,9 +197,11 @@ Json foreign_report(std::string_view title, const Json& profile, const Json& lay
   Reader reader;
   Json rows = Json::array();
   for (const Json& layer : member(layers, "Layers")) rows.push_back(reader.layer(layer));
-  if (rows.empty())
-    for (const Json& row : profile)
-      if (row.contains("name")) rows.push_back(Reader::named(text_of(row, "name")));
+  std::set<std::string> names;
+  for (const Json& row : rows) names.insert(text_of(row, "name"));
+  for (const Json& row : profile)
+    if (row.contains("name") && names.insert(text_of(row, "name")).second)
+      rows.push_back(Reader::named(text_of(row, "name")));
   // Older exporters write no medians.
   Json times = profile;
   for (Json& row : times)

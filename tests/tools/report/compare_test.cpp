@@ -48,6 +48,30 @@ TEST(Compare, AlignsByNodesOfTheModel) {
   EXPECT_DOUBLE_EQ(number_of(result, "bMs"), 6);
 }
 
+/// A part of the graph that TensorRT compiles as one names its first and its last node alone.
+TEST(Compare, StretchesOfTheModelAreAligned) {
+  const Json ours =
+      report_of("now",
+                R"([{"name": "stem", "origins": ["stem"], "step": 0},
+                    {"name": "norm", "origins": ["norm"], "step": 1},
+                    {"name": "fc + gelu", "origins": ["fc", "gelu"], "step": 2},
+                    {"name": "last", "origins": ["last"], "step": 3}])",
+                R"([{"name": "stem", "medianMs": 1}, {"name": "norm", "medianMs": 2},
+                    {"name": "fc + gelu", "medianMs": 3}, {"name": "last", "medianMs": 4}])");
+  const auto theirs = [](std::string_view stretch) {
+    Json profile = Json::parse(R"([{"count": 1}, {"name": "stem", "medianMs": 1}])");
+    profile.push_back({{"name", stretch}, {"medianMs", 4}});
+    profile.push_back({{"name", "last"}, {"medianMs", 4}});
+    return foreign_report("theirs", profile, nullptr);
+  };
+  for (const char* stretch : {"{ForeignNode[norm...gelu]}", "{ForeignNode[onnx::MatMul_7...]}"}) {
+    const Json result = make_comparison(theirs(stretch), ours);
+    ASSERT_EQ(result["rows"].size(), 3) << stretch;
+    EXPECT_DOUBLE_EQ(number_of(result["rows"][0], "slowerBy"), 1) << stretch;
+    EXPECT_EQ(result["rows"][0]["b"]["layers"].size(), 2) << stretch;
+  }
+}
+
 TEST(Compare, TheSlowerComeFirstInMarkdown) {
   const std::string text = report_markdown(comparison());
   EXPECT_LT(text.find("### Slower"), text.find("### Faster"));
@@ -61,6 +85,33 @@ TEST(Foreign, NodesAreFoundInNames) {
             Names({"conv", "add1", "relu1"}));
   EXPECT_EQ(origins_in_name("Reformatting CopyNode for Input Tensor 0 to conv1"), Names());
   EXPECT_EQ(origins_in_name("{ForeignNode[a...b]}"), Names({"{ForeignNode[a...b]}"}));
+  EXPECT_EQ(origins_in_name("/q/MatMul || /k/MatMul || /v/MatMul"),
+            Names({"/q/MatMul", "/k/MatMul", "/v/MatMul"}));
+  EXPECT_EQ(origins_in_name("fc_bias + (Unnamed Layer* 851) [ElementWise]"),
+            Names({"fc_bias", "(Unnamed Layer* 851) [ElementWise]"}));
+  EXPECT_EQ(origins_in_name("conv1 + relu1 [profile 1]"), Names({"conv1", "relu1"}));
+  EXPECT_EQ(origins_in_name("/layer.0/MatMul_myl0_12"), Names({"/layer.0/MatMul"}));
+  EXPECT_EQ(origins_in_name("/layer.0/MatMul_12"), Names({"/layer.0/MatMul_12"}));
+  EXPECT_EQ(origins_in_name("__myl_FcAddSilu_myl0_3"), Names());
+}
+
+TEST(Foreign, NodesInMetadataMayHaveBrackets) {
+  const Json report = foreign_report(
+      "theirs", Json::parse(R"([{"count": 1}, {"name": "k", "medianMs": 1}])"),
+      Json::parse(R"({"Layers": [{"Name": "k", "Inputs": [], "Outputs": [],
+          "Metadata": "[ONNX Layer: x[0]]\u001e[ONNX Layer: b\u001fof a function]\u001e[ONNX Layer: c]"}]})"));
+  EXPECT_EQ(report["layers"][0]["origins"], Json({"x[0]", "b", "c"}));
+}
+
+/// Layer information may leave out rows that the profile has.
+TEST(Foreign, AllTimesOfTheProfileAreKept) {
+  const Json report = foreign_report(
+      "theirs",
+      Json::parse(R"([{"count": 1}, {"name": "a", "medianMs": 1}, {"name": "b", "medianMs": 3}])"),
+      Json::parse(R"({"Layers": ["a"], "Bindings": []})"));
+  ASSERT_EQ(report["layers"].size(), 2);
+  EXPECT_DOUBLE_EQ(number_of(report["layers"][0], "share"), 0.25);
+  EXPECT_DOUBLE_EQ(number_of(report["layers"][1], "ms"), 3);
 }
 
 TEST(Foreign, ReadsWhatIsExported) {
