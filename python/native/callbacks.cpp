@@ -2,8 +2,11 @@
 
 #include <atomic>
 #include <exception>
+#include <map>
 #include <mutex>
 #include <vector>
+
+#include "tenon/callbacks.h"
 
 namespace tenon::python {
 namespace {
@@ -16,15 +19,38 @@ struct Kept {
 /// Of one thread. Callbacks call the library too: calls lie in one another, and each has its own
 /// exception.
 struct Calls {
+  /// The thread's own number as a caller; 0 on a thread of the library's, which bears its caller's.
+  const uint64_t number = own_number();
   int depth = 0;
   std::vector<Kept> kept;
+
+  static uint64_t own_number() noexcept {
+    static std::atomic<uint64_t> last = 0;
+    if (callNumber() != 0) return 0;
+    setCallNumber(++last);
+    return callNumber();
+  }
 };
 
-/// Of threads of the library's own.
+/// Of the library's threads, by the numbers of their callers.
 struct Others {
   std::mutex mutex;
-  std::exception_ptr kept;
-  std::atomic<bool> some{false};  ///< Whether `kept` is: calls ask without the mutex.
+  std::map<uint64_t, std::exception_ptr> kept;
+  std::atomic<bool> some{false};  ///< Whether there are any: calls ask without the mutex.
+
+  /// The first of a caller wins.
+  void keep(uint64_t caller) {
+    const std::lock_guard lock(mutex);
+    kept.try_emplace(caller, std::current_exception());
+    some = true;
+  }
+  std::exception_ptr take(uint64_t caller) {
+    if (!some) return nullptr;
+    const std::lock_guard lock(mutex);
+    const auto node = kept.extract(caller);
+    some = !kept.empty();
+    return node.empty() ? nullptr : node.mapped();
+  }
 };
 
 Calls& calls() {
@@ -63,10 +89,8 @@ void raise_of(int depth) {
   if (!here.kept.empty() && here.kept.back().depth >= depth) {
     error = here.kept.back().error;
     here.kept.pop_back();
-  } else if (depth <= 1 && others().some) {
-    std::lock_guard lock(others().mutex);
-    error = std::exchange(others().kept, nullptr);
-    others().some = false;
+  } else if (depth <= 1) {
+    error = others().take(here.number);
   }
   if (error) std::rethrow_exception(error);
 }
@@ -80,10 +104,8 @@ void keep_error() noexcept {
       here.kept.push_back({here.depth, std::current_exception()});
     return;
   }
-  if (is_pythons_thread()) return write_unraisable();
-  std::lock_guard lock(others().mutex);
-  if (!others().kept) others().kept = std::current_exception();
-  others().some = true;
+  if (is_pythons_thread() || here.number != 0) return write_unraisable();
+  others().keep(callNumber());
 }
 
 InCall::InCall() noexcept : thrown_(std::uncaught_exceptions()) {
@@ -97,6 +119,7 @@ InCall::~InCall() {
   --here.depth;
   if (std::uncaught_exceptions() == thrown_) return;
   while (!here.kept.empty() && here.kept.back().depth > here.depth) here.kept.pop_back();
+  if (here.depth == 0) others().take(here.number);
 }
 
 void RaiseKept::postcall(PyObject**, size_t, PyObject*) {

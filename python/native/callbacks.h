@@ -15,8 +15,8 @@ namespace tenon::python {
 namespace nb = nanobind;
 
 /// Keeps the exception that is being handled for the binding in whose call it happened: the one on
-/// this thread, else (on a thread of the library's own) the next that returns. The first of a call
-/// wins. On a thread of Python's outside of all calls, where an object is freed, it is printed.
+/// this thread, else (on a thread of the library's own) the one on the thread that it works for.
+/// The first of a call wins. Outside of all calls, where an object is freed, it is printed.
 void keep_error() noexcept;
 
 /// Held while a binding is in the library.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/builder_config.h"
+#include "base/call_number.h"
 
 #define TENON_EXPORT __attribute__((visibility("default")))
 
@@ -51,7 +52,8 @@ Progress::Progress(nvinfer1::IProgressMonitor* monitor, IBuildObserver* observer
                     const std::string& facts) { step_ended(step, seconds, facts); },
              budget) {
   if (monitor_ != nullptr) monitor_->phaseStart(kBuild, nullptr, 2);
-  if (monitor_ != nullptr || observer_ != nullptr) heart_ = std::thread([this] { beat(); });
+  if (monitor_ != nullptr || observer_ != nullptr)
+    heart_ = std::thread(with_call_number([this] { beat(); }));
 }
 
 Progress::~Progress() {

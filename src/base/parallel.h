@@ -9,16 +9,17 @@
 #include <thread>
 #include <vector>
 
+#include "base/call_number.h"
 #include "base/function_ref.h"
 
 namespace tenon {
 
-/// Adds threads that do `work` until there are `count` with the caller's, or the system gives no
-/// more: fewer do the same work.
+/// Adds threads that do `work` for the caller until there are `count` with its own, or the system
+/// gives no more: fewer do the same work.
 template <class Threads, class Work>
 void start_threads(Threads& threads, size_t count, const Work& work) {
   try {
-    while (threads.size() + 1 < count) threads.emplace_back(work);
+    while (threads.size() + 1 < count) threads.emplace_back(with_call_number(work));
   } catch (const std::system_error&) {
   } catch (const std::bad_alloc&) {
   }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/build_record.h"
+#include "base/call_number.h"
 #include "base/stop.h"
 #include "base/stopwatch.h"
 #include "check/check_forecast.h"
@@ -90,10 +91,11 @@ class CheckedBuild {
     const auto when = on_host_cores() ? std::launch::deferred : std::launch::async;
     announce_check(when);
     const auto asked = stop_question();
-    std::future<std::string> expecting = std::async(when, [this, asked] {
+    const auto work = with_call_number([this, asked] {
       const StopScope stops(asked);
       return expect();
     });
+    std::future<std::string> expecting = std::async(when, work);
     Stopwatch watch;
     Result<Plan> compiled = compile_again(logger_);
     build_seconds_ = check_.seconds_before + watch.lap();

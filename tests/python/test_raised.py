@@ -435,3 +435,61 @@ def test_each_thread_has_its_own_exceptions():
 
     on_threads(32, work)
     assert not wrong
+
+
+def test_exceptions_on_threads_of_the_library_come_from_the_call_that_they_work_for():
+    """Builds on two threads, whose monitors are told again by a thread of the library's while the builds' own threads sleep.
+    Calls on a third thread are innocent."""
+    caught, innocent, over = {}, [], threading.Event()
+
+    class Sleepy(trt.ILogger):
+        def __init__(self, owner):
+            trt.ILogger.__init__(self)
+            self.owner, self.slept = owner, False
+
+        def log(self, severity, msg):
+            if self.owner == threading.get_ident() and not self.slept and foreign[self.owner].seen:
+                self.slept = True
+                foreign[self.owner].told.wait(5)
+
+    class Monitor(trt.IProgressMonitor):
+        def __init__(self, number):
+            trt.IProgressMonitor.__init__(self)
+            self.number, self.owner, self.seen, self.told = number, threading.get_ident(), False, threading.Event()
+
+        def phase_start(self, phase_name, parent_phase, num_steps):
+            self.seen = True
+
+        def phase_finish(self, phase_name):
+            pass
+
+        def step_complete(self, phase_name, step):
+            if threading.get_ident() != self.owner:
+                self.told.set()
+                over.wait(0.05)  # Another thread's calls return meanwhile.
+                raise Oops(self.number)
+            return True
+
+    foreign, objects = {}, Objects()
+
+    def work(number):
+        if number == 2:
+            while not over.is_set():
+                try:
+                    assert objects.engine.num_layers
+                except Oops as error:
+                    innocent.append(error)
+            return
+        monitor = foreign[threading.get_ident()] = Monitor(number)
+        builder, network = relu_network(trt, Sleepy(threading.get_ident()))
+        config = builder.create_builder_config()
+        config.progress_monitor = monitor
+        try:
+            caught[number] = builder.build_serialized_network(network, config)
+        except Oops as error:
+            caught[number] = error.args
+        if len(caught) == 2:
+            over.set()
+
+    on_threads(3, work)
+    assert caught == {0: (0,), 1: (1,)} and not innocent

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/call_number.h"
 #include "base/parallel.h"
 #include "device/cpu/placement.h"
 
@@ -39,7 +40,10 @@ inline void pause_briefly() {
 struct ThreadPool::State {
   explicit State(int threads) : placement(threads), tickets(threads) {
     // Where the system gives fewer, those that there are take the others' ranges.
-    start_threads(helpers, static_cast<size_t>(threads), [this] { help(++started); });
+    start_threads(helpers, static_cast<size_t>(threads), [this] {
+      set_call_number(0);  // They serve calls of all threads.
+      help(++started);
+    });
   }
   ~State() {
     stop.store(true, std::memory_order_relaxed);
