@@ -34,6 +34,26 @@ def product_tflops(dtype: torch.dtype, tf32: bool = False) -> float:
     return 2 * EXTENT**3 / milliseconds / 1e9
 
 
+def byte_products() -> dict:
+    """PyTorch's products of integers and of floats of 8 bits (E4M3), by cuBLASLt; weights have k contiguous."""
+    a, b = (torch.randn(EXTENT, EXTENT, device="cuda") for _ in range(2))
+    one = torch.ones((), device="cuda")
+    integers = [(x * 32).clamp(-127, 127).to(torch.int8) for x in (a, b)]
+    floats = [x.to(torch.float8_e4m3fn) for x in (a, b)]
+
+    def scaled(fast: bool):
+        return torch._scaled_mm(floats[0], floats[1].T, one, one, out_dtype=torch.float16, use_fast_accum=fast)
+
+    return {"_int_mm": lambda: torch._int_mm(integers[0], integers[1].T), "_scaled_mm": lambda: scaled(False),
+            "_scaled_mm fast": lambda: scaled(True)}
+
+
+def byte_rates() -> dict[str, float]:
+    functions = byte_products()
+    return {name: 2 * EXTENT**3 / median_ms(functions[one], 20) / 1e9
+            for name, one in (("int8_tops", "_int_mm"), ("fp8_tflops", "_scaled_mm fast"))}
+
+
 def copy_gbs() -> float:
     source = torch.empty(COPIED, dtype=torch.uint8, device="cuda").random_()
     target = torch.empty_like(source)
@@ -80,7 +100,7 @@ def measured() -> dict:
     return {"gpu": torch.cuda.get_device_name(), "torch": torch.__version__, "cuda": torch.version.cuda,
             "cudnn": torch.backends.cudnn.version(), "fp16_tflops": product_tflops(torch.float16),
             "bf16_tflops": product_tflops(torch.bfloat16), "tf32_tflops": product_tflops(torch.float32, True),
-            "fp32_tflops": product_tflops(torch.float32), "copy_gbs": copy_gbs(), "node_us": node_us(1),
+            "fp32_tflops": product_tflops(torch.float32), **byte_rates(), "copy_gbs": copy_gbs(), "node_us": node_us(1),
             "wave_node_us": node_us(waves), "timed_node_us": timed_node_us()}
 
 

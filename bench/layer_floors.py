@@ -8,6 +8,10 @@ from math import prod
 SIZES = {"FP32": 4, "FP16": 2, "BF16": 2, "BFloat16": 2, "INT8": 1, "Int8": 1, "UInt8": 1, "INT32": 4, "Int32": 4, "INT64": 8,
          "Int64": 8, "BOOL": 1, "FP8": 1}
 
+# Of peaks, by the type of a layer's first input; else that of FP16.
+RATES = {"FP32": "tf32_tflops", "BF16": "bf16_tflops", "BFloat16": "bf16_tflops", "INT8": "int8_tops", "Int8": "int8_tops",
+         "UInt8": "int8_tops", "FP8": "fp8_tflops"}
+
 
 def type_of(tensor: dict) -> str:
     found = re.search("|".join(SIZES), tensor["Format/Datatype"])
@@ -70,8 +74,10 @@ def work_of(layer: dict) -> tuple[float, float]:
 
 def floor_us(layer: dict, peaks: dict) -> float:
     operations, moved = work_of(layer)
+    if operations == 0:
+        return moved / peaks["copy_gbs"] / 1e3
     kind = type_of(layer["Inputs"][0]) if layer["Inputs"] else "FP16"
-    rate = peaks[{"FP32": "tf32_tflops", "BF16": "bf16_tflops"}.get(kind, "fp16_tflops")]
+    rate = peaks[RATES.get(kind, "fp16_tflops")]
     return max(operations / rate / 1e6, moved / peaks["copy_gbs"] / 1e3)
 
 

@@ -8,7 +8,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
 import gpu_tables  # noqa: E402
 import layer_floors  # noqa: E402
 
-PEAKS = {"fp16_tflops": 100.0, "bf16_tflops": 100.0, "tf32_tflops": 50.0, "copy_gbs": 1000.0, "node_us": 1.0}
+PEAKS = {"fp16_tflops": 100.0, "bf16_tflops": 100.0, "tf32_tflops": 50.0, "int8_tops": 200.0, "fp8_tflops": 160.0,
+         "copy_gbs": 1000.0, "node_us": 1.0}
 
 
 def tensor(*dims: int, kind: str = "Row major linear FP16 format") -> dict:
@@ -44,6 +45,13 @@ def test_weights_of_a_product_count_unless_they_are_an_input(second: list[dict],
     operations, moved = layer_floors.work_of(product)
     assert operations == 2 * 8 * 32 * 64
     assert moved == 2 * (8 * 64 + sum(32 * t["Dimensions"][0] for t in second) + 8 * 32 + weights)
+
+
+@pytest.mark.parametrize("kind, rate", [("FP16", 100), ("BFloat16", 100), ("FP32", 50), ("INT8", 200), ("FP8", 160)])
+def test_the_rate_of_products_is_that_of_their_type(kind: str, rate: float):
+    tensors = [tensor(4096, 4096, kind=kind)]
+    floor = layer_floors.floor_us(layer("MatrixMultiply", tensors, tensors), PEAKS)
+    assert floor == pytest.approx(2 * 4096**3 / rate / 1e6)
 
 
 @pytest.mark.parametrize("causal, part", [("none", 1.0), ("upper_left", 0.5)])
