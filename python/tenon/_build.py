@@ -113,6 +113,13 @@ def _configure(config, *, precision, device, level, refit, disable_passes, log):
     config.profiling_verbosity = trt.ProfilingVerbosity.DETAILED
 
 
+def _warn_of_unused(precision, log):
+    flags = _PRECISIONS[precision]
+    found = log.warnings_about(flags[0]) if len(flags) == 1 else []
+    if found:
+        warnings.warn("\n".join(found), stacklevel=3)
+
+
 def use_cache(config, path):
     """Sets the timing cache of a file, which may not be there yet."""
     data = open(path, "rb").read() if os.path.exists(path) else b""
@@ -173,7 +180,8 @@ def build(model, *, shapes=None, inputs=None, dynamic_shapes=None, precision: st
     timing_cache: a file that keeps measured times from build to build.
     progress: whether to draw a bar; None: on terminals and in notebooks. Ctrl-C ends the build.
 
-    Raises BuildError with the text that the command line prints.
+    Raises BuildError with the text that the command line prints. Warns where no layer computes in the precision ("best" takes
+    what there is, and says nothing).
     """
     if precision not in _PRECISIONS:
         raise ValueError(f"precision '{precision}': one of {', '.join(_PRECISIONS)}")
@@ -209,6 +217,7 @@ def build(model, *, shapes=None, inputs=None, dynamic_shapes=None, precision: st
     del kept  # The constants of a module.
     if data is None:
         log.fail(BuildError, "the plan could not be built")
+    _warn_of_unused(precision, log)
     if timing_cache:
         save_cache(config, timing_cache)
     return Plan(data=data)

@@ -36,6 +36,7 @@ class Log(trt.ILogger):
         self.level, self._printed = level, LEVELS[level]
         self._lock = threading.Lock()
         self._errors: list[str] = []
+        self._warnings: list[str] = []
 
     def log(self, severity, msg):
         number = int(severity)
@@ -43,8 +44,18 @@ class Log(trt.ILogger):
             with self._lock:
                 if len(self._errors) < _MOST_KEPT:
                     self._errors.append(msg)
-        elif number <= self._printed:
+            return
+        if number == LEVELS["warning"]:
+            with self._lock:
+                if len(self._warnings) < _MOST_KEPT:
+                    self._warnings.append(msg)
+        if number <= self._printed:
             print(f"[{severity.name[0]}] {msg}", file=sys.stderr)
+
+    def warnings_about(self, subject: str) -> list[str]:
+        """Warnings so far that begin with these words."""
+        with self._lock:
+            return [message for message in self._warnings if message.startswith(subject)]
 
     def take(self) -> list[str]:
         """The errors since the last call."""

@@ -347,10 +347,10 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
   TimingCache own;
   TimingCache& cache =
       settings->timing_cache() != nullptr ? settings->timing_cache()->cache() : own;
-  TENON_ASSIGN(auto quantized,
+  TENON_ASSIGN(const auto quantized,
                quantize_by_ranges(*settings, *definition, request, refittable, cache, *reporter_));
   TENON_TRY(go_on("the build"));
-  const PrecisionSummary precisions(*settings, *request.graph, std::move(quantized.reasons));
+  const PrecisionSummary precisions(*settings, *request.graph, quantized);
   std::unique_ptr<Graph> recipe = refittable ? request.graph->clone() : nullptr;
   const SelfCheck check = self_check_of(*settings, quantized);
   const Backend backend = request.backend;

@@ -1,7 +1,7 @@
 #include "api/implicit_quantization.h"
 
 #include <algorithm>
-#include <functional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -34,7 +34,11 @@ std::map<std::string, std::string> constrained_layers(const BuilderConfig& confi
 /// From this optimization level on layers are quantized where that is faster alone.
 constexpr int kTimedLevel = 3;
 
-constexpr auto kFaster = "floating point is faster";
+constexpr std::string_view kNoProduct =
+    "ranges quantize convolutions and matrix products with constant weights alone";
+constexpr std::string_view kNoRanges =
+    "there are no ranges; give a calibrator (setInt8Calibrator), ranges (setDynamicRange), or a "
+    "model with QuantizeLinear and DequantizeLinear (tenon quantize)";
 
 class Quantizing {
  public:
@@ -51,7 +55,7 @@ class Quantizing {
         graph, ranges_, [this](const Node& node) { return reason_for(node); }, keep_weights_);
   }
   void keep(const std::set<std::string>& slower) {
-    for (const std::string& name : slower) kept_[name] = kFaster;
+    for (const std::string& name : slower) kept_[name] = kFasterReason;
   }
   Result<std::unique_ptr<Graph>> without(const Graph& plain,
                                          const std::set<std::string>& slower) const {
@@ -78,22 +82,10 @@ class Quantizing {
   bool keep_weights_, has_groups_;
 };
 
-/// By reason, the most frequent first. That floating point is faster was measured, and is no
-/// mistake.
-void tell_that_none_is_quantized(const std::vector<UnquantizedLayer>& layers, Logger& logger) {
-  std::map<std::string, int> counts;
-  for (const UnquantizedLayer& layer : layers) ++counts[layer.reason];
-  std::vector<std::pair<std::string, int>> reasons(counts.begin(), counts.end());
-  std::ranges::stable_sort(reasons, std::greater<>(), &std::pair<std::string, int>::second);
-  std::string text =
-      layers.empty() ? "the network has no convolution and no product with weights" : "";
-  for (const auto& [reason, count] : reasons)
-    text += fmt::format("{}{} of {} layers: {}", text.empty() ? "" : "; ", count, layers.size(),
-                        reason);
-  if (counts.size() == 1 && counts.contains(kFaster))
-    logger.info("INT8: no layer computes in 8 bits: {}", text);
-  else
-    logger.warning("BuilderFlag::kINT8 has no effect: no layer computes in 8 bits: {}", text);
+/// Whether there is a layer that ranges may quantize.
+bool has_products(const Graph& graph) {
+  return std::ranges::any_of(
+      graph.nodes(), [](const auto& node) { return node->template is<Conv>() || node->template is<MatMul>(); });
 }
 
 }  // namespace
@@ -111,13 +103,13 @@ Result<ImplicitQuantization> quantize_by_ranges(const BuilderConfig& config,
           "have the scales");
     return result;
   }
+  result.tried = true;
+  result.others = kNoProduct;
+  if (!has_products(*request.graph)) return result;
   TENON_ASSIGN(const auto ranges, find_ranges(config, network, *request.graph, request.backend,
                                               request.select.threads, logger));
   if (ranges.empty()) {
-    logger.warning(
-        "BuilderFlag::kINT8 has no effect: there are no ranges; give a calibrator "
-        "(setInt8Calibrator), ranges (setDynamicRange), or a model with QuantizeLinear and "
-        "DequantizeLinear (tenon quantize)");
+    result.others = kNoRanges;
     return result;
   }
   // Extents that profiles fix are known to the passes that weights go through first.
@@ -142,7 +134,6 @@ Result<ImplicitQuantization> quantize_by_ranges(const BuilderConfig& config,
       TENON_ASSIGN(quantized, quantizing.apply(*request.graph));
     }
   }
-  if (quantized.layers.empty()) tell_that_none_is_quantized(quantized.others, logger);
   for (UnquantizedLayer& layer : quantized.others)
     result.reasons[std::move(layer.name)] = std::move(layer.reason);
   if (!quantized.layers.empty()) result.unquantized = plain;

@@ -3,15 +3,21 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "api/calibration.h"
 #include "select/compile.h"
 
 namespace tenon::api {
 
+/// Measured, and no mistake of the application.
+inline constexpr auto kFasterReason = "floating point is faster";
+
 struct ImplicitQuantization {
+  bool tried = false;  ///< Whether the network is one that ranges can quantize.
   /// Why layers stay in floating point, by name.
   std::map<std::string, std::string> reasons;
+  std::string_view others;  ///< Why those without a reason of their own do; a literal.
   /// The network before; null where none of its layers is quantized.
   std::shared_ptr<const Graph> unquantized;
   double seconds = 0;  ///< That it took.

@@ -2,7 +2,10 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <functional>
+#include <map>
+#include <optional>
 #include <set>
 
 #include "ops/ops.h"
@@ -12,6 +15,8 @@ namespace {
 
 /// Names that a line lists before it only counts.
 constexpr size_t kMostNames = 6;
+
+constexpr auto kBytesFirst = "8-bit numbers go first";
 
 bool has_products(const Node& node) {
   return node.is<Conv>() || node.is<Deconv>() || node.is<MatMul>() || node.is<Attention>() ||
@@ -103,33 +108,53 @@ struct PrecisionSummary::Row {
   BuilderFlag flag;
   const char* name;
   const char* words;  ///< "compute in 8-bit integers".
-  /// Which layers there are is for the network to say; else for the build.
-  bool from_network;
-  /// Whether a product of such operands, as the network or a region has them, is meant.
+  /// Whether a product of such operands, as a region of the plan has them, is meant.
   std::function<bool(tenon::DataType activations, tenon::DataType weights)> is;
+  /// The 16-bit type that a network may have by itself, and builds choose otherwise; nothing for
+  /// types that come by quantization.
+  std::optional<tenon::DataType> chosen = std::nullopt;
+
+  /// Whether the network itself has such a product.
+  bool is_in_network(const Layer& layer) const {
+    return chosen.has_value() ? layer.activations == *chosen && layer.weights == *chosen
+                              : is(layer.activations, layer.weights);
+  }
+};
+
+/// How the layers came out.
+struct PrecisionSummary::Tally {
+  size_t done = 0;
+  bool in_network = false;
+  std::map<std::string, std::vector<std::string>> others;  ///< Names by reason.
+
+  /// All others are better off.
+  bool is_fine() const {
+    return std::ranges::all_of(others, [](const auto& one) {
+      return one.first == kFasterReason || one.first == kBytesFirst;
+    });
+  }
 };
 
 const std::vector<PrecisionSummary::Row>& PrecisionSummary::rows() {
+  const auto both_half = [](tenon::DataType x, tenon::DataType) { return is_half(x); };
   static const std::vector<Row> kRows = {
-      {BuilderFlag::kINT8, "INT8", "compute in 8-bit integers", true,
+      {BuilderFlag::kINT8, "INT8", "compute in 8-bit integers",
        [](tenon::DataType x, tenon::DataType w) {
          return is_byte_integer(x) && is_byte_integer(w);
        }},
-      {BuilderFlag::kFP8, "FP8", "compute in 8-bit floating point", true,
+      {BuilderFlag::kFP8, "FP8", "compute in 8-bit floating point",
        [](tenon::DataType x, tenon::DataType w) { return is_small_float(x) && is_small_float(w); }},
-      {BuilderFlag::kINT4, "INT4", "read weights of 4 bits", true,
+      {BuilderFlag::kINT4, "INT4", "read weights of 4 bits",
        [](tenon::DataType, tenon::DataType w) { return is_nibble(w); }},
-      {BuilderFlag::kFP16, "FP16", "compute in 16 bits", false,
-       [](tenon::DataType x, tenon::DataType) { return is_half(x); }},
-      {BuilderFlag::kBF16, "BF16", "compute in 16 bits", false,
-       [](tenon::DataType x, tenon::DataType) { return is_half(x); }},
+      {BuilderFlag::kFP16, "FP16", "compute in 16 bits", both_half, tenon::DataType::kFloat16},
+      {BuilderFlag::kBF16, "BF16", "compute in 16 bits", both_half, tenon::DataType::kBFloat16},
   };
   return kRows;
 }
 
 PrecisionSummary::PrecisionSummary(const BuilderConfig& config, const Graph& network,
-                                   std::map<std::string, std::string> reasons)
-    : config_(config), reasons_(std::move(reasons)) {
+                                   const ImplicitQuantization& quantization)
+    : config_(config), quantization_(quantization) {
   collect(network);
 }
 
@@ -140,6 +165,7 @@ void PrecisionSummary::collect(const Graph& graph) {
     Layer layer{node->name, quantized_type(node->input(0)), quantized_type(node->input(1))};
     const Tensor* weights = constant_behind(node->input(1));
     layer.constant_weights = weights != nullptr;
+    layer.quantizable = node->is<Conv>() || node->is<MatMul>();
     layer.grouped = node->is<Conv>() && node->as<Conv>()->groups != 1;
     layer.sparse_pattern = config_.getFlag(BuilderFlag::kSPARSE_WEIGHTS) && weights != nullptr &&
                            has_sparse_pattern(*node, *weights);
@@ -179,14 +205,18 @@ bool uses_sparse_kernels(const Node& node) {
 }  // namespace
 
 std::string PrecisionSummary::reason_for(const Row& row, const Layer& layer) const {
-  const bool by_ranges = row.flag == BuilderFlag::kINT8;
-  if (const auto found = reasons_.find(layer.name); by_ranges && found != reasons_.end())
-    return found->second;
-  if (!row.from_network)
+  if (row.flag == BuilderFlag::kINT8 && quantization_.tried) {
+    if (const auto found = quantization_.reasons.find(layer.name);
+        found != quantization_.reasons.end())
+      return found->second;
+    if (!row.is(layer.activations, layer.weights)) return std::string(quantization_.others);
+  }
+  if (row.chosen.has_value())
     return "the device has no such kernels for it, or layer precisions or types of the network ask "
            "for others";
   if (!row.is(layer.activations, layer.weights))
-    return "the network does not quantize both operands to that type";
+    return layer.quantizable ? "the network does not quantize both operands to that type"
+                             : "there are no such kernels for its operation";
   if (row.flag == BuilderFlag::kINT4)
     return "no kernel of the device reads them there: they are dequantized when the plan is built "
            "(on the CPU products of at most 8 rows read them)";
@@ -198,39 +228,53 @@ std::string PrecisionSummary::reason_for(const Row& row, const Layer& layer) con
   return "the device has no such kernel (rounded values are multiplied in floating point)";
 }
 
-void PrecisionSummary::report_row(const Row& row, const Graph& plan, Logger& logger) const {
+PrecisionSummary::Tally PrecisionSummary::tally(const Row& row, const Graph& plan) const {
   const std::set<std::string> names = computed_so(plan, row.is);
   // 8 bits go first where a build may choose.
   const std::set<std::string> in_bytes =
-      row.from_network ? std::set<std::string>()
-                       : computed_so(plan, [](tenon::DataType x, tenon::DataType w) {
-                           return byte_size(x) == 1 && byte_size(w) == 1;
-                         });
-  std::map<std::string, std::vector<std::string>> left;
-  size_t done = 0;
-  bool wanted = false;
+      row.chosen.has_value() ? computed_so(plan,
+                                           [](tenon::DataType x, tenon::DataType w) {
+                                             return byte_size(x) == 1 && byte_size(w) == 1;
+                                           })
+                             : std::set<std::string>();
+  Tally found;
   for (const Layer& layer : layers_) {
-    const bool is_done = names.contains(layer.name);
-    wanted |= row.is(layer.activations, layer.weights);
-    done += is_done ? 1 : 0;
-    if (is_done) continue;
-    const bool is_byte = in_bytes.contains(layer.name);
-    left[is_byte ? "8-bit numbers go first" : reason_for(row, layer)].push_back(layer.name);
+    found.in_network |= row.is_in_network(layer);
+    if (names.contains(layer.name))
+      ++found.done;
+    else
+      found.others[in_bytes.contains(layer.name) ? kBytesFirst : reason_for(row, layer)].push_back(
+          layer.name);
   }
-  if (layers_.empty())
+  return found;
+}
+
+void PrecisionSummary::report_row(const Row& row, const Graph& plan, Logger& logger) const {
+  const Tally found = tally(row, plan);
+  const bool is_allowed = config_.getFlag(row.flag);
+  if (!is_allowed && !found.in_network) return;
+  const bool is_ignored = is_allowed && found.done == 0;
+  if (is_ignored && layers_.empty())
     return logger.warning(
         "{} is allowed, but no layer uses it: the network has no convolutions or other products",
         row.name);
-  if (row.from_network && !wanted && (reasons_.empty() || row.flag != BuilderFlag::kINT8))
+  const bool is_by_ranges = row.flag == BuilderFlag::kINT8 && quantization_.tried;
+  if (is_ignored && !row.chosen.has_value() && !found.in_network && !is_by_ranges)
     return logger.warning(
         "{} is allowed, but no layer uses it: the network has no QuantizeLinear and "
-        "DequantizeLinear of that type{}. All layers stay in floating point. Quantize the model "
-        "first, for instance with `tenon quantize`",
-        row.name, row.flag == BuilderFlag::kINT8 ? ", no calibrator and no dynamic ranges" : "");
-  logger.info("{}: {} of {} layers with products {}", row.name, done, layers_.size(), row.words);
-  for (const auto& [reason, layers] : left)
-    logger.info("{}: {} {} not, since {}: {}", row.name, layers.size(),
-                layers.size() == 1 ? "does" : "do", reason, listed(layers));
+        "DequantizeLinear of that type. Quantize the model first, for instance with "
+        "`tenon quantize`",
+        row.name);
+  const auto severity =
+      is_ignored && !found.is_fine() ? tenon::Severity::kWarning : tenon::Severity::kInfo;
+  if (severity == tenon::Severity::kWarning)
+    logger.write(severity, fmt::format("{} is allowed, but no layer uses it", row.name));
+  else
+    logger.write(severity, fmt::format("{}: {} of {} layers with products {}", row.name, found.done,
+                                       layers_.size(), row.words));
+  for (const auto& [reason, layers] : found.others)
+    logger.write(severity, fmt::format("{}: {} {} not, since {}: {}", row.name, layers.size(),
+                                       layers.size() == 1 ? "does" : "do", reason, listed(layers)));
 }
 
 void PrecisionSummary::report_sparsity(const Graph& plan, Logger& logger) const {
@@ -259,8 +303,7 @@ void PrecisionSummary::report_sparsity(const Graph& plan, Logger& logger) const 
 }
 
 void PrecisionSummary::report(const Graph& plan, Logger& logger) const {
-  for (const Row& row : rows())
-    if (config_.getFlag(row.flag)) report_row(row, plan, logger);
+  for (const Row& row : rows()) report_row(row, plan, logger);
   if (config_.getFlag(BuilderFlag::kSPARSE_WEIGHTS)) report_sparsity(plan, logger);
 }
 

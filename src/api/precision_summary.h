@@ -1,24 +1,23 @@
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 
 #include "api/builder_config.h"
+#include "api/implicit_quantization.h"
 #include "base/log.h"
 #include "ir/graph.h"
 
 namespace tenon::api {
 
-/// The effect of the flags for 16-, 8- and 4-bit types and for sparse weights: how many of the
-/// layers with products compute so in the plan, and the reasons of the others. No flag is ignored
-/// in silence.
+/// The effect of the flags for 16-, 8- and 4-bit types and for sparse weights, and of such types
+/// in the network itself: how many of the layers with products compute so in the plan, and the
+/// reasons of the others. No flag is ignored in silence.
 class PrecisionSummary {
  public:
-  /// Looks at the network that is compiled, implicit quantization included. `reasons`: why layers
-  /// were left out of that, by name.
+  /// Looks at the network that is compiled, implicit quantization included.
   PrecisionSummary(const BuilderConfig& config, const Graph& network,
-                   std::map<std::string, std::string> reasons);
+                   const ImplicitQuantization& quantization);
 
   void report(const Graph& plan, Logger& logger) const;
 
@@ -26,18 +25,20 @@ class PrecisionSummary {
   struct Layer {
     std::string name;
     tenon::DataType activations, weights;  ///< As quantized in the network; else their own types.
-    bool constant_weights = false, grouped = false, sparse_pattern = false;
+    bool constant_weights = false, grouped = false, sparse_pattern = false, quantizable = false;
   };
   struct Row;
+  struct Tally;
   static const std::vector<Row>& rows();
 
   void collect(const Graph& graph);
   void report_row(const Row& row, const Graph& plan, Logger& logger) const;
+  Tally tally(const Row& row, const Graph& plan) const;
   void report_sparsity(const Graph& plan, Logger& logger) const;
   std::string reason_for(const Row& row, const Layer& layer) const;
 
   const BuilderConfig& config_;
-  std::map<std::string, std::string> reasons_;
+  const ImplicitQuantization& quantization_;
   std::vector<Layer> layers_;
 };
 

@@ -85,10 +85,6 @@ Result<std::unique_ptr<nvinfer1::IInt8Calibrator>> give_int8_ranges(
     return calibrator;
   }
   if (file.empty()) {
-    console.warning(
-        "The model has no QuantizeLinear and DequantizeLinear, and there is no --calib: INT8 takes "
-        "made-up ranges, twice the largest numbers of one run with random inputs. Times are "
-        "meaningful, results only as far as real inputs are like these");
     setRandomCalibration(config, true);
     return calibrator;
   }

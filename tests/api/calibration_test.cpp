@@ -190,7 +190,7 @@ TEST(Calibration, ACacheThatKnowsTheInputAloneIsTold) {
 TEST(Calibration, ThatNothingIsQuantizedIsTold) {
   Products none;
   ASSERT_TRUE(none.build());
-  EXPECT_TRUE(warns(none, "kINT8 has no effect: there are no ranges"));
+  EXPECT_TRUE(warns(none, "INT8: 2 do not, since there are no ranges"));
 
   Products kept;
   kept.config->setFlag(BuilderFlag::kOBEY_PRECISION_CONSTRAINTS);
@@ -198,8 +198,8 @@ TEST(Calibration, ThatNothingIsQuantizedIsTold) {
   for (int i = 0; i < kept.network->getNbLayers(); ++i)
     kept.network->getLayer(i)->setPrecision(DataType::kFLOAT);
   ASSERT_TRUE(kept.build());
-  EXPECT_TRUE(warns(kept, "kINT8 has no effect: no layer computes in 8 bits: "));
-  EXPECT_TRUE(warns(kept, "of 2 layers: setPrecision asks for "));
+  EXPECT_TRUE(warns(kept, "INT8 is allowed, but no layer uses it"));
+  EXPECT_TRUE(warns(kept, "INT8: 2 do not, since setPrecision asks for "));
 }
 
 TEST(Calibration, NeitherCacheNorBatchIsAnError) {

@@ -1,6 +1,7 @@
 // No flag for a type is ignored in silence: a build tells how many layers with products got it, and
 // why the others did not.
 #include "harness.h"
+#include "tenon/quantize.h"
 
 namespace api_test {
 namespace {
@@ -12,14 +13,21 @@ class Lines final : public ILogger {
     all += message;
     all += '\n';
   }
-  bool has(const std::string& words) const { return all.find(words) != std::string::npos; }
+  bool has(const std::string& words) const { return count(words) > 0; }
+  int count(const std::string& words) const {
+    int found = 0;
+    for (size_t at = all.find(words); at != std::string::npos; at = all.find(words, at + 1))
+      ++found;
+    return found;
+  }
   std::string all;
 };
 
 /// y = x w, with the lines that the build of it logs.
 class Summary {
  public:
-  explicit Summary(std::initializer_list<BuilderFlag> flags) {
+  explicit Summary(std::initializer_list<BuilderFlag> flags, uint32_t typing = 0)
+      : network(builder->createNetworkV2(typing)) {
     for (const BuilderFlag flag : flags) config->setFlag(flag);
     config->setBuilderOptimizationLevel(1);
     EXPECT_TRUE(tenon::setBuildDevice(*config, tenon::kCpuDevice));
@@ -47,7 +55,10 @@ class Summary {
     auto* product =
         network->addMatrixMultiply(*rows, MatrixOperation::kNONE, *columns, MatrixOperation::kNONE);
     product->setName("product");
-    network->markOutput(*product->getOutput(0));
+    return build_up_to(*product);
+  }
+  const Lines& build_up_to(ILayer& last) {
+    network->markOutput(*last.getOutput(0));
     const std::unique_ptr<IHostMemory> plan(builder->buildSerializedNetwork(*network, *config));
     EXPECT_NE(plan, nullptr);
     return lines;
@@ -55,7 +66,7 @@ class Summary {
 
   Lines lines;
   std::unique_ptr<IBuilder> builder{createInferBuilder(lines)};
-  std::unique_ptr<INetworkDefinition> network{builder->createNetworkV2(0)};
+  std::unique_ptr<INetworkDefinition> network;
   std::unique_ptr<IBuilderConfig> config{builder->createBuilderConfig()};
   std::vector<float> weights = std::vector<float>(32 * 16, 0.5F);
   std::vector<uint8_t> bytes = std::vector<uint8_t>(32 * 16, 0x21);
@@ -67,6 +78,9 @@ TEST(PrecisionSummaryOfABuild, OfInt8) {
   Summary plain({BuilderFlag::kINT8});
   EXPECT_TRUE(plain.build(plain.x, plain.floats()).has("INT8 is allowed, but no layer uses it"))
       << plain.lines.all;
+  EXPECT_TRUE(plain.lines.has("INT8: 1 does not, since there are no ranges; give a calibrator"))
+      << plain.lines.all;
+  EXPECT_FALSE(plain.lines.has("has no effect")) << "the same in other words";
   Summary quantized({BuilderFlag::kINT8});
   quantized.build(quantized.rounded(DataType::kINT8), quantized.dequantized(DataType::kINT8));
   EXPECT_TRUE(quantized.lines.has("INT8: 1 of 1 layers with products compute in 8-bit integers"))
@@ -76,7 +90,7 @@ TEST(PrecisionSummaryOfABuild, OfInt8) {
 TEST(PrecisionSummaryOfABuild, OfFp8) {
   Summary quantized({BuilderFlag::kFP8});
   quantized.build(quantized.rounded(DataType::kFP8), quantized.dequantized(DataType::kFP8));
-  EXPECT_TRUE(quantized.lines.has("FP8: 0 of 1 layers")) << quantized.lines.all;
+  EXPECT_TRUE(quantized.lines.has("FP8 is allowed, but no layer uses it")) << quantized.lines.all;
   EXPECT_TRUE(quantized.lines.has("FP8: 1 does not, since the device has no such kernel"))
       << quantized.lines.all;
 }
@@ -100,6 +114,53 @@ TEST(PrecisionSummaryOfABuild, OfSeveralFlags) {
   EXPECT_TRUE(all.lines.has("FP8 is allowed, but no layer uses it")) << all.lines.all;
   EXPECT_TRUE(all.lines.has("INT4 is allowed, but no layer uses it")) << all.lines.all;
   EXPECT_TRUE(all.lines.has("FP16: 1 does not, since 8-bit numbers go first")) << all.lines.all;
+}
+
+/// A network has its own types, allowed or not.
+TEST(PrecisionSummaryOfABuild, OfStronglyTypedNetworks) {
+  const uint32_t strong =
+      1U << static_cast<uint32_t>(NetworkDefinitionCreationFlag::kSTRONGLY_TYPED);
+  Summary integers({}, strong);
+  integers.build(integers.rounded(DataType::kINT8), integers.dequantized(DataType::kINT8));
+  EXPECT_TRUE(integers.lines.has("INT8: 1 of 1 layers with products compute in 8-bit integers"))
+      << integers.lines.all;
+  Summary floats({}, strong);
+  floats.build(floats.rounded(DataType::kFP8), floats.dequantized(DataType::kFP8));
+  EXPECT_TRUE(floats.lines.has("FP8: 0 of 1 layers")) << floats.lines.all;
+  EXPECT_TRUE(floats.lines.has("FP8: 1 does not, since the device has no such kernel"))
+      << floats.lines.all;
+  EXPECT_FALSE(floats.lines.has("INT8")) << floats.lines.all;
+  Summary plain({}, strong);
+  plain.build(plain.x, plain.floats());
+  for (const char* type : {"INT8", "FP8", "INT4", "FP16", "BF16", "is allowed"})
+    EXPECT_FALSE(plain.lines.has(type)) << plain.lines.all;
+}
+
+/// Ranges that are made up on demand neither come nor are missed where nothing takes them.
+TEST(PrecisionSummaryOfABuild, OfLayersThatRangesDoNotQuantize) {
+  Summary up({BuilderFlag::kINT8});
+  EXPECT_TRUE(tenon::setRandomCalibration(*up.config, true));
+  up.x = up.network->addInput("image", DataType::kFLOAT, Dims4{1, 32, 4, 4});
+  auto* layer = up.network->addDeconvolutionNd(*up.x, 4, Dims2{2, 2},
+                                               {DataType::kFLOAT, up.weights.data(), 32 * 16},
+                                               {DataType::kFLOAT, nullptr, 0});
+  layer->setName("up");
+  up.build_up_to(*layer);
+  EXPECT_EQ(up.lines.count("INT8 is allowed, but no layer uses it"), 1) << up.lines.all;
+  EXPECT_TRUE(up.lines.has("INT8: 1 does not, since ranges quantize convolutions and matrix "
+                           "products with constant weights alone: 'up'"))
+      << up.lines.all;
+  for (const char* words : {"no calibrator", "no convolution", "made-up", "has no effect"})
+    EXPECT_FALSE(up.lines.has(words)) << up.lines.all;
+}
+
+TEST(PrecisionSummaryOfABuild, OfMadeUpRanges) {
+  Summary made({BuilderFlag::kINT8});
+  EXPECT_TRUE(tenon::setRandomCalibration(*made.config, true));
+  made.build(made.x, made.floats());
+  EXPECT_EQ(made.lines.count("made-up ranges come from a run with random inputs"), 1)
+      << made.lines.all;
+  EXPECT_TRUE(made.lines.has("INT8: 1 of 1 layers")) << made.lines.all;
 }
 
 TEST(PrecisionSummaryOfABuild, OfSparseWeights) {

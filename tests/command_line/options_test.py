@@ -267,10 +267,38 @@ def test_summaries_say_what_each_precision_came_to(trtexec, tmp_path: Path):
     assert "INT8: 1 of 1 layers with products compute in 8-bit integers" in text
     assert re.search(r"Sparsity: 0 of 1 layers with products have weights with two of four zero", text)
     kept = trtexec("--onnx=c.onnx", "--int8", "--builderOptimizationLevel=2", "--precisionConstraints=obey", "--layerPrecisions=conv:fp32")
-    assert "INT8: 0 of 1 layers" in kept and "INT8: 1 does not, since setPrecision asks for f32: 'conv'" in kept
+    assert "INT8 is allowed, but no layer uses it" in kept and "INT8: 1 does not, since setPrecision asks for f32: 'conv'" in kept
     assert "INT4 is allowed, but no layer uses it" in trtexec("--onnx=c.onnx", "--int4")
     assert "FP8 is allowed, but no layer uses it" in trtexec("--onnx=c.onnx", "--fp8")
     assert re.search(r"Sparsity: 1 does not, since the weights .*: 'conv'", text)
+
+
+@pytest.mark.parametrize("flag, words", [("--int8", "INT8: 1 does not, since ranges quantize .* alone: 'up'"),
+                                         ("--fp8", "FP8 is allowed, but no layer uses it: the network has no QuantizeLinear"),
+                                         ("--int4", "INT4 is allowed, but no layer uses it: the network has no QuantizeLinear"),
+                                         ("--best", "INT8: 1 does not, since ranges quantize .* alone: 'up'"),
+                                         ("--sparsity=enable", "Sparsity: 0 of 1 layers")])
+def test_summaries_of_layers_that_no_flag_reaches(flag: str, words: str, trtexec, tmp_path: Path):
+    value = helper.make_tensor_value_info
+    graph = helper.make_graph([helper.make_node("ConvTranspose", ["x", "w"], ["y"], "up", strides=[2, 2])], "g",
+                              [value("x", TensorProto.FLOAT, [1, 4, 8, 8])], [value("y", TensorProto.FLOAT, [1, 4, 16, 16])],
+                              [numpy_helper.from_array(np.ones((4, 4, 2, 2), np.float32), "w")])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), tmp_path / "up.onnx")
+    text = trtexec("--onnx=up.onnx", flag, "--builderOptimizationLevel=2")
+    assert re.search(words, text)
+    assert text.count("INT8 is allowed") <= 1
+    for contradiction in ("made-up", "no calibrator", "no convolution", "kINT8 has no effect"):
+        assert contradiction not in text
+
+
+def test_summaries_of_strongly_typed_networks(trtexec, pytestconfig, tmp_path: Path):
+    """The network's own types count, with or without flags, which such networks switch off."""
+    write_convolution(tmp_path / "c.onnx")
+    tenon = Path(pytestconfig.getoption("build")).resolve() / "bin/tenon"
+    subprocess.run([tenon, "quantize", "--onnx_path=c.onnx", "--output_path=q.onnx"], cwd=tmp_path, check=True)
+    for flags in ([], ["--int8"]):
+        text = trtexec("--onnx=q.onnx", "--stronglyTyped", "--builderOptimizationLevel=2", *flags)
+        assert "INT8: 1 of 1 layers with products compute in 8-bit integers" in text
 
 
 def test_made_up_ranges_fit_the_network(trtexec, tmp_path: Path):

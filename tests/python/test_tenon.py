@@ -4,6 +4,7 @@ import pickle
 import subprocess
 import sys
 import threading
+import warnings
 
 import numpy as np
 import pytest
@@ -136,6 +137,16 @@ def test_outputs_whose_extents_depend_on_data_of_other_shapes():
     for rows in (2, 9, 1, 0, 3):
         x = np.ones((rows, 3), np.float32)
         np.testing.assert_array_equal(run(x), np.nonzero(x))
+
+
+def test_a_precision_that_no_layer_takes_is_told():
+    """There are no ranges, and nothing is quantized to floats of 8 bits."""
+    for precision, words in (("int8", "INT8: 1 does not, since there are no ranges"), ("fp8", "FP8 is allowed, but no layer uses it")):
+        with pytest.warns(UserWarning, match=words):
+            tenon.build(onnx_model((2, 8)), precision=precision, device="cpu", level=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tenon.build(onnx_model((2, 8)), precision="best", device="cpu", level=1)
 
 
 def test_errors_have_the_command_lines_text():
