@@ -47,6 +47,8 @@ def arrays(model: Path, folder: Path) -> dict[str, np.ndarray]:
 def quantized(name: str, kind: str, models: Path, folder: Path) -> tuple[Path, Path]:
     """The model in one file, and quantized."""
     whole, to = folder / f"{name}.onnx", folder / f"{name}_{kind}.onnx"
+    if to.exists():
+        return whole, to
     onnx.save(onnx.load(materialized(name, models)), whole)
     quantize_static(whole, to, RandomData(whole, folder), quant_format=QuantFormat.QDQ, **KINDS[kind])
     return whole, to
@@ -125,11 +127,14 @@ def main() -> None:
     parser.add_argument("--only", default="resnet50,mobilenet_v3_large", help="models, separated by commas")
     parser.add_argument("--kinds", default="u8s8,s8s8")
     parser.add_argument("--rivals", default="onnxruntime,openvino", help="libraries, separated by commas")
+    parser.add_argument("--keep", type=Path, help="folder for quantized models, which are taken from there")
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = arguments.keep or Path(temporary)
+        folder.mkdir(parents=True, exist_ok=True)
         for name in arguments.only.split(","):
             for kind in arguments.kinds.split(","):
-                measure(arguments, name, kind, Path(folder))
+                measure(arguments, name, kind, folder)
 
 
 if __name__ == "__main__":
