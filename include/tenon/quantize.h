@@ -42,6 +42,9 @@ struct QuantizeOptions {
   /// The largest relative L2 error of the outputs; the layers with the largest errors of their own
   /// stay as they are until it is kept. Negative: no limit.
   double maxDrop = -1;
+  /// "gpu" or "cpu": whose kernels the model is for. Those of the CPU take convolutions of several
+  /// groups, too.
+  const char* device = "gpu";
 };
 
 /// Writes the quantized form of an ONNX model. `report`, of at most `size` bytes, null-terminated,

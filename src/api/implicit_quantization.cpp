@@ -84,8 +84,9 @@ class Quantizing {
 
 /// Whether there is a layer that ranges may quantize.
 bool has_products(const Graph& graph) {
-  return std::ranges::any_of(
-      graph.nodes(), [](const auto& node) { return node->template is<Conv>() || node->template is<MatMul>(); });
+  return std::ranges::any_of(graph.nodes(), [](const auto& node) {
+    return node->template is<Conv>() || node->template is<MatMul>();
+  });
 }
 
 }  // namespace

@@ -42,6 +42,12 @@ tenon::DataType quantized_type(const Value* value) {
   return value == nullptr ? tenon::DataType::kFloat32 : value->type.type;
 }
 
+/// Whether a scale is for a block of the tensor.
+bool has_blocks(const Value* value) {
+  const Node* node = dequantize_of(value);
+  return node != nullptr && node->as<Dequantize>()->block_size > 0;
+}
+
 const Tensor* constant_behind(const Value* value) {
   while (value != nullptr && value->producer() != nullptr && value->constant() == nullptr) {
     const Node* node = value->producer();
@@ -165,6 +171,7 @@ void PrecisionSummary::collect(const Graph& graph) {
     Layer layer{node->name, quantized_type(node->input(0)), quantized_type(node->input(1))};
     const Tensor* weights = constant_behind(node->input(1));
     layer.constant_weights = weights != nullptr;
+    layer.blocked = has_blocks(node->input(0)) || has_blocks(node->input(1));
     layer.quantizable = node->is<Conv>() || node->is<MatMul>();
     layer.grouped = node->is<Conv>() && node->as<Conv>()->groups != 1;
     layer.sparse_pattern = config_.getFlag(BuilderFlag::kSPARSE_WEIGHTS) && weights != nullptr &&
@@ -220,6 +227,9 @@ std::string PrecisionSummary::reason_for(const Row& row, const Layer& layer) con
   if (row.flag == BuilderFlag::kINT4)
     return "no kernel of the device reads them there: they are dequantized when the plan is built "
            "(on the CPU products of at most 8 rows read them)";
+  if (layer.blocked)
+    return "scales of blocks change along the sums, which integers cannot follow (rounded values "
+           "are multiplied)";
   if (layer.grouped)
     return "there are no such kernels for groups of several channels (rounded values are "
            "multiplied)";

@@ -25,7 +25,8 @@ class PrecisionSummary {
   struct Layer {
     std::string name;
     tenon::DataType activations, weights;  ///< As quantized in the network; else their own types.
-    bool constant_weights = false, grouped = false, sparse_pattern = false, quantizable = false;
+    bool constant_weights = false, grouped = false, blocked = false;
+    bool sparse_pattern = false, quantizable = false;
   };
   struct Row;
   struct Tally;

@@ -91,6 +91,10 @@ Result<QuantizeSettings> settings_of(const QuantizeOptions& options) {
   if (options.blockSize < 16 || options.blockSize % 16 != 0)
     return user_error("block size {} is not a multiple of 16", options.blockSize);
   settings.block_size = options.blockSize;
+  const std::string_view device = options.device;
+  if (device != "gpu" && device != "cpu")
+    return user_error("device '{}' is not one of gpu, cpu", device);
+  settings.groups = device == "cpu";
   settings.op_types = split(options.opTypes, ',');
   settings.op_types_left_out = split(options.opTypesToExclude, ',');
   TENON_ASSIGN(settings.nodes, patterns(options.nodesToQuantize, "nodes to quantize"));

@@ -11,7 +11,18 @@ namespace tenon {
 namespace {
 
 bool is_looked_at(const Value& value) {
-  return value.type.type == DataType::kFloat32 && value.constant() == nullptr;
+  const DataType type = value.type.type;
+  const bool is_counted =
+      type == DataType::kFloat32 || type == DataType::kFloat16 || type == DataType::kBFloat16;
+  return is_counted && value.constant() == nullptr;
+}
+
+void add_to(Histogram& histogram, const Tensor& tensor) {
+  if (tensor.type() == DataType::kFloat32) return histogram.add(tensor.values<float>());
+  std::vector<float> numbers(static_cast<size_t>(tensor.count()));
+  for (int64_t i = 0; i < tensor.count(); ++i)
+    numbers[static_cast<size_t>(i)] = static_cast<float>(tensor.as_double(i));
+  histogram.add(numbers);
 }
 
 /// Every operator as it is: nodes that passes join have no tensor between.
@@ -23,7 +34,6 @@ CompileRequest request_for(const Graph& network, std::vector<Profile> profiles,
   request.backend = backend;
   request.passes = pass_options_for(*backend.device);
   request.passes.level = 0;
-  request.passes.half_as.reset();
   request.select.level = 0;
   request.select.threads = threads;
   return request;
@@ -88,19 +98,18 @@ Status ActivationRanges::look_at(const StepResult& result) {
   if (operand.dense()) operand.strides = dense_strides(operand.extents, operand.layout);
   if (result.samples > 1) operand.extents[0] = 1;
   if (operand.count() == 0) return {};
-  std::vector<float> held(static_cast<size_t>(extent_in_memory(operand)));
-  TENON_TRY(
-      backend_.device->download(held.data(), result.address, held.size() * sizeof(float), {}));
+  const DataType type = value->type.type;
+  Tensor held(type, {extent_in_memory(operand)});
+  TENON_TRY(backend_.device->download(held.mutable_bytes(), result.address,
+                                      static_cast<size_t>(held.byte_count()), {}));
   TENON_TRY(backend_.device->synchronize({}));
-  if (static_cast<int64_t>(held.size()) == operand.count()) {
-    by_value_[value].add(held);
-    return {};
+  if (held.count() != operand.count()) {
+    Tensor rows(type, operand.extents);
+    strided_copy(rows.mutable_bytes(), row_major_strides(operand.extents), held.bytes(),
+                 operand.strides, operand.extents, byte_size(type));
+    held = std::move(rows);
   }
-  std::vector<float> rows(static_cast<size_t>(operand.count()));
-  strided_copy(reinterpret_cast<std::byte*>(rows.data()), row_major_strides(operand.extents),
-               reinterpret_cast<const std::byte*>(held.data()), operand.strides, operand.extents,
-               sizeof(float));
-  by_value_[value].add(rows);
+  add_to(by_value_[value], held);
   return {};
 }
 
@@ -109,7 +118,7 @@ Status ActivationRanges::add(std::span<const Tensor> inputs) {
   TENON_TRY(bind(inputs));
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Value* input = engine_->graph().inputs()[i];
-    if (is_looked_at(*input)) by_value_[input].add(inputs[i].values<float>());
+    if (is_looked_at(*input)) add_to(by_value_[input], inputs[i]);
   }
   TENON_TRY(
       context_->enqueue_observed([this](const StepResult& result) { return look_at(result); }));

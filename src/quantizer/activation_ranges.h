@@ -12,7 +12,8 @@
 namespace tenon {
 
 /// Runs a network on batches, operator by operator in its own types, and counts the numbers of its
-/// f32 tensors. Those inside branches and loops are not looked at. Not thread-safe.
+/// tensors of f32 and of 16-bit floats. Those inside branches and loops are not looked at. Not
+/// thread-safe.
 class ActivationRanges {
  public:
   /// `threads`: of a CPU. The network is copied. Fails where shapes are data-dependent.

@@ -58,19 +58,22 @@ bool is_dequantized(const OnnxModel& model, const std::string& name) {
 }
 
 /// The obstacle for kernels to compute it so, or nothing.
-std::string refusal(const OnnxModel& model, const NodeProto& node, QuantizeMode mode) {
+std::string refusal(const OnnxModel& model, const NodeProto& node,
+                    const QuantizeSettings& settings) {
   if (is_dequantized(model, node.input(0)) || is_dequantized(model, node.input(1)))
     return "it is quantized already";
   if (!model.is_constant(node.input(1))) return "its weights are not constant";
   const Result<Tensor> weights = model.constant(node.input(1));
   if (!weights.ok()) return weights.error().message;
-  if (weights->type() != DataType::kFloat32)
-    return fmt::format("its weights are {}: quantize the model in f32",
+  if (!is_real(weights->type()) || byte_size(weights->type()) > 4 || byte_size(weights->type()) < 2)
+    return fmt::format("its weights are {}: quantize the model in f32, f16 or bf16",
                        tenon::name_of(weights->type()));
   const bool conv = node.op_type() == "Conv";
   if (!conv && weights->rank() != 2) return "its weights are not one matrix";
-  if (mode == QuantizeMode::kInt4 && conv) return "weights of 4 bits are for matrix products";
-  if (integer(node, "group", 1) != 1) return "kernels for 8 bits on GPUs have no groups";
+  if (settings.mode == QuantizeMode::kInt4 && conv)
+    return "weights of 4 bits are for matrix products";
+  if (integer(node, "group", 1) != 1 && !settings.groups)
+    return "kernels for 8 bits on GPUs have no groups (--device=cpu)";
   if (integer(node, "transA", 0) != 0) return "its first operand is transposed";
   if (weights->count() == 0) return "its weights are empty";
   return {};
@@ -86,8 +89,7 @@ bool is_pointwise(const std::string& op) {
 
 class Describer {
  public:
-  Describer(const OnnxModel& model, const std::map<std::string, Shape>& shapes)
-      : model_(model), shapes_(shapes) {}
+  Describer(const OnnxModel& model, const OnnxTypes& types) : model_(model), types_(types) {}
 
   PlacedOp describe(const NodeProto& node, bool product) {
     PlacedOp op;
@@ -114,12 +116,12 @@ class Describer {
     return numbers_.try_emplace(name, static_cast<int>(numbers_.size())).first->second;
   }
   bool same_shapes(const NodeProto& node) const {
-    const auto a = shapes_.find(node.input(0)), b = shapes_.find(node.input(1));
-    return a != shapes_.end() && b != shapes_.end() && a->second == b->second;
+    const auto a = types_.find(node.input(0)), b = types_.find(node.input(1));
+    return a != types_.end() && b != types_.end() && a->second.shape == b->second.shape;
   }
 
   const OnnxModel& model_;
-  const std::map<std::string, Shape>& shapes_;
+  const OnnxTypes& types_;
   std::map<std::string, int> numbers_;
 };
 
@@ -134,7 +136,7 @@ std::vector<OnnxLayer> find_layers(const OnnxModel& model, const QuantizeSetting
     const bool transposed = node.op_type() == "Gemm" && integer(node, "transB", 0) != 0;
     if (node.op_type() != "Conv" && !transposed) std::swap(layer.channel_axis, layer.sum_axis);
     layer.refusal = left_out(layer, settings);
-    if (layer.refusal.empty()) layer.refusal = refusal(model, node, settings.mode);
+    if (layer.refusal.empty()) layer.refusal = refusal(model, node, settings);
     layers.push_back(std::move(layer));
   }
   return layers;
@@ -152,11 +154,11 @@ std::vector<std::string> unmatched_patterns(const std::vector<OnnxLayer>& layers
 }
 
 std::vector<OnnxPair> place_pairs(const OnnxModel& model, const std::vector<OnnxLayer>& layers,
-                                  const std::map<std::string, Shape>& shapes) {
+                                  const OnnxTypes& types) {
   std::set<int> products;
   for (const OnnxLayer& layer : layers)
     if (layer.refusal.empty()) products.insert(layer.node);
-  Describer describer(model, shapes);
+  Describer describer(model, types);
   std::vector<PlacedOp> ops;
   for (int i = 0; i < model.graph().node_size(); ++i)
     ops.push_back(describer.describe(model.graph().node(i), products.contains(i)));

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "ir/dim.h"
+#include "ir/graph.h"
 #include "quantizer/onnx_model.h"
 #include "quantizer/placement.h"
 #include "quantizer/quantize_settings.h"
@@ -32,9 +32,11 @@ std::vector<OnnxLayer> find_layers(const OnnxModel& model, const QuantizeSetting
 struct OnnxPair {
   int node = 0, input = 0;
 };
-/// Where activations are quantized for those of the layers that are not refused. `shapes`: of the
-/// model's tensors, as far as they are known.
+/// The types and shapes of a model's tensors, as far as they are known.
+using OnnxTypes = std::map<std::string, TensorType>;
+
+/// Where activations are quantized for those of the layers that are not refused.
 std::vector<OnnxPair> place_pairs(const OnnxModel& model, const std::vector<OnnxLayer>& layers,
-                                  const std::map<std::string, Shape>& shapes);
+                                  const OnnxTypes& types);
 
 }  // namespace tenon

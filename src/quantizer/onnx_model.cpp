@@ -81,6 +81,10 @@ int onnx_type(DataType type) {
       return TensorProto::FLOAT8E4M3FN;
     case DataType::kInt4:
       return TensorProto::INT4;
+    case DataType::kFloat16:
+      return TensorProto::FLOAT16;
+    case DataType::kBFloat16:
+      return TensorProto::BFLOAT16;
     default:
       return TensorProto::FLOAT;
   }

@@ -10,18 +10,33 @@ namespace {
 using ::onnx::AttributeProto;
 using ::onnx::NodeProto;
 
-/// Versions of the operators that have the mode's types.
-Status raise_versions(OnnxModel& model, QuantizeMode mode) {
-  if (mode == QuantizeMode::kInt8) {
-    if (model.opset() < 10)
-      return unsupported(
-          "the model has opset {}, and QuantizeLinear needs 10: convert it first "
-          "(onnx.version_converter)",
-          model.opset());
-    return {};
+/// The first version of the operators that has the mode's types, and scales of 16 bits.
+int64_t needed_opset(QuantizeMode mode, bool has_halves) {
+  if (mode == QuantizeMode::kInt4) return 21;
+  return mode == QuantizeMode::kFp8 || has_halves ? 19 : 10;
+}
+
+Status raise_versions(OnnxModel& model, QuantizeMode mode, bool has_halves) {
+  const int64_t needed = needed_opset(mode, has_halves);
+  if (needed > 10) {
+    model.raise_ir_version(needed == 19 ? 9 : 10);
+    return model.raise_opset(needed);
   }
-  model.raise_ir_version(mode == QuantizeMode::kFp8 ? 9 : 10);
-  return model.raise_opset(mode == QuantizeMode::kFp8 ? 19 : 21);
+  if (model.opset() >= needed) return {};
+  return unsupported(
+      "the model has opset {}, and QuantizeLinear needs {}: convert it first "
+      "(onnx.version_converter)",
+      model.opset(), needed);
+}
+
+/// Of what is quantized.
+Result<bool> has_halves(const OnnxModel& model, const std::vector<OnnxLayer>& layers) {
+  for (const OnnxLayer& layer : layers) {
+    if (!layer.refusal.empty()) continue;
+    TENON_ASSIGN(const Tensor weights, model.constant(model.graph().node(layer.node).input(1)));
+    if (weights.type() != DataType::kFloat32) return true;
+  }
+  return false;
 }
 
 void set_integer(NodeProto& node, const char* name, int64_t value) {
@@ -39,9 +54,13 @@ Tensor zeros(DataType type, const Extents& extents) {
 
 class Rewriter {
  public:
-  Rewriter(OnnxModel& model, const std::map<std::string, float>& ranges,
+  Rewriter(OnnxModel& model, const OnnxTypes& types, const std::map<std::string, float>& ranges,
            const QuantizeSettings& settings)
-      : model_(model), ranges_(ranges), settings_(settings), type_(quantized_type(settings.mode)) {
+      : model_(model),
+        types_(types),
+        ranges_(ranges),
+        settings_(settings),
+        type_(quantized_type(settings.mode)) {
     for (const NodeProto& node : model_.graph().node())
       names_.insert(node.output().begin(), node.output().end());
     for (const auto& tensor : model_.graph().initializer()) names_.insert(tensor.name());
@@ -132,10 +151,12 @@ class Rewriter {
     if (range == ranges_.end()) return;
     std::string& rounded = activations_[name];
     if (rounded.empty()) {
-      const auto scale = static_cast<float>(range->second / largest_quantized(type_));
+      const auto type = types_.find(name);
+      Tensor scale(type == types_.end() ? DataType::kFloat32 : type->second.type, {});
+      const auto wanted = static_cast<float>(range->second / largest_quantized(type_));
+      set_scale(scale, 0, wanted > 0 ? wanted : 1.0F);
       const std::vector<std::string> numbers = {
-          initializer(name + "_scale", Tensor::scalar_f32(scale > 0 ? scale : 1.0F)),
-          initializer(name + "_zero_point", zeros(type_, {}))};
+          initializer(name + "_scale", scale), initializer(name + "_zero_point", zeros(type_, {}))};
       const std::string bytes = fresh(name + "_QuantizeLinear_Output");
       rounded = fresh(name + "_DequantizeLinear_Output");
       add_node("QuantizeLinear", {name, numbers[0], numbers[1]}, bytes);
@@ -145,6 +166,7 @@ class Rewriter {
   }
 
   OnnxModel& model_;
+  const OnnxTypes& types_;
   const std::map<std::string, float>& ranges_;
   const QuantizeSettings& settings_;
   DataType type_;
@@ -161,12 +183,13 @@ DataType quantized_type(QuantizeMode mode) {
 }
 
 Result<OnnxModel> with_pairs(const OnnxModel& model, const std::vector<OnnxLayer>& layers,
-                             const std::vector<OnnxPair>& pairs,
+                             const std::vector<OnnxPair>& pairs, const OnnxTypes& types,
                              const std::map<std::string, float>& ranges,
                              const QuantizeSettings& settings) {
   OnnxModel result = model.copy();
-  TENON_TRY(raise_versions(result, settings.mode));
-  TENON_TRY(Rewriter(result, ranges, settings).run(layers, pairs));
+  TENON_ASSIGN(const bool halves, has_halves(model, layers));
+  TENON_TRY(raise_versions(result, settings.mode, halves));
+  TENON_TRY(Rewriter(result, types, ranges, settings).run(layers, pairs));
   return result;
 }
 

@@ -9,9 +9,10 @@
 namespace tenon {
 
 /// The model with weights of the layers that are not refused quantized, and QuantizeLinear and
-/// DequantizeLinear at `pairs`, by `ranges` (largest absolute values by tensor).
+/// DequantizeLinear at `pairs`, by `ranges` (largest absolute values by tensor). Scales have the
+/// type of the numbers that they are for.
 Result<OnnxModel> with_pairs(const OnnxModel& model, const std::vector<OnnxLayer>& layers,
-                             const std::vector<OnnxPair>& pairs,
+                             const std::vector<OnnxPair>& pairs, const OnnxTypes& types,
                              const std::map<std::string, float>& ranges,
                              const QuantizeSettings& settings);
 

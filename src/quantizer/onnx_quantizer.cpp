@@ -43,7 +43,7 @@ class OnnxQuantizer {
 
   Result<QuantizeOutcome> run(const std::string& output) {
     TENON_ASSIGN(const ImportedModel network, imported(model_));
-    for (const auto& [name, value] : network.values) shapes_[name] = value->type.shape;
+    for (const auto& [name, value] : network.values) types_[name] = value->type;
     layers_ = find_layers(model_, settings_);
     errors_.assign(layers_.size(), -1);
     note_unused(*network.graph);
@@ -87,7 +87,7 @@ class OnnxQuantizer {
   Status find_ranges(const Graph& network) {
     ranges_ = settings_.ranges;
     if (settings_.mode == QuantizeMode::kInt4) return {};
-    const auto wanted = place_pairs(model_, layers_, shapes_);
+    const auto wanted = place_pairs(model_, layers_, types_);
     if (std::ranges::all_of(wanted, [&](const OnnxPair& pair) {
           return ranges_.contains(model_.graph().node(pair.node).input(pair.input));
         }))
@@ -110,7 +110,8 @@ class OnnxQuantizer {
 
   /// Layers whose activations have no range are not among them.
   Result<OnnxModel> with_layers(const std::vector<OnnxLayer>& layers) {
-    return with_pairs(model_, layers, place_pairs(model_, layers, shapes_), ranges_, settings_);
+    return with_pairs(model_, layers, place_pairs(model_, layers, types_), types_, ranges_,
+                      settings_);
   }
 
   Result<Results> results_of(const OnnxModel& model) {
@@ -188,7 +189,7 @@ class OnnxQuantizer {
   OnnxModel model_;
   const QuantizeSettings& settings_;
   Logger& logger_;
-  std::map<std::string, Shape> shapes_;
+  OnnxTypes types_;
   std::vector<OnnxLayer> layers_;
   std::vector<double> errors_;  ///< By layer; -1: not measured.
   CalibrationBatches batches_;

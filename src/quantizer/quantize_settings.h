@@ -28,6 +28,7 @@ struct QuantizeSettings {
   std::map<std::string, Extents> shapes;  ///< Of inputs whose extents are open.
   /// Ranges that are known already, by tensor; nothing is run for them.
   std::map<std::string, float> ranges;
+  bool groups = false;  ///< Convolutions of several groups too, whose kernels the CPU alone has.
   bool sensitivity = false;        ///< Every layer is quantized alone, too.
   std::optional<double> max_drop;  ///< Relative L2 error of the outputs; implies sensitivity.
 };

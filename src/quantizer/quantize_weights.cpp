@@ -14,11 +14,22 @@ float scale_for(double largest, DataType type) {
   return largest > 0 ? static_cast<float>(largest / largest_quantized(type)) : 1.0F;
 }
 
+std::vector<float> numbers_of(const Tensor& weights) {
+  std::vector<float> numbers(static_cast<size_t>(weights.count()));
+  for (int64_t i = 0; i < weights.count(); ++i)
+    numbers[static_cast<size_t>(i)] = static_cast<float>(weights.as_double(i));
+  return numbers;
+}
+
 /// Rounds to nearest even and saturates.
 void store(Tensor& numbers, int64_t index, double value, DataType type) {
   const double most = largest_quantized(type);
   const double inside = std::clamp(value, -most, most);
   numbers.set_from_double(index, is_real(type) ? inside : std::nearbyint(inside));
+}
+
+double least_above_zero(DataType type) {
+  return type == DataType::kFloat16 ? 0x1p-24 : std::numeric_limits<float>::min();
 }
 
 int64_t product_from(const Extents& extents, size_t first) {
@@ -50,20 +61,27 @@ float best_scale(const std::vector<float>& values) {
 
 }  // namespace
 
+float set_scale(Tensor& scales, int64_t index, float scale) {
+  scales.set_from_double(index, scale);
+  // Scales below the least number of the type.
+  if (scales.as_double(index) == 0) scales.set_from_double(index, least_above_zero(scales.type()));
+  return static_cast<float>(scales.as_double(index));
+}
+
 QuantizedWeights quantize_weights(const Tensor& weights, DataType type, int64_t axis) {
   const Extents& extents = weights.extents();
   const int64_t channels = axis < 0 ? 1 : extents[static_cast<size_t>(axis)];
   const int64_t inner =
       axis < 0 ? weights.count() : product_from(extents, static_cast<size_t>(axis) + 1);
-  const auto values = weights.values<float>();
+  const std::vector<float> values = numbers_of(weights);
   std::vector<float> scales(static_cast<size_t>(channels), 0.0F);
   const auto channel = [&](int64_t i) { return static_cast<size_t>(i / inner % channels); };
   for (int64_t i = 0; i < weights.count(); ++i)
     scales[channel(i)] = std::max(scales[channel(i)], std::abs(values[static_cast<size_t>(i)]));
-  for (float& scale : scales) scale = scale_for(scale, type);
-  QuantizedWeights result{
-      Tensor(type, extents),
-      Tensor::of<float>(DataType::kFloat32, axis < 0 ? Extents{} : Extents{channels}, scales)};
+  QuantizedWeights result{Tensor(type, extents),
+                          Tensor(weights.type(), axis < 0 ? Extents{} : Extents{channels})};
+  for (size_t i = 0; i < scales.size(); ++i)
+    scales[i] = set_scale(result.scales, static_cast<int64_t>(i), scale_for(scales[i], type));
   for (int64_t i = 0; i < weights.count(); ++i)
     store(result.numbers, i, values[static_cast<size_t>(i)] / scales[channel(i)], type);
   return result;
@@ -77,19 +95,17 @@ QuantizedWeights quantize_blocks(const Tensor& weights, int64_t axis, int64_t bl
   const int64_t blocks = (along + block - 1) / block;
   Extents scale_extents = extents;
   scale_extents[static_cast<size_t>(axis)] = blocks;
-  QuantizedWeights result{Tensor(DataType::kInt4, extents),
-                          Tensor(DataType::kFloat32, scale_extents)};
-  const auto values = weights.values<float>();
+  QuantizedWeights result{Tensor(DataType::kInt4, extents), Tensor(weights.type(), scale_extents)};
+  const std::vector<float> values = numbers_of(weights);
   for (int64_t column = 0; column < across; ++column)
     for (int64_t first = 0; first < along; first += block) {
       const int64_t last = std::min(first + block, along);
       std::vector<float> numbers;
       for (int64_t i = first; i < last; ++i)
         numbers.push_back(values[static_cast<size_t>(column * stride + i * step)]);
-      const float scale = best_scale(numbers);
       const int64_t place =
           axis == 0 ? first / block * across + column : column * blocks + first / block;
-      result.scales.mutable_values<float>()[static_cast<size_t>(place)] = scale;
+      const float scale = set_scale(result.scales, place, best_scale(numbers));
       for (int64_t i = first; i < last; ++i)
         store(result.numbers, column * stride + i * step,
               numbers[static_cast<size_t>(i - first)] / scale, DataType::kInt4);

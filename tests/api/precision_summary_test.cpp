@@ -95,6 +95,18 @@ TEST(PrecisionSummaryOfABuild, OfFp8) {
       << quantized.lines.all;
 }
 
+TEST(PrecisionSummaryOfABuild, OfBlocks) {
+  Summary blocked({BuilderFlag::kINT8});
+  const std::vector<float> scales(32 / 16 * 16, 0.01F);
+  auto* weights = blocked.network->addDequantize(
+      *blocked.constant(blocked.bytes.data(), DataType::kINT8, {32, 16}, 32 * 16),
+      *blocked.constant(scales.data(), DataType::kFLOAT, {2, 16}, 32), DataType::kFLOAT);
+  EXPECT_TRUE(weights->setBlockShape(Dims2{16, 1}));
+  blocked.build(blocked.rounded(DataType::kINT8), weights->getOutput(0));
+  EXPECT_TRUE(blocked.lines.has("INT8: 1 does not, since scales of blocks change along the sums"))
+      << blocked.lines.all;
+}
+
 TEST(PrecisionSummaryOfABuild, OfInt4) {
   Summary few({BuilderFlag::kINT4});
   few.build(few.x, few.dequantized(DataType::kINT4));
@@ -147,8 +159,9 @@ TEST(PrecisionSummaryOfABuild, OfLayersThatRangesDoNotQuantize) {
   layer->setName("up");
   up.build_up_to(*layer);
   EXPECT_EQ(up.lines.count("INT8 is allowed, but no layer uses it"), 1) << up.lines.all;
-  EXPECT_TRUE(up.lines.has("INT8: 1 does not, since ranges quantize convolutions and matrix "
-                           "products with constant weights alone: 'up'"))
+  EXPECT_TRUE(
+      up.lines.has("INT8: 1 does not, since ranges quantize convolutions and matrix "
+                   "products with constant weights alone: 'up'"))
       << up.lines.all;
   for (const char* words : {"no calibrator", "no convolution", "made-up", "has no effect"})
     EXPECT_FALSE(up.lines.has(words)) << up.lines.all;

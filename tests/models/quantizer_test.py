@@ -42,15 +42,18 @@ def quantize(tenon, network, *options: str) -> tuple[Path, str]:
     return output, text
 
 
-def logits(worker, model: Path, network, *options: str) -> np.ndarray:  # noqa: F811
-    x, _ = network.test
+def run(worker, model: Path, network, x: np.ndarray, dtype, *options: str) -> np.ndarray:  # noqa: F811
     x.tofile(network.folder / "x.bin")
     shape = "x:" + "x".join(map(str, x.shape))
     worker.ask("build", name="m", options=[f"--onnx={model}", "--profilingVerbosity=detailed", f"--shapes={shape}", *options])
     worker.ask("bind", name="m", shapes=shape, inputs=f"x:{network.folder / 'x.bin'}")
     worker.ask("run", name="m", count=1)
     dims = worker.ask("save", name="m", tensor="y", file=str(network.folder / "y.bin"))["dims"]
-    return np.fromfile(network.folder / "y.bin", np.float32).reshape(dims)
+    return np.fromfile(network.folder / "y.bin", dtype).reshape(dims)
+
+
+def logits(worker, model: Path, network, *options: str) -> np.ndarray:  # noqa: F811
+    return run(worker, model, network, network.test[0], np.float32, *options)
 
 
 def by_onnxruntime(model: Path, network) -> np.ndarray:
@@ -77,6 +80,77 @@ def test_accuracy(worker, tenon, network, mode, method):  # noqa: F811
     print(f"{type(network).__name__} {mode} {method}: top-1 {exact:.4f}, {here:.4f} here, {there:.4f} in ONNX Runtime")
     assert "quantized" in text
     assert here >= exact - MAY_DROP[mode] and there >= exact - MAY_DROP[mode]
+
+
+def in_halves(model: Path, target: Path, kind: int) -> Path:
+    """The network with weights, inputs and outputs of 16 bits."""
+    proto = onnx.load(model)
+    for tensor in proto.graph.initializer:
+        if tensor.data_type != onnx.TensorProto.FLOAT:
+            continue
+        array = onnx.numpy_helper.to_array(tensor).astype(onnx.helper.tensor_dtype_to_np_dtype(kind))
+        tensor.CopyFrom(onnx.numpy_helper.from_array(array, tensor.name))
+    for value in [*proto.graph.input, *proto.graph.output]:
+        value.type.tensor_type.elem_type = kind
+    onnx.save(proto, target)
+    return target
+
+
+def logits_of_halves(worker, model: Path, network, kind: int, *options: str) -> np.ndarray:  # noqa: F811
+    dtype = onnx.helper.tensor_dtype_to_np_dtype(kind)
+    results = run(worker, model, network, network.test[0].astype(dtype), dtype, *options)
+    return results.astype(np.float32)
+
+
+@pytest.mark.parametrize("mode", ["int8", "fp8", "int4"])
+@pytest.mark.parametrize("kind", [onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16], ids=["fp16", "bf16"])
+def test_models_of_16_bits(worker, tenon, network, mode, kind):  # noqa: F811
+    """Scales have the type of the network; ONNX Runtime computes f16 alone on the CPU."""
+    half, output = in_halves(network.file, network.folder / "half.onnx", kind), network.folder / "half.q.onnx"
+    text = tenon("quantize", f"--onnx_path={half}", f"--calibration_data={network.folder / 'samples.npz'}", f"--output_path={output}",
+                 f"--quantize_mode={mode}", "--calibration_method=max")
+    assert "quantize the model in" not in text and "0 layers are quantized" not in text
+    # Convolutions of bf16 are of opset 22.
+    onnx.checker.check_model(onnx.load(output), full_check=kind == onnx.TensorProto.FLOAT16)
+    types = {tensor.data_type for tensor in onnx.load(output).graph.initializer if tensor.name.endswith("_scale")}
+    assert types == {kind}
+    # Sums and results that are rounded to 16 bits cost some of 899 digits, too.
+    least = top1(logits_of_halves(worker, half, network, kind), network) - MAY_DROP[mode] - 0.005
+    assert top1(logits_of_halves(worker, output, network, kind, f"--{mode}"), network) >= least
+    if kind == onnx.TensorProto.FLOAT16:
+        x = network.test[0].astype(np.float16)
+        session = onnxruntime.InferenceSession(str(output), providers=["CPUExecutionProvider"])
+        assert top1(session.run(None, {"x": x})[0], network) >= least
+
+
+def test_groups_are_for_the_cpu(worker, tenon, tmp_path):  # noqa: F811
+    """Depthwise convolutions and others of several groups."""
+    random = np.random.default_rng(6)
+    weights = {"w1": (16, 8, 1, 1), "w2": (16, 1, 3, 3), "w3": (32, 4, 3, 3)}
+    nodes = [onnx.helper.make_node("Conv", ["x", "w1"], ["a"], "plain"), onnx.helper.make_node("Relu", ["a"], ["b"]),
+             onnx.helper.make_node("Conv", ["b", "w2"], ["c"], "depthwise", group=16, pads=[1] * 4), onnx.helper.make_node("Relu", ["c"], ["d"]),
+             onnx.helper.make_node("Conv", ["d", "w3"], ["y"], "groups", group=4)]
+    value = onnx.helper.make_tensor_value_info
+    graph = onnx.helper.make_graph(
+        nodes, "g", [value("x", onnx.TensorProto.FLOAT, [2, 8, 14, 14])], [value("y", onnx.TensorProto.FLOAT, [2, 32, 12, 12])],
+        [onnx.numpy_helper.from_array(random.normal(0, 0.3, shape).astype(np.float32), name) for name, shape in weights.items()])
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8), tmp_path / "m.onnx")
+    x = random.uniform(-1, 1, (2, 8, 14, 14)).astype(np.float32)
+    np.savez(tmp_path / "x.npz", x=x)
+    x.tofile(tmp_path / "x.bin")
+    for device, count in (("gpu", 1), ("cpu", 3)):
+        text = tenon("quantize", f"--onnx_path={tmp_path / 'm.onnx'}", f"--calibration_data={tmp_path / 'x.npz'}",
+                     f"--output_path={tmp_path / 'q.onnx'}", f"--device={device}")
+        assert f"{count} layers are quantized" in text and ("--device=cpu" in text) == (device == "gpu")
+    worker.ask("build", name="m", options=[f"--onnx={tmp_path / 'q.onnx'}", "--profilingVerbosity=detailed", "--int8"])
+    layers = [layer["TacticName"] for layer in json.loads(worker.ask("layers", name="m")["layers"])["Layers"]]
+    assert sum(name.startswith("cpu.quantized") for name in layers) == 3, layers
+    worker.ask("bind", name="m", shapes="", inputs=f"x:{tmp_path / 'x.bin'}")
+    worker.ask("run", name="m", count=1)
+    worker.ask("save", name="m", tensor="y", file=str(tmp_path / "y.bin"))
+    expected = onnxruntime.InferenceSession(str(tmp_path / "q.onnx"), providers=["CPUExecutionProvider"]).run(None, {"x": x})[0]
+    actual = np.fromfile(tmp_path / "y.bin", np.float32).reshape(expected.shape)
+    assert np.linalg.norm(actual - expected) < 0.01 * np.linalg.norm(expected)
 
 
 def test_layers_compute_in_integers(worker, tenon, network):  # noqa: F811
@@ -132,6 +206,7 @@ def test_what_cannot_be_is_refused(tenon, network):
     assert "--use_zero_point cannot be used" in tenon("quantize", "--use_zero_point", status=1)
     assert "true or false is expected" in tenon("quantize", f"--onnx_path={network.file}", "--per_channel=maybe", status=1)
     assert "at least 0 is expected" in tenon("quantize", f"--onnx_path={network.file}", "--max-drop=-1", status=1)
+    assert "not one of gpu, cpu" in tenon("quantize", f"--onnx_path={network.file}", "--device=dla", status=1)
     assert "--high_precision_dtype=fp16" in tenon("quantize", f"--onnx_path={network.file}", "--high_precision_dtype=fp16", status=1)
 
 

@@ -62,7 +62,8 @@ Status quantize(Session& session, const QuantizeArguments& given) {
   const std::string mode = text("quantize_mode"), op_types = text("op_types_to_quantize"),
                     op_types_left_out = text("op_types_to_exclude"),
                     nodes = text("nodes_to_quantize"), left_out = text("nodes_to_exclude"),
-                    shapes = text("calibration_shapes"), cache = text("calibration_cache_path");
+                    shapes = text("calibration_shapes"), cache = text("calibration_cache_path"),
+                    device = text("device");
   // Weights alone need no calibration.
   const std::string method = text("calibration_method");
   options.onnxPath = model.c_str();
@@ -72,6 +73,7 @@ Status quantize(Session& session, const QuantizeArguments& given) {
   options.percentile = given.number("percentile");
   options.perChannel = given.text("per_channel") != "false";
   options.blockSize = static_cast<int32_t>(given.number("block_size"));
+  options.device = device.c_str();
   options.opTypes = op_types.c_str();
   options.opTypesToExclude = op_types_left_out.c_str();
   options.nodesToQuantize = nodes.c_str();
