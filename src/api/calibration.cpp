@@ -33,6 +33,7 @@ const AlgorithmRow* row_of(CalibrationAlgoType type) {
 bool is_quantized(const Graph& graph) {
   return std::ranges::any_of(graph.nodes(), [](const auto& node) {
     return node->template is<Quantize>() || node->template is<Dequantize>() ||
+           node->template is<DynamicQuantize>() ||
            std::ranges::any_of(node->bodies, [](const auto& body) { return is_quantized(*body); });
   });
 }

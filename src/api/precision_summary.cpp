@@ -42,6 +42,19 @@ tenon::DataType quantized_type(const Value* value) {
   return value == nullptr ? tenon::DataType::kFloat32 : value->type.type;
 }
 
+/// A DynamicQuantize gives the value, less its zero point, as integers are multiplied.
+bool is_dynamically_quantized(const Value* value) {
+  while (value != nullptr && value->producer() != nullptr) {
+    const Node* node = value->producer();
+    if (node->is<DynamicQuantize>()) return true;
+    const auto* op = node->as<Pointwise>();
+    const bool shifts = op != nullptr && op->function == PointwiseFunction::k_sub;
+    if (!shifts && !node->is<Cast>() && !node->is<Reshape>() && !node->is<Transpose>()) return false;
+    value = node->input(0);
+  }
+  return false;
+}
+
 /// Whether a scale is for a block of the tensor.
 bool has_blocks(const Value* value) {
   const Node* node = dequantize_of(value);
@@ -171,6 +184,8 @@ void PrecisionSummary::collect(const Graph& graph) {
     Layer layer{node->name, quantized_type(node->input(0)), quantized_type(node->input(1))};
     const Tensor* weights = constant_behind(node->input(1));
     layer.constant_weights = weights != nullptr;
+    layer.dynamic = is_dynamically_quantized(node->input(0));
+    if (layer.dynamic) layer.activations = layer.weights = tenon::DataType::kUInt8;
     layer.blocked = has_blocks(node->input(0)) || has_blocks(node->input(1));
     layer.quantizable = node->is<Conv>() || node->is<MatMul>();
     layer.grouped = node->is<Conv>() && node->as<Conv>()->groups != 1;
@@ -227,6 +242,9 @@ std::string PrecisionSummary::reason_for(const Row& row, const Layer& layer) con
   if (row.flag == BuilderFlag::kINT4)
     return "no kernel of the device reads them there: they are dequantized when the plan is built "
            "(on the CPU products of at most 8 rows read them)";
+  if (layer.dynamic)
+    return "its scale is computed in the run, and the device has no kernel for that (integers are "
+           "multiplied as floats)";
   if (layer.blocked)
     return "scales of blocks change along the sums, which integers cannot follow (rounded values "
            "are multiplied)";

@@ -26,6 +26,7 @@ class PrecisionSummary {
     std::string name;
     tenon::DataType activations, weights;  ///< As quantized in the network; else their own types.
     bool constant_weights = false, grouped = false, blocked = false;
+    bool dynamic = false;  ///< Its scale is computed in the run.
     bool sparse_pattern = false, quantizable = false;
   };
   struct Row;

@@ -291,6 +291,22 @@ def test_summaries_of_layers_that_no_flag_reaches(flag: str, words: str, trtexec
         assert contradiction not in text
 
 
+def test_summaries_of_networks_quantized_as_they_run(trtexec, tmp_path: Path):
+    """As onnxruntime.quantization's quantize_dynamic writes them: they need no ranges."""
+    value, random = helper.make_tensor_value_info, np.random.default_rng(3)
+    nodes = [helper.make_node("DynamicQuantizeLinear", ["x"], ["q", "s", "z"]), helper.make_node("MatMulInteger", ["q", "w", "z"], ["i"], "product"),
+             helper.make_node("Cast", ["i"], ["f"], to=TensorProto.FLOAT), helper.make_node("Mul", ["s", "t"], ["u"]),
+             helper.make_node("Mul", ["f", "u"], ["y"])]
+    constants = [numpy_helper.from_array(random.integers(-127, 128, (32, 16)).astype(np.int8), "w"),
+                 numpy_helper.from_array(np.float32(0.01), "t")]
+    graph = helper.make_graph(nodes, "g", [value("x", TensorProto.FLOAT, [64, 32])], [value("y", TensorProto.FLOAT, [64, 16])], constants)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), tmp_path / "d.onnx")
+    text = trtexec("--onnx=d.onnx", "--int8", "--builderOptimizationLevel=2")
+    assert "INT8: 1 of 1 layers with products compute in 8-bit integers" in text and "made-up" not in text
+    text = trtexec("--onnx=d.onnx", "--int8", "--builderOptimizationLevel=2", "--disablePass=fuse_quantized")
+    assert "INT8: 1 does not, since its scale is computed in the run" in text
+
+
 def test_summaries_of_strongly_typed_networks(trtexec, pytestconfig, tmp_path: Path):
     """The network's own types count, with or without flags, which such networks switch off."""
     write_convolution(tmp_path / "c.onnx")
