@@ -14,6 +14,8 @@
 namespace tenon {
 namespace {
 
+constexpr std::string_view kRangeOfScalars = "start, limit and step must be scalars";
+
 int64_t steps_between(double start, double limit, double delta) {
   const double steps = std::ceil((limit - start) / delta);
   return steps > 0 ? saturate_to<int64_t>(steps) : 0;
@@ -31,7 +33,7 @@ int64_t integer_steps(int64_t start, int64_t limit, int64_t delta) {
 Result<int64_t> range_length(const Tensor& start, const Tensor& limit, const Tensor& delta,
                              const Fail& fail) {
   for (const Tensor* operand : {&start, &limit, &delta})
-    if (operand->count() != 1) return fail("start, limit and step must be scalars");
+    if (operand->count() != 1) return fail(kRangeOfScalars);
   if (start.type() != limit.type() || start.type() != delta.type())
     return fail("start, limit and step differ in type");
   if (delta.as_double(0) == 0) return fail("the step is 0");
@@ -70,9 +72,12 @@ static Status infer_range_elements(InferContext& context, const Dim& start, cons
 }
 
 Status infer(const RangeOf&, InferContext& context) {
-  for (int i = 0; i < 3; ++i)
+  for (int i = 0; i < 3; ++i) {
     if (context.input(i).type != context.input(0).type)
       return context.fail("start, limit and step differ in type");
+    const Dim count = product(context.shape(i));
+    if (count.is_constant() && count.constant() != 1) return context.fail(kRangeOfScalars);
+  }
   const Tensor *start = context.constant(0), *limit = context.constant(1);
   const Tensor* delta = context.constant(2);
   if (start != nullptr && limit != nullptr && delta != nullptr) {

@@ -80,6 +80,18 @@ TEST(SymbolicShapes, ExpandRangeAndFill) {
   EXPECT_EQ(c.add(Fill(), {shape})->type.shape, (Shape{kBatch, kSequence}));
 }
 
+TEST(SymbolicShapes, RangesOfEmptyOrSeveralNumbersAreRefusedByTheBuilder) {
+  for (const Shape& shape : {Shape{0}, Shape{2}}) {
+    Graph graph;
+    Value* start = graph.add_input("start", {DataType::kInt64, shape});
+    Value* one = graph.add_constant(Tensor::scalar_i64(1));
+    Node* node = graph.add_node(std::make_unique<RangeOf>(), {start, one, one}, 1, "r");
+    const Status status = infer_node(*node);
+    ASSERT_FALSE(status.ok());
+    EXPECT_NE(status.error().message.find("must be scalars"), std::string::npos);
+  }
+}
+
 TEST(SymbolicShapes, UnknownExtentsBecomeSymbolsWithBounds) {
   Chain c;
   c.graph.symbol_ranges["batch"] = {1, 4};
