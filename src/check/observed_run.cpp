@@ -7,6 +7,7 @@
 
 #include "base/stop.h"
 #include "base/stopwatch.h"
+#include "ir/value_name.h"
 #include "ops/strided.h"
 #include "ops/table.h"
 #include "plan/plan.h"
@@ -133,7 +134,7 @@ Result<Tensor> ObservedRun::contents(const Value* value) {
     const Extents& extents = inputs_[value->index()].extents();
     return inputs_[value->index()].reshaped(extents);
   }
-  if (!concrete().is_view(*node)) return internal_error("'{}' was not kept", value->name);
+  if (!concrete().is_view(*node)) return internal_error("{} was not kept", quoted_name(*value));
   std::vector<Tensor> operands;
   std::vector<const Tensor*> pointers;
   for (const Value* input : node->inputs()) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "ir/value_name.h"
 #include "kernels/view.h"
 #include "ops/dims.h"
 #include "ops/ops.h"
@@ -68,13 +69,13 @@ Result<std::optional<Extents>> concrete_extents(const Value& value, const Symbol
     const auto extent = dim.evaluate(symbols);
     if (!extent.has_value()) return std::optional<Extents>();
     if (*extent < 0 || __builtin_mul_overflow(bytes, *extent, &bytes))
-      return user_error("'{}' would have the impossible shape {}", value.name,
+      return user_error("{} would have the impossible shape {}", quoted_name(value),
                         to_string(value.type.shape));
     extents.push_back(*extent);
   }
   if (bytes > kMaxTensorBytes)
-    return resource_error("'{}' would take {} bytes ({:.0f} GiB) for the shape {}", value.name,
-                          bytes, static_cast<double>(bytes) / (1 << 30),
+    return resource_error("{} would take {} bytes ({:.0f} GiB) for the shape {}",
+                          quoted_name(value), bytes, static_cast<double>(bytes) / (1 << 30),
                           to_string(to_shape(extents)));
   return std::optional(std::move(extents));
 }

@@ -7,6 +7,7 @@
 #include "check/processor_reference.h"
 #include "check/rounding.h"
 #include "check/sample.h"
+#include "ir/value_name.h"
 #include "ops/ops.h"
 #include "ops/table.h"
 #include "quantizer/activation_ranges.h"
@@ -76,7 +77,7 @@ class Budget {
         const auto numbers = found.find(output->name);
         if (numbers == found.end() || numbers->second.largest() <= kLargestHalf) continue;
         const std::string reason =
-            fmt::format("'{}' reaches {:.3g}, and f16 ends at {}", output->name,
+            fmt::format("{} reaches {:.3g}, and f16 ends at {}", quoted_name(*output),
                         numbers->second.largest(), kLargestHalf);
         keep(*node, reason);
         for (const Use& use : output->uses()) keep(*use.node, reason);

@@ -4,6 +4,7 @@
 
 #include "device/cpu/thread_pool.h"
 #include "device/streams.h"
+#include "ir/value_name.h"
 #include "plan/shape_values.h"
 #include "runtime/engine.h"
 
@@ -349,7 +350,7 @@ std::string largest_of(const std::vector<Program::PlacedBuffer>& buffers) {
   if (largest == buffers.end()) return "the memory for activations";
   return fmt::format(
       "the memory for activations, of which {} takes {} bytes",
-      largest->value == nullptr ? "a layer's workspace" : fmt::format("'{}'", largest->value->name),
+      largest->value == nullptr ? "a layer's workspace" : quoted_name(*largest->value),
       largest->bytes);
 }
 

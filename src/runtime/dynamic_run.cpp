@@ -4,6 +4,7 @@
 #include <chrono>
 #include <numeric>
 
+#include "ir/value_name.h"
 #include "kernels/plugin/sized.h"
 #include "ops/control_flow.h"
 #include "ops/dims.h"
@@ -75,7 +76,7 @@ struct DynamicRunner::Run {
   Result<Extents> extents_of(const Value& value) {
     TENON_ASSIGN(auto extents, concrete_extents(value, symbols));
     if (!extents.has_value())
-      return internal_error("the extents of '{}' are not known", value.name);
+      return internal_error("the extents of {} are not known", quoted_name(value));
     return std::move(*extents);
   }
 
@@ -90,7 +91,7 @@ struct DynamicRunner::Run {
     if (dims == nullptr) return std::optional<Tensor>();
     auto contents = dims->evaluate(symbols);
     if (!contents.has_value())
-      return internal_error("the contents of '{}' are not known", value.name);
+      return internal_error("the contents of {} are not known", quoted_name(value));
     return contents;
   }
 
@@ -98,7 +99,7 @@ struct DynamicRunner::Run {
   Result<const DynamicOutput*> find(const Value& value) {
     if (const auto found = values.find(&value); found != values.end()) return &found->second;
     TENON_ASSIGN(const auto contents, given(value));
-    if (!contents.has_value()) return internal_error("nothing has computed '{}'", value.name);
+    if (!contents.has_value()) return internal_error("nothing has computed {}", quoted_name(value));
     DynamicOutput held{contents->extents(), nullptr, nullptr};
     if (value.constant() != nullptr) {
       TENON_ASSIGN(held.bytes, constants.find(*contents));
