@@ -41,25 +41,34 @@ std::pair<size_t, uint32_t> code_point(std::string_view text) {
 }
 
 bool is_control(uint32_t number) {
-  return (number < 0x20 && number != '\n' && number != '\t') || (number >= 0x7f && number < 0xa0);
+  return number < 0x20 || (number >= 0x7f && number < 0xa0);
 }
 
-}  // namespace
-
-std::string printable(std::string_view text) {
+/// Control characters but for those of `kept` are written out.
+std::string without_controls(std::string_view text, std::string_view kept) {
   std::string result;
   result.reserve(text.size());
   while (!text.empty()) {
     const auto [length, number] = code_point(text);
     if (length == 0)
       result += kReplacement;
-    else if (is_control(number))
+    else if (is_control(number) && kept.find(text[0]) == std::string_view::npos)
       result += fmt::format("\\x{:02x}", number);
     else
       result += text.substr(0, length);
     text.remove_prefix(std::max<size_t>(length, 1));
   }
   return result;
+}
+
+}  // namespace
+
+std::string printable(std::string_view text) {
+  return without_controls(text, "\n\t");
+}
+
+std::string printable_name(std::string_view name) {
+  return without_controls(name, "");
 }
 
 }  // namespace tenon

@@ -9,5 +9,7 @@ namespace tenon {
 /// valid UTF-8 (invalid bytes become U+FFFD), and control characters, which a terminal would obey,
 /// written out ("\x1b"). Line feeds and tabs stay.
 std::string printable(std::string_view text);
+/// The same for a name within a line: line feeds and tabs are written out, too.
+std::string printable_name(std::string_view name);
 
 }  // namespace tenon

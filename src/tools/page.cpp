@@ -8,6 +8,8 @@
 #include <cmath>
 #include <utility>
 
+#include "base/printable.h"
+
 namespace tenon::tools {
 namespace {
 
@@ -123,6 +125,11 @@ std::string count_text(double count) {
   if (count < 1e6) return fmt::format("{} k", three_digits(count / 1e3));
   return count < 1e9 ? fmt::format("{} M", three_digits(count / 1e6))
                      : fmt::format("{} G", three_digits(count / 1e9));
+}
+
+void Table::add(std::vector<std::string> cells) {
+  for (std::string& cell : cells) cell = printable_name(cell);
+  rows_.push_back(std::move(cells));
 }
 
 std::string Table::text(size_t indent) const {

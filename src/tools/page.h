@@ -36,7 +36,8 @@ class Table {
  public:
   /// One letter a column: 'l' or 'r'.
   explicit Table(std::string alignment) : alignment_(std::move(alignment)) {}
-  void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  /// A cell is one line, whatever names it holds.
+  void add(std::vector<std::string> cells);
   bool empty() const { return rows_.empty(); }
   /// Each line begins with `indent` spaces and has at most page_columns() columns: the widest
   /// columns of words are shortened where that is too few. No line end behind the last.

@@ -20,6 +20,11 @@ TEST(Printable, WritesControlCharactersOut) {
   EXPECT_EQ(printable(std::string_view("a\0b", 3)), "a\\x00b");
 }
 
+TEST(Printable, NamesAreOneLine) {
+  EXPECT_EQ(printable_name("two\n\tlines\x1b"), "two\\x0a\\x09lines\\x1b");
+  EXPECT_EQ(printable_name("z\xc3\xbcrich"), "z\xc3\xbcrich");
+}
+
 TEST(Printable, ReplacesWhatIsNotUtf8) {
   const std::string mark = "\xef\xbf\xbd";
   EXPECT_EQ(printable("\xff"), mark);

@@ -156,6 +156,21 @@ def test_reasons_of_each_candidate_are_shown(tenon, tmp_path: Path):
     assert "did you mean" not in tenon("why", "conv.plan", "another", status=2)
 
 
+def test_names_with_line_feeds_are_one_line(tenon, tmp_path: Path):
+    value = helper.make_tensor_value_info
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["p"], "the\nproduct"), helper.make_node("Softmax", ["p"], ["y"], "soft\nmax", axis=-1),
+             helper.make_node("Tanh", ["c"], ["w"], "fol\nded")]
+    graph = helper.make_graph(nodes, "g", [value("x", TensorProto.FLOAT, [2, 4])], [value("y", TensorProto.FLOAT, [2, 4])],
+                              [numpy_helper.from_array(np.ones((4, 4), np.float32), "c")])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), tmp_path / "lines.onnx")
+    text = tenon("why", "lines.onnx", "*", *CPU)
+    for name in ("the\\x0aproduct", "soft\\x0amax", "fol\\x0aded"):
+        assert name in text
+    assert "did you mean 'soft\\x0amax'" in tenon("why", "lines.onnx", "soft\nmix", *CPU, status=2)
+    tenon("build", "lines.onnx", *CPU)
+    assert "soft\\x0amax" in tenon("inspect", "lines.plan", "--nodes") + tenon("inspect", "lines.onnx", "--nodes")
+
+
 def test_why_finds_nodes_that_became_part_of_others_or_constants(tenon, tmp_path: Path):
     value = helper.make_tensor_value_info
     nodes = [helper.make_node("MatMul", ["q", "k"], ["s"], "scores"), helper.make_node("Softmax", ["s"], ["w"], "weights", axis=-1),

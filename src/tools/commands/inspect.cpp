@@ -1,4 +1,5 @@
 // `tenon inspect`.
+#include "base/printable.h"
 #include "tools/commands/command_line.h"
 #include "tools/commands/engine_source.h"
 #include "tools/commands/plan_steps.h"
@@ -107,7 +108,7 @@ Status inspect(Session& session, const CommandLine& line) {
   if (line.has("passes") && json.contains("passes")) {
     session.heading("Applied passes");
     for (const Json& pass : json["passes"])
-      session.line("{}", wrapped("  ", pass.get<std::string>(), 2));
+      session.line("{}", wrapped("  ", printable_name(pass.get<std::string>()), 2));
   }
   if (line.has("steps") && plan) {
     session.heading("Steps at the usual shapes");

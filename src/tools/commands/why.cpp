@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/printable.h"
 #include "tools/commands/engine_source.h"
 #include "tools/commands/plan_table.h"
 #include "tools/exports.h"
@@ -61,7 +62,7 @@ size_t show_gone(Session& session, const Json& plan, std::string_view pattern) {
     if (!matches(pattern, name) || ++count > kShownLayers) continue;
     const std::string pass = node["pass"].get<std::string>();
     const std::string by = pass.empty() ? "" : fmt::format(" by the pass {}", pass);
-    session.line("\n  {}", session.bold(name));
+    session.line("\n  {}", session.bold(printable_name(name)));
     if (node["constant"].get<bool>())
       session.line("    is folded into a constant{}", by);
     else
@@ -89,7 +90,7 @@ std::string meant_names(const Json& plan, const std::string& typed) {
   std::string names;
   size_t shown = 0;
   for (const auto& [letters, name] : near)
-    if (shown++ < kMost) names += fmt::format("{}'{}'", names.empty() ? "" : " or ", name);
+    if (shown++ < kMost) names += fmt::format("{}'{}'", names.empty() ? "" : " or ", printable_name(name));
   return names.empty() ? "" : fmt::format(" (did you mean {}?)", names);
 }
 
@@ -142,11 +143,11 @@ void show_refused(Session& session, const Json& candidates, bool one_by_one) {
 void show_layer(Session& session, const Json& plan, const Json& layer, bool one_by_one) {
   const std::string name = layer["name"].get<std::string>();
   const std::string chosen = layer["kernel"].get<std::string>();
-  session.line("\n  {}", session.bold(name));
+  session.line("\n  {}", session.bold(printable_name(name)));
   session.line("    runs on {}", chosen.empty() ? "no kernel: it depends on data" : chosen);
   for (const Json& pass : plan["passes"])
     if (pass.get<std::string>().find(name) != std::string::npos)
-      session.line("{}", wrapped("    pass", pass.get<std::string>(), 9));
+      session.line("{}", wrapped("    pass", printable_name(pass.get<std::string>()), 9));
   if (!plan.contains("candidates") || !plan["candidates"].contains(name)) return;
   const Json& candidates = plan["candidates"][name];
   show_taken(session, candidates, chosen);
