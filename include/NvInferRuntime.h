@@ -1596,8 +1596,8 @@ TENSORRTAPI void* createInferRefitter_INTERNAL(void* engine, void* logger,
 /// Returns the registry of the process, in which every plugin creator is looked up. It lives as
 /// long as the process. Thread-safe.
 TENSORRTAPI nvinfer1::IPluginRegistry* getPluginRegistry() noexcept;
-/// Returns the logger that the first builder, runtime or refitter of the process was made with, or
-/// null where there was none yet. Thread-safe.
+/// Returns the logger of the oldest builder, runtime or refitter that lives, or null where there is
+/// none. Thread-safe.
 TENSORRTAPI nvinfer1::ILogger* getLogger() noexcept;
 /// Returns the first number of the loaded library's version. Thread-safe.
 TENSORRTAPI int32_t getInferLibMajorVersion() noexcept;

@@ -5,6 +5,7 @@
 
 #include "ir/graph.h"
 #include "network/report.h"
+#include "plugin/logger_lease.h"
 #include "surface/implementation.h"
 
 namespace tenon::network {
@@ -27,7 +28,8 @@ using nvinfer1::Dims;
 /// IBuilder.
 class Builder final : public surface::Implementation<IBuilder> {
  public:
-  explicit Builder(ILogger& logger) : reporter_(std::make_shared<network::Reporter>(&logger)) {}
+  explicit Builder(ILogger& logger)
+      : reporter_(std::make_shared<network::Reporter>(&logger)), lease_(logger) {}
 
   bool platformHasFastFp16() const noexcept override;
   bool platformHasFastInt8() const noexcept override;
@@ -62,6 +64,7 @@ class Builder final : public surface::Implementation<IBuilder> {
   Result<std::vector<std::byte>> build(INetworkDefinition& network, IBuilderConfig& config);
 
   std::shared_ptr<network::Reporter> reporter_;
+  plugin::LoggerLease lease_;
   IGpuAllocator* allocator_ = nullptr;
   std::vector<std::unique_ptr<IOptimizationProfile>> profiles_;
   int32_t max_threads_ = 0;  ///< 0: not set, which means all of the CPU's cores.

@@ -9,6 +9,7 @@
 #include "api/refitter.h"
 #include "api/runtime.h"
 #include "base/guard.h"
+#include "plugin/logger_lease.h"
 #include "plugin/registry.h"
 #include "plugin/stock.h"
 
@@ -18,7 +19,6 @@ namespace {
 bool acceptable(void* logger, int32_t version) {
   auto* sink = static_cast<nvinfer1::ILogger*>(logger);
   if (sink == nullptr) return false;
-  tenon::plugin::registry().remember_logger(*sink);
   if (version / 10000 == NV_TENSORRT_MAJOR) return true;
   sink->log(
       nvinfer1::ILogger::Severity::kERROR,
@@ -91,7 +91,7 @@ TENON_EXPORT bool setInternalLibraryPath(const AsciiChar* path) noexcept {
 }  // namespace nvinfer1
 
 TENON_EXPORT nvinfer1::ILogger* getLogger() noexcept {
-  return tenon::plugin::registry().first_logger();
+  return tenon::plugin::first_logger();
 }
 
 TENON_EXPORT int32_t getInferLibVersion() noexcept {

@@ -8,6 +8,7 @@
 
 #include "api/engine.h"
 #include "ops/structure.h"
+#include "plugin/logger_lease.h"
 #include "quantizer/graph_scales.h"
 
 namespace tenon::api {
@@ -71,7 +72,7 @@ class Refitter final : public surface::Implementation<IRefitter> {
   class Changes;
 
   Refitter(EngineHandle& engine, std::shared_ptr<network::Reporter> reporter)
-      : engine_(engine), reporter_(std::move(reporter)) {}
+      : engine_(engine), reporter_(std::move(reporter)), lease_(*reporter_->logger()) {}
   void collect(const Graph& graph, const std::vector<std::string>& only);
   Entry* find(const char* name, const char* method) const;
   const Range* range_of(const char* tensor) const;
@@ -88,6 +89,7 @@ class Refitter final : public surface::Implementation<IRefitter> {
 
   EngineHandle& engine_;
   std::shared_ptr<network::Reporter> reporter_;
+  plugin::LoggerLease lease_;
   std::unique_ptr<Graph> network_;
   mutable std::vector<Entry> entries_;
   std::vector<Range> ranges_;  ///< Empty where the network has scales of its own.

@@ -7,6 +7,7 @@
 #include "kernels/backend.h"
 #include "network/report.h"
 #include "plan/plan.h"
+#include "plugin/logger_lease.h"
 #include "surface/implementation.h"
 #include "tenon/device.h"
 
@@ -19,7 +20,8 @@ using nvinfer1::Dims;
 /// IRuntime: loads plans for the device they were built for.
 class Runtime final : public surface::Implementation<IRuntime> {
  public:
-  explicit Runtime(ILogger& logger) : reporter_(std::make_shared<network::Reporter>(&logger)) {}
+  explicit Runtime(ILogger& logger)
+      : reporter_(std::make_shared<network::Reporter>(&logger)), lease_(logger) {}
 
   void setDLACore(int32_t dlaCore) noexcept override;
   int32_t getDLACore() const noexcept override;
@@ -61,6 +63,7 @@ class Runtime final : public surface::Implementation<IRuntime> {
   ICudaEngine* load_stream(const std::function<int64_t(void*, int64_t)>& read) noexcept;
 
   std::shared_ptr<network::Reporter> reporter_;
+  plugin::LoggerLease lease_;
   IGpuAllocator* allocator_ = nullptr;
   int32_t device_ = kDefaultDevice;
   int32_t max_threads_ = 0;  ///< 0: not set, which means all of the CPU's cores.

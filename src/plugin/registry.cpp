@@ -3,10 +3,14 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string_view>
 
 #include "base/guard.h"
+#include "base/printable.h"
+#include "plugin/logger_lease.h"
 #include "plugin/missing.h"
 
 namespace tenon::plugin {
@@ -35,12 +39,18 @@ bool belongs_to(const IPluginCreatorInterface* creator, const link_map* library)
 /// since.
 class FirstLoggerFinder final : public ILoggerFinder {
  public:
-  ILogger* findLogger() override { return registry().first_logger(); }
+  ILogger* findLogger() override { return first_logger(); }
 };
 
 ILoggerFinder& logger_finder() {
   static FirstLoggerFinder finder;
   return finder;
+}
+
+std::string described(const std::string& name, const std::string& version,
+                      const std::string& space) {
+  return fmt::format("'{}', version '{}', namespace '{}'", printable_name(name),
+                     printable_name(version), printable_name(space));
 }
 
 }  // namespace
@@ -50,13 +60,25 @@ Registry& registry() {
   return instance;
 }
 
+template <class F>
+void Registry::complain(ErrorCode code, const char* call, F&& message) const noexcept {
+  const Status status = guarded(
+      call, [&]() -> Status { return user_error("{}: {}", call, printable(message())); });
+  const char* const text = status.error().message.c_str();
+  if (ILogger* const logger = first_logger()) logger->log(ILogger::Severity::kERROR, text);
+  if (recorder_ != nullptr) recorder_->reportError(code, text);
+}
+
 bool Registry::add(IPluginCreatorInterface& creator, const Key& key) {
-  const std::lock_guard lock(mutex_);
-  const bool added = creators_.try_emplace(key, &creator).second;
-  if (!added && recorder_ != nullptr)
-    recorder_->reportError(ErrorCode::kINVALID_STATE,
-                           "registerCreator: a creator of this name, version and namespace exists");
-  return added;
+  {
+    const std::lock_guard lock(mutex_);
+    if (creators_.try_emplace(key, &creator).second) return true;
+  }
+  complain(ErrorCode::kINVALID_STATE, "registerCreator", [&] {
+    const auto& [name, version, space] = key;
+    return fmt::format("there is a creator of {}", described(name, version, space));
+  });
+  return false;
 }
 
 bool Registry::registerCreator(IPluginCreatorInterface& creator,
@@ -65,10 +87,12 @@ bool Registry::registerCreator(IPluginCreatorInterface& creator,
   if (kind == "PLUGIN CREATOR_V1")
     return registerCreator(static_cast<IPluginCreator&>(creator), space);
   if (kind != "PLUGIN CREATOR_V3ONE") {
-    if (recorder_ != nullptr)
-      recorder_->reportError(ErrorCode::kINVALID_ARGUMENT,
-                             "registerCreator: networks take no plugins of a creator of this kind; "
-                             "derive it from IPluginCreatorV3One");
+    complain(ErrorCode::kINVALID_ARGUMENT, "registerCreator", [&] {
+      return fmt::format(
+          "networks take no plugins of creators of the kind '{}'; derive it from "
+          "IPluginCreatorV3One",
+          kind);
+    });
     return false;
   }
   const auto& third = static_cast<IPluginCreatorV3One&>(creator);
@@ -121,13 +145,12 @@ IPluginCreatorInterface* Registry::getCreator(const AsciiChar* const name,
                                               const AsciiChar* const space) noexcept {
   const Identity identity{text(name), text(version), text(space)};
   IPluginCreatorInterface* const found = find(identity.type, identity.version, identity.space);
-  if (found == nullptr && recorder_ != nullptr) {
-    const Status status = guarded("getCreator", [&]() -> Status {
-      return user_error("getCreator: no plugin '{}', version '{}', namespace '{}' is registered{}",
-                        identity.type, identity.version, identity.space, missing_hint(identity));
+  if (found == nullptr)
+    complain(ErrorCode::kINVALID_ARGUMENT, "getCreator", [&] {
+      return fmt::format("no plugin {} is registered{}",
+                         described(identity.type, identity.version, identity.space),
+                         missing_hint(identity));
     });
-    recorder_->reportError(ErrorCode::kINVALID_ARGUMENT, status.error().message.c_str());
-  }
   return found;
 }
 
@@ -151,9 +174,8 @@ IPluginCreator* Registry::getPluginCreator(const AsciiChar* const name,
 IPluginRegistry::PluginLibraryHandle Registry::loadLibrary(const AsciiChar* path) noexcept {
   void* library = path == nullptr ? nullptr : dlopen(path, RTLD_NOW | RTLD_GLOBAL);
   if (library == nullptr) {
-    if (recorder_ != nullptr)
-      recorder_->reportError(ErrorCode::kINVALID_ARGUMENT,
-                             path == nullptr ? "loadLibrary was given no path" : dlerror());
+    const char* const reason = path == nullptr ? "no path was given" : dlerror();
+    complain(ErrorCode::kINVALID_ARGUMENT, "loadLibrary", [&] { return std::string(reason); });
     return nullptr;
   }
   {

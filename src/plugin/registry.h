@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <map>
 #include <mutex>
 #include <string>
@@ -43,19 +42,13 @@ class Registry final : public IPluginRegistry {
   IPluginCreatorInterface* find(const std::string& name, const std::string& version,
                                 const std::string& space) const;
 
-  /// The first logger that an object of the application's was made with, which plugins log to; null
-  /// before.
-  void remember_logger(ILogger& logger) {
-    ILogger* none = nullptr;
-    first_logger_.compare_exchange_strong(none, &logger);
-  }
-  ILogger* first_logger() const { return first_logger_; }
-
  private:
-  std::atomic<ILogger*> first_logger_ = nullptr;
   using Key = std::tuple<std::string, std::string, std::string>;  // Name, version, namespace.
   bool add(IPluginCreatorInterface& creator, const Key& key);
   void refresh_lists() const;
+  /// Logs and records an error of a call; `message` gives its text.
+  template <class F>
+  void complain(ErrorCode code, const char* call, F&& message) const noexcept;
 
   mutable std::mutex mutex_;
   std::map<Key, IPluginCreatorInterface*> creators_;

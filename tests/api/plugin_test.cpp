@@ -211,6 +211,24 @@ TEST(Plugin, FailuresOfEnqueueComeOut) {
   EXPECT_TRUE(session.log.complained("Repeat"));
 }
 
+TEST(Plugin, TheRegistryLogsWhereALoggerLives) {
+  IPluginRegistry& registry = *getPluginRegistry();
+  EXPECT_EQ(getLogger(), nullptr);
+  EXPECT_EQ(registry.getCreator("Nothing", "1", ""), nullptr);
+  Log first, second;
+  {
+    const std::unique_ptr<IRuntime> one(createInferRuntime(first)), two(createInferRuntime(second));
+    EXPECT_EQ(getLogger(), &first);
+    EXPECT_EQ(registry.getCreator("Not\nhing", "1", ""), nullptr);
+    EXPECT_TRUE(first.complained("getCreator: no plugin 'Not\\x0ahing', version '1'"));
+    EXPECT_EQ(registry.loadLibrary("/nowhere/libnothing.so"), nullptr);
+    EXPECT_TRUE(first.complained("loadLibrary: /nowhere/libnothing.so: cannot open"));
+  }
+  EXPECT_EQ(getLogger(), nullptr);
+  EXPECT_EQ(registry.getCreator("Nothing", "1", ""), nullptr);
+  EXPECT_TRUE(first.errors.empty() && second.errors.empty());
+}
+
 TEST(Plugin, RegistryFindsByNameVersionAndNamespace) {
   IPluginRegistry& registry = *getPluginRegistry();
   EXPECT_EQ(registry.getCreator("Repeat", "1", "test"), nullptr);
@@ -219,13 +237,13 @@ TEST(Plugin, RegistryFindsByNameVersionAndNamespace) {
   Recorder recorder;
   registry.setErrorRecorder(&recorder);
   EXPECT_EQ(registry.getCreator("Repeat", "2", "test"), nullptr);
-  EXPECT_EQ(registry.getCreator("RPROI_TRT", "1", ""), nullptr);
+  EXPECT_EQ(registry.getCreator("EfficientNMS_Implicit_TF_TRT", "1", ""), nullptr);
   registry.setErrorRecorder(nullptr);
   ASSERT_EQ(recorder.getNbErrors(), 2);
   EXPECT_STREQ(recorder.getErrorDesc(0),
                "getCreator: no plugin 'Repeat', version '2', namespace 'test' is registered "
                "(registered are 'Repeat', version '1', namespace 'test')");
-  EXPECT_NE(recorder.errors[1].second.find("TensorRT's plugin of that name is not there: put"),
+  EXPECT_NE(recorder.errors[1].second.find("TensorRT's plugin of that name is not there: use"),
             std::string::npos);
   EXPECT_EQ(registry.getCreator("Repeat", "1", ""), nullptr);
   EXPECT_FALSE(registry.registerCreator(registered.as_interface(), "test"));
