@@ -3,6 +3,7 @@
 
 #include "network/stock_plugins.h"
 #include "network/stock_selection.h"
+#include "ops/generate.h"
 #include "ops/movement.h"
 #include "ops/nn.h"
 
@@ -83,11 +84,34 @@ Values stock_combined_nms(Emitter& e, const StockFields& fields, Inputs in) {
           e.cast(d.classes, DataType::kInt32)};
 }
 
-Values stock_efficient_nms_onnx(Emitter& e, const StockFields&, Inputs) {
-  e.fail(
-      unsupported("EfficientNMS_ONNX_TRT leaves rows behind the selected boxes undefined; ONNX's "
-                  "NonMaxSuppression, or addNMS, gives as many rows as boxes"));
-  return {};
+/// Rows of image, class and box, image by image, the best first; behind the last one it again, and
+/// -1 where there is none.
+Values stock_efficient_nms_onnx(Emitter& e, const StockFields& fields, Inputs in) {
+  if (!takes(e, in, 2, 2)) return {};
+  Value* boxes = e.cast(in[0], DataType::kFloat32);
+  Value* scores = e.transpose(e.cast(in[1], DataType::kFloat32), {0, 2, 1});
+  if (fields.flag("center_point_box", false)) boxes = corners(e, boxes);
+  Selection s;
+  s.most = fields.integer("max_output_boxes_per_class", 0);
+  s.iou = fields.real("iou_threshold", 0.5);
+  s.score = fields.real("score_threshold", 0);
+  if (s.most < 1) e.fail(user_error("max_output_boxes_per_class {} is at least 1", s.most));
+  if (!e.ok()) return {};
+  const Detections d = select_detections(e, s, boxes, scores);
+  if (!e.ok()) return {};
+  const auto column = [&](Value* numbers) { return e.reshape(numbers, {1, -1, 1}); };
+  Value* rows = e.concat({column(image_numbers(e, d.scores)), column(d.classes), column(d.numbers)}, 2);
+  Value* valid = e.reshape(d.valid, {1, -1});
+  Value* count = e.slice(e.shape_of(valid), 0, 1, 2);
+  Value* places = e.where(valid, counted_ahead(e, valid), count);
+  Value* packed = scattered(e, places, rows, count);
+  Value* found = e.reduce(ReduceFunction::kSum, e.cast(valid, DataType::kInt64), {1}, true);
+  Value* all = e.add(RangeOf{}, {e.integer(0), e.squeeze(count, {0}), e.integer(1)});
+  Value* last = e.max(e.sub(found, e.integer(1)), e.integer(0));
+  Value* picked = picked_rows(e, packed, e.min(e.unsqueeze(all, {0}), last));
+  Value* any = e.pointwise(PointwiseFunction::k_greater, {found, e.integer(0)});
+  picked = e.where(e.unsqueeze(any, {2}), picked, e.integer(-1));
+  return {e.cast(e.reshape(picked, {-1, 3}), DataType::kInt32)};
 }
 
 Values stock_batched_nms(Emitter& e, const StockFields& fields, Inputs in) {

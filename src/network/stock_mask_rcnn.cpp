@@ -42,18 +42,6 @@ double reached(double threshold) {
   return std::nextafter(static_cast<float>(threshold), -std::numeric_limits<float>::infinity());
 }
 
-/// Height and width of the field image_size (channels, height, width).
-std::vector<double> image_extents(Emitter& e, const StockFields& fields,
-                                  std::vector<double> otherwise) {
-  const std::vector<double> given = fields.numbers("image_size");
-  if (given.empty()) return otherwise;
-  if (given.size() != 3 || given[1] < 2 || given[2] < 2) {
-    e.fail(user_error("image_size holds channels, height and width, the latter at least 2"));
-    return otherwise;
-  }
-  return {given[1], given[2]};
-}
-
 /// A level's cells, from the first one on at each stride, and heights and widths of their anchors.
 struct AnchorLevel {
   double first = 0, stride = 1;
@@ -89,18 +77,6 @@ Value* anchor_constant(Emitter& e, const std::vector<double>& corners) {
   const auto count = static_cast<int64_t>(corners.size()) / 4;
   return e.constant(Tensor::of<float>(DataType::kFloat32, {1, count, 4},
                                       std::vector<float>(corners.begin(), corners.end())));
-}
-
-/// The best boxes [N, K, 4] of one class by scores [N, R], and their scores [N, K], 0 where there
-/// are fewer.
-Detections proposals(Emitter& e, const Selection& s, int64_t candidates, Value* boxes,
-                     Value* scores) {
-  const int64_t count = std::min(candidates, e.constant_extent(scores, 1));
-  if (count < 1 || s.most < 1)
-    e.fail(user_error("prenms_topk {} and keep_topk {} are at least 1", candidates, s.most));
-  if (!e.ok()) return {};
-  Values best = e.add_multiple(TopK{}, {scores, e.integers({count})}, 2);
-  return select_detections(e, s, picked_rows(e, boxes, best[1]), e.unsqueeze(best[0], {1}));
 }
 
 /// The detections of boxes that have a correction and a score for each class, [N, K, 6].
@@ -166,7 +142,7 @@ Values stock_proposal_layer(Emitter& e, const StockFields& fields, Inputs in) {
   s.most = fields.integer("keep_topk", 0);
   s.iou = fields.real("iou_threshold", 0);
   s.score = reached(0);
-  const Detections d = proposals(e, s, fields.integer("prenms_topk", 1024), boxes,
+  const Detections d = select_proposals(e, s, fields.integer("prenms_topk", 1024), boxes,
                                  e.squeeze(e.slice(scores, 2, 1, 2), {2}));
   if (!e.ok()) return {};
   return {e.cast(d.boxes, e.type(in[0]))};
@@ -210,7 +186,7 @@ Values stock_multilevel_propose(Emitter& e, const StockFields& fields, Inputs in
     Value* own = anchor_constant(e, anchors);
     Value* score = e.reshape(e.cast(in[2 * level + 1], DataType::kFloat32), {0, -1});
     if (!e.ok()) return {};
-    const Detections d = proposals(e, s, fields.integer("prenms_topk", 1000),
+    const Detections d = select_proposals(e, s, fields.integer("prenms_topk", 1000),
                                    corrected(e, correction, own, deltas), score);
     boxes.push_back(d.boxes);
     scores.push_back(d.scores);

@@ -32,4 +32,15 @@ bool takes(Emitter& e, Inputs in, size_t least, size_t most) {
   return e.ok();
 }
 
+std::vector<double> image_extents(Emitter& e, const StockFields& fields,
+                                  std::vector<double> otherwise) {
+  const std::vector<double> given = fields.numbers("image_size");
+  if (given.empty()) return otherwise;
+  if (given.size() != 3 || given[1] < 2 || given[2] < 2) {
+    e.fail(user_error("image_size holds channels, height and width, the latter at least 2"));
+    return otherwise;
+  }
+  return {given[1], given[2]};
+}
+
 }  // namespace tenon::network

@@ -26,6 +26,10 @@ Values expand_stock_plugin(Emitter& e, const plugin::StockRow& row, const StockF
 Value* reals(Emitter& e, const std::vector<double>& numbers, std::vector<int64_t> extents,
              Value* like);
 
+/// Height and width of the field image_size (channels, height, width).
+std::vector<double> image_extents(Emitter& e, const StockFields& fields,
+                                  std::vector<double> otherwise);
+
 /// Fails the emitter unless there are between `least` and `most` operands.
 bool takes(Emitter& e, Inputs in, size_t least, size_t most);
 

@@ -27,19 +27,24 @@ Value* image_boxes(Emitter& e, const StockFields& fields, Value* rois,
   return boxes;
 }
 
-/// For each box of [B, 4] the number of its image, where each of N has as many.
-Value* image_numbers(Emitter& e, Value* rois) {
-  Value* shape = e.slice(e.shape_of(rois), 0, 0, 2);
-  Value* images = e.squeeze(e.slice(shape, 0, 0, 1), {0});
-  Value* range = e.add(RangeOf{}, {e.integer(0), images, e.integer(1)});
-  return e.reshape(e.add(Expand{}, {e.unsqueeze(range, {1}), shape}), {-1});
-}
-
 /// The geometric mean of a box's sides beside `side`: [B, 1], bool.
 Value* compared(Emitter& e, PointwiseFunction how, Value* boxes, double side) {
   Value* sides = e.sub(e.slice(boxes, -1, 2, 4), e.slice(boxes, -1, 0, 2));
   Value* area = e.mul(e.slice(sides, -1, 0, 1), e.slice(sides, -1, 1, 2));
   return e.pointwise(how, {area, e.number(side * side, DataType::kFloat32)});
+}
+
+/// Which boxes [B, 4] have a size and lie in the image: [B, 1], bool.
+Value* inside(Emitter& e, Value* boxes, const std::vector<double>& image) {
+  Value *low = e.slice(boxes, -1, 0, 2), *high = e.slice(boxes, -1, 2, 4);
+  Value* margin = e.min(low, e.sub(reals(e, {image[1], image[0]}, {2}, high), high));
+  const auto all = [&](PointwiseFunction how, Value* numbers) {
+    return e.pointwise(how, {e.reduce(ReduceFunction::kMin, numbers, {-1}, true),
+                             e.number(0, DataType::kFloat32)});
+  };
+  return e.pointwise(PointwiseFunction::k_and,
+                     {all(PointwiseFunction::k_greater_equal, margin),
+                      all(PointwiseFunction::k_greater, e.sub(high, low))});
 }
 
 RoiPool pyramid_pool(Emitter& e, const StockFields& fields) {
@@ -131,7 +136,8 @@ Values stock_pyramid_roi_align(Emitter& e, const StockFields& fields, Inputs in)
   return {e.reshape(pooled, {-1, rois, channels, op.height, op.width})};
 }
 
-/// Boxes (y1, x1, y2, x2) in pixels, each from the map of its level at the middles of its bins.
+/// Boxes (y1, x1, y2, x2) in pixels, each from the map of its level at the middles of its bins;
+/// zeros for those that do not lie in the image.
 Values stock_multilevel_crop(Emitter& e, const StockFields& fields, Inputs in) {
   constexpr size_t kMaps = 5;
   if (!takes(e, in, kMaps + 1, kMaps + 1)) return {};
@@ -141,6 +147,7 @@ Values stock_multilevel_crop(Emitter& e, const StockFields& fields, Inputs in) {
   op.half_pixel = true;
   const int64_t rois = e.constant_extent(in[0], 1), channels = e.constant_extent(in[1], 1);
   if (op.height < 1) e.fail(user_error("pooled_size {} is at least 1", op.height));
+  const std::vector<double> image = image_extents(e, fields, {});
   if (!e.ok()) return {};
   Value* swapped = e.reshape(e.cast(in[0], DataType::kFloat32), {0, rois, 4});
   Value* boxes = e.reshape(e.concat({e.slice(swapped, -1, 1, 2), e.slice(swapped, -1, 0, 1),
@@ -161,6 +168,9 @@ Values stock_multilevel_crop(Emitter& e, const StockFields& fields, Inputs in) {
     Value* part = e.add(op, {map, e.cast(scaled, e.type(map)), numbers});
     pooled = level == 0 ? part : e.where(e.unsqueeze(belongs, {2, 3}), part, pooled);
   }
+  if (!image.empty())
+    pooled = e.where(e.unsqueeze(inside(e, boxes, image), {2, 3}), pooled,
+                     e.number(0, e.type(pooled)));
   return {e.reshape(pooled, {-1, rois, channels, op.height, op.width})};
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "ops/generate.h"
 #include "ops/movement.h"
 #include "ops/nn.h"
 
@@ -79,6 +80,45 @@ Value* picked_rows(Emitter& e, Value* values, Value* index) {
       {values, e.concat(Values(static_cast<size_t>(std::max<int64_t>(width, 1)), column), 2)});
 }
 
+Value* image_numbers(Emitter& e, Value* rows) {
+  Value* shape = e.slice(e.shape_of(rows), 0, 0, 2);
+  Value* images = e.squeeze(e.slice(shape, 0, 0, 1), {0});
+  Value* range = e.add(RangeOf{}, {e.integer(0), images, e.integer(1)});
+  return e.reshape(e.add(Expand{}, {e.unsqueeze(range, {1}), shape}), {-1});
+}
+
+Value* scattered(Emitter& e, Value* places, Value* updates, Value* count, bool adds) {
+  Value* shape = e.shape_of(updates);
+  Value* extents = e.concat({e.slice(shape, 0, 0, 1), e.add(count, e.integer(1)),
+                             e.slice(shape, 0, 2, e.rank(updates))},
+                            0);
+  Tensor zero(e.type(updates), {});
+  zero.set_from_double(0, 0);
+  Value* blank = e.fill(extents, std::move(zero));
+  Value* images = e.unsqueeze(e.reshape_as(image_numbers(e, places), places), {2});
+  ScatterNd op;
+  if (adds) op.reduction = ScatterReduction::kAdd;
+  Value* all = e.add(op, {blank, e.concat({images, e.unsqueeze(places, {2})}, 2), updates});
+  return e.slice(all, 1, 0, -1);
+}
+
+Value* counted_ahead(Emitter& e, Value* chosen) {
+  Cumulative op;
+  op.exclusive = true;
+  return e.add(op, {e.cast(chosen, DataType::kInt64), e.integer(1)});
+}
+
+Detections select_proposals(Emitter& e, const Selection& s, int64_t candidates, Value* boxes,
+                            Value* scores) {
+  const int64_t count = std::min(candidates, e.constant_extent(scores, 1));
+  if (count < 1 || s.most < 1)
+    e.fail(user_error("{} boxes are to be looked at and {} to be kept; both are at least 1", count,
+                      s.most));
+  if (!e.ok()) return {};
+  Values best = e.add_multiple(TopK{}, {scores, e.integers({count})}, 2);
+  return select_detections(e, s, picked_rows(e, boxes, best[1]), e.unsqueeze(best[0], {1}));
+}
+
 Detections select_detections(Emitter& e, const Selection& s, Value* boxes, Value* scores) {
   scores = candidates(e, s, scores);
   if (!e.ok()) return {};
@@ -105,6 +145,7 @@ Detections select_detections(Emitter& e, const Selection& s, Value* boxes, Value
   Value* box =
       e.rank(boxes) == 4 ? place : e.pointwise(PointwiseFunction::k_mod, {place, e.integer(count)});
   d.classes = e.div(place, e.integer(count));
+  d.numbers = e.rank(boxes) == 4 ? e.sub(place, e.mul(d.classes, e.integer(count))) : box;
   if (labels != nullptr) {
     GatherElements op;
     op.axis = 1;

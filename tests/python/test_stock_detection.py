@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 from numerics import assert_close as close
-from test_stock_plugins import RNG, greedy, normal, random_boxes, run
+from test_stock_plugins import RNG, greedy, normal, overlap, random_boxes, run
 
 trt = pytest.importorskip("tensorrt")
 
@@ -235,3 +235,160 @@ def test_multilevel_crop_and_resize(logger):
                     wanted[:, i, j] = bilinear(maps[level][b], (y1 + (y2 - y1) * (i + 0.5) / size) / scale,
                                                (x1 + (x2 - x1) * (j + 0.5) / size) / scale)
             close(found[b, r], wanted)
+
+
+@pytest.mark.parametrize("image", [[3, 1024, 1024], [3, 700, 512]])
+def test_multilevel_crops_outside_of_the_image_are_zeros(logger, image):
+    rois = np.float32([[[10, 20, 200, 300], [10, 500, 200, 520], [690, 20, 710, 40], [-1, 0, 5, 5], [30, 30, 30, 60], [60, 30, 30, 90]]])
+    maps = [1 + RNG.random((1, 2, 1024 // s, 1024 // s), np.float32) for s in (4, 8, 16, 32, 64)]
+    found = run(logger, "MultilevelCropAndResize_TRT", "1", {"pooled_size": 2, "image_size": image}, [rois, *maps])[0]
+    inside = [0 <= y1 < y2 <= image[1] and 0 <= x1 < x2 <= image[2] for y1, x1, y2, x2 in rois[0]]
+    assert sum(inside) == (3 if image[1] == 1024 else 1)
+    assert [bool(found[0, r].all()) for r in range(6)] == inside
+    assert not found[0, np.logical_not(inside)].any()
+
+
+@pytest.mark.parametrize("center", [0, 1])
+def test_efficient_nms_for_onnx(logger, center):
+    batch, number, classes, most = 2, 30, 3, 12
+    boxes, scores = random_boxes(batch, number), RNG.random((batch, number, classes), np.float32)
+    scores[1] *= 0.1  # Nothing of the second image reaches the threshold.
+    given = np.concatenate([(boxes[..., :2] + boxes[..., 2:]) / 2, boxes[..., 2:] - boxes[..., :2]], -1) if center else boxes
+    fields = {"score_threshold": 0.6, "iou_threshold": 0.4, "max_output_boxes_per_class": most, "center_point_box": center}
+    found = run(logger, "EfficientNMS_ONNX_TRT", "1", fields, [given, scores])[0]
+    wanted = [[0, c, n] for _, c, n in greedy(boxes[0], scores[0], 0.4, 0.6, most, False)]
+    assert 1 < len(wanted)
+    np.testing.assert_array_equal(found, wanted + [wanted[-1]] * (batch * most - len(wanted)))
+    none = run(logger, "EfficientNMS_ONNX_TRT", "1", fields | {"score_threshold": 2.0}, [given, scores])[0]
+    np.testing.assert_array_equal(none, np.full((batch * most, 3), -1))
+
+
+def regions(sizes, first, stride, deltas, limits):
+    """Boxes [R, 4] of corrections [4 A, H, W], anchor by anchor."""
+    boxes = []
+    height, width = deltas.shape[1:]
+    for a, (w, h) in enumerate(sizes):
+        for y in range(height):
+            for x in range(width):
+                dx, dy, dw, dh = deltas[4 * a:4 * a + 4, y, x]
+                cx, cy = first + x * stride + dx * w, first + y * stride + dy * h
+                half = np.array([np.exp(dw) * w, np.exp(dh) * h]) / 2
+                boxes.append(np.clip(np.concatenate([[cx, cy] - half, [cx, cy] + half]), 0, np.tile(limits, 2)))
+    return np.float32(boxes)
+
+
+def best_regions(boxes, scores, small, candidates, iou, most):
+    """Small boxes follow behind all others, as long as there is room."""
+    order = np.argsort(-np.where(small, -np.inf, scores), kind="stable")[:candidates]
+    kept = []
+    for n in order:
+        if all(overlap(boxes[n] + [0, 0, 1, 1], boxes[m] + [0, 0, 1, 1]) <= iou for m in kept):
+            kept.append(n)
+    found = np.zeros((most, 4), np.float32)
+    found[:len(kept[:most])] = boxes[kept[:most]]
+    return found
+
+
+def largest_of_bins(image, box, scale, size):
+    x1, y1, x2, y2 = np.round(box * np.float32(scale))
+    result = np.zeros((image.shape[0], size, size), np.float32)
+    for i in range(size):
+        for j in range(size):
+            h, w = max(y2 - y1 + 1, 1) / size, max(x2 - x1 + 1, 1) / size
+            rows = slice(*(int(np.clip(v, 0, image.shape[1])) for v in (np.floor(i * h) + y1, np.ceil((i + 1) * h) + y1)))
+            columns = slice(*(int(np.clip(v, 0, image.shape[2])) for v in (np.floor(j * w) + x1, np.ceil((j + 1) * w) + x1)))
+            if image[:, rows, columns].size:
+                result[:, i, j] = image[:, rows, columns].max((1, 2))
+    return result
+
+
+@pytest.mark.parametrize("most, least", [(12, 16.0), (60, 40.0)])
+def test_region_proposals(logger, most, least):
+    batch, height, width, ratios, scales, stride = 2, 5, 6, [0.5, 1.0, 2.0], [1.0, 2.0], 16
+    sizes = [(r * s, np.round(r * q) * s) for q in ratios for r in [np.round(np.sqrt(stride * stride / q))] for s in scales]
+    scores = RNG.permutation(batch * 2 * 6 * height * width).astype(np.float32).reshape(batch, 12, height, width) / 1000
+    deltas, maps = 0.3 * normal(batch, 24, height, width), normal(batch, 3, height, width)
+    info = np.float32([[80, 96, 1], [72, 90, 1.25]])
+    fields = {"poolingH": 3, "poolingW": 3, "featureStride": stride, "preNmsTop": 100, "nmsMaxOut": most, "anchorsRatioCount": 3,
+              "anchorsScaleCount": 2, "iouThreshold": 0.6, "minBoxSize": least, "spatialScale": 1 / stride, "anchorsRatios": ratios,
+              "anchorsScales": scales}
+    rois, pooled = run(logger, "RPROI_TRT", "1", fields, [scores, deltas, maps, info.reshape(batch, 1, 1, 3)])
+    assert rois.shape == (batch, 1, most, 4) and pooled.shape == (batch, most, 3, 3, 3)
+    for b in range(batch):
+        boxes = regions(sizes, (stride - 1) / 2, stride, deltas[b], info[b, 1::-1] - 1)
+        sides = boxes[:, 2:] - boxes[:, :2] + 1
+        wanted = best_regions(boxes, scores[b, 6:].ravel(), (sides < least * info[b, 2]).any(1), 100, 0.6, most)
+        close(rois[b, 0], wanted)
+        for r in range(most):
+            close(pooled[b, r], largest_of_bins(maps[b], rois[b, 0, r], 1 / stride, 3))
+
+
+@pytest.mark.parametrize("name", ["Proposal", "ProposalDynamic"])
+def test_proposal(logger, name):
+    batch, height, width, stride, most = 2, 4, 5, 16, 20
+    sizes, ratios, image = [20.0, 40.0], [1.0, 0.7, 1.4], np.array([80, 64])
+    scores, deltas = RNG.random((batch, 6, height, width), np.float32), 0.3 * normal(batch, 24, height, width)
+    fields = {"input_height": 64, "input_width": 80, "rpn_stride": stride, "roi_min_size": 12.0, "nms_iou_threshold": 0.5,
+              "pre_nms_top_n": 90, "post_nms_top_n": most, "anchor_sizes": sizes, "anchor_ratios": ratios}
+    found = run(logger, name, "1", fields, [scores, deltas])[0]
+    assert found.shape == (batch, most, 4, 1)
+    for b in range(batch):
+        boxes = regions([(s * r, s / r) for s in sizes for r in ratios], stride / 2, stride, deltas[b], image - 1)
+        small = (boxes[:, 2:] - boxes[:, :2] <= 12).any(1)
+        wanted = best_regions(boxes, scores[b].ravel(), small, 90, 0.5, most)[:, [1, 0, 3, 2]] / [63, 79, 63, 79]
+        close(found[b, :, :, 0], np.float32(wanted))
+
+
+def test_boxes_in_space(logger):
+    batch, height, width, classes = 2, 3, 4, 2
+    anchors, bottoms = RNG.random((2 * classes, 4), np.float32) + 1, np.float32([-1.7, -0.6])
+    cls, box, way = normal(batch, height, width, 8), 0.3 * normal(batch, height, width, 28), normal(batch, height, width, 8)
+    low, high = np.float32([0, -40, -3]), np.float32([70, 40, 1])
+    fields = {"point_cloud_range": [*low, *high], "anchors": anchors.ravel(), "anchor_bottom_height": bottoms, "dir_offset": 0.78,
+              "dir_limit_offset": 0.1, "num_dir_bins": 2, "score_thresh": 0.6}
+    found, count = run(logger, "DecodeBbox3DPlugin", "1", fields, [cls, box, way])
+    assert found.shape == (batch, height * width * 4, 9) and count.dtype == np.int32
+    for b in range(batch):
+        rows = []
+        for y, x, a in np.ndindex(height, width, 4):
+            chances = 1 / (1 + np.exp(-cls[b, y, x, 2 * a:2 * a + 2]))
+            if chances.max() < 0.6:
+                continue
+            d, (w, length, tall, angle) = box[b, y, x, 7 * a:7 * a + 7], anchors[a]
+            centre = [low[0] + x * 70 / 3, low[1] + y * 80 / 2, tall / 2 + bottoms[a // 2]]
+            diagonal = np.hypot(w, length)
+            turned = d[6] + angle - 0.78
+            label = int(not way[b, y, x, 2 * a] > way[b, y, x, 2 * a + 1])
+            yaw = turned - np.floor(turned / np.pi + 0.1) * np.pi + 0.78 + np.pi * label
+            rows.append([*(d[:3] * [diagonal, diagonal, tall] + centre), *(np.exp(d[3:6]) * [w, length, tall]), yaw,
+                         chances.argmax(), chances.max()])
+        assert 1 < len(rows) == count[b]
+        close(found[b, :len(rows)], np.float32(rows))
+        assert not found[b, len(rows):].any()
+
+
+@pytest.mark.parametrize("numbers", [4, 5])
+def test_pillars_of_points(logger, numbers):
+    batch, number, most, held = 2, 60, 7, 3
+    points = RNG.random((batch, number, numbers), np.float32)
+    points[:, :30, :2] *= 0.4  # Some cells have more points than room.
+    points[:, 50:, 2] = 2  # Outside.
+    counts, size = np.int32([60, 20]), np.float32([0.25, 0.2, 1])
+    fields = {"max_num_points_per_voxel": held, "max_voxels": most, "point_cloud_range": [0.0, 0.0, 0.0, 1.0, 1.0, 1.0],
+              "voxel_feature_num": numbers + 6, "voxel_size": size}
+    features, coords, found = run(logger, "VoxelGeneratorPlugin", "1", fields, [points, counts])
+    assert features.shape == (batch, most, held, numbers + 6) and coords.shape == (batch, most, 4) and coords.dtype == np.int32
+    for b in range(batch):
+        cells = {}
+        for point in points[b, :counts[b]]:
+            if point[2] < 1:
+                cells.setdefault((int(point[1] // size[1]), int(point[0] // size[0])), []).append(point)
+        assert found[b] == min(len(cells), most) and (b == 1 or len(cells) > most)
+        wanted, places = np.zeros_like(features[b]), np.zeros_like(coords[b])
+        for v, (y, x) in enumerate(sorted(cells)[:most]):
+            inside = np.stack(cells[y, x][:held])
+            middle = np.float32([x * size[0] + size[0] / 2, y * size[1] + size[1] / 2, 0.5])
+            places[v, 2:] = y, x
+            wanted[v, :len(inside)] = np.concatenate([inside, inside[:, :3] - inside[:, :3].mean(0), inside[:, :3] - middle], 1)
+        np.testing.assert_array_equal(coords[b], places)
+        close(features[b], wanted)
