@@ -49,7 +49,8 @@ bool is_dynamically_quantized(const Value* value) {
     if (node->is<DynamicQuantize>()) return true;
     const auto* op = node->as<Pointwise>();
     const bool shifts = op != nullptr && op->function == PointwiseFunction::k_sub;
-    if (!shifts && !node->is<Cast>() && !node->is<Reshape>() && !node->is<Transpose>()) return false;
+    if (!shifts && !node->is<Cast>() && !node->is<Reshape>() && !node->is<Transpose>())
+      return false;
     value = node->input(0);
   }
   return false;
