@@ -1,10 +1,28 @@
 // Shapes of plugins' outputs, from the expressions that the plugins gave when they were added.
+#include <set>
+
 #include "ops/context.h"
+#include "ops/shapes.h"
 #include "ops/structure.h"
 #include "ops/table.h"
 
 namespace tenon {
 namespace {
+
+/// Whether numbers follow from an input of the graph, which becomes one of shapes where a profile
+/// has values for it.
+bool may_get_elements(const Value* value) {
+  std::set<const Value*> seen;
+  std::vector<const Value*> open = {value};
+  while (!open.empty()) {
+    const Value* const next = open.back();
+    open.pop_back();
+    if (next == nullptr || !seen.insert(next).second) continue;
+    if (next->producer() == nullptr) return true;
+    open.insert(open.end(), next->producer()->inputs().begin(), next->producer()->inputs().end());
+  }
+  return false;
+}
 
 /// Reads the postfix expressions of Plugin::output_shapes.
 class ShapeReader {
@@ -60,7 +78,7 @@ class ShapeReader {
     return {};
   }
 
-  Result<Dim> of_input(int64_t kind, int64_t input, int64_t index) const {
+  Result<Dim> of_input(int64_t kind, int64_t input, int64_t index) {
     const bool exists = input >= 0 && input < context_.input_count() &&
                         context_.has_input(static_cast<int>(input)) && index >= 0;
     if (exists && kind == 1 && index < context_.rank(static_cast<int>(input)))
@@ -69,6 +87,9 @@ class ShapeReader {
         exists && kind == 2 ? context_.elements(static_cast<int>(input)) : std::nullopt;
     if (elements && index < static_cast<int64_t>(elements->size()))
       return (*elements)[static_cast<size_t>(index)];
+    if (exists && kind == 2 && !elements &&
+        may_get_elements(context_.node().input(static_cast<int>(input))))
+      return context_.data_dependent(kUnbounded);
     return context_.fail("an extent of the plugin depends on an input that does not give it");
   }
 

@@ -211,6 +211,113 @@ TEST(Plugin, FailuresOfEnqueueComeOut) {
   EXPECT_TRUE(session.log.complained("Repeat"));
 }
 
+/// Gives its input as many times as the shape input says.
+class Rows final : public IPluginV3,
+                   public IPluginV3OneCore,
+                   public IPluginV3OneBuild,
+                   public IPluginV3OneRuntime {
+ public:
+  IPluginCapability* getCapabilityInterface(PluginCapabilityType type) noexcept override {
+    if (type == PluginCapabilityType::kCORE) return static_cast<IPluginV3OneCore*>(this);
+    if (type == PluginCapabilityType::kBUILD) return static_cast<IPluginV3OneBuild*>(this);
+    return static_cast<IPluginV3OneRuntime*>(this);
+  }
+  IPluginV3* clone() noexcept override { return new Rows; }
+  const char* getPluginName() const noexcept override { return "Rows"; }
+  const char* getPluginVersion() const noexcept override { return "1"; }
+  const char* getPluginNamespace() const noexcept override { return ""; }
+  int32_t getNbOutputs() const noexcept override { return 1; }
+  int32_t configurePlugin(const DynamicPluginTensorDesc*, int32_t inputs,
+                          const DynamicPluginTensorDesc*, int32_t) noexcept override {
+    return inputs == 1 ? 0 : 1;
+  }
+  int32_t getOutputDataTypes(DataType* outputs, int32_t, const DataType* inputs,
+                             int32_t) const noexcept override {
+    outputs[0] = inputs[0];
+    return 0;
+  }
+  int32_t getOutputShapes(const DimsExprs* inputs, int32_t, const DimsExprs* values, int32_t,
+                          DimsExprs* outputs, int32_t, IExprBuilder& builder) noexcept override {
+    outputs[0].nbDims = 2;
+    outputs[0].d[0] =
+        builder.operation(DimensionOperation::kPROD, *values[0].d[0], *builder.constant(2));
+    outputs[0].d[1] = inputs[0].d[0];
+    return 0;
+  }
+  bool supportsFormatCombination(int32_t at, const DynamicPluginTensorDesc* operands, int32_t,
+                                 int32_t) noexcept override {
+    return operands[at].desc.format == TensorFormat::kLINEAR &&
+           operands[at].desc.type == DataType::kFLOAT;
+  }
+  int32_t onShapeChange(const PluginTensorDesc*, int32_t, const PluginTensorDesc*,
+                        int32_t) noexcept override {
+    return 0;
+  }
+  int32_t enqueue(const PluginTensorDesc* inputs, const PluginTensorDesc* outputs,
+                  const void* const* x, void* const* y, void*, cudaStream_t) noexcept override {
+    const auto width = static_cast<size_t>(inputs[0].dims.d[0]);
+    for (int64_t row = 0; row < outputs[0].dims.d[0]; ++row)
+      std::memcpy(static_cast<float*>(y[0]) + static_cast<size_t>(row) * width, x[0], 4 * width);
+    return 0;
+  }
+  IPluginV3* attachToContext(IPluginResourceContext*) noexcept override { return clone(); }
+  const PluginFieldCollection* getFieldsToSerialize() noexcept override { return &none_; }
+
+ private:
+  PluginFieldCollection none_{};
+};
+
+struct RowsCreator final : IPluginCreatorV3One {
+  IPluginV3* createPlugin(const char*, const PluginFieldCollection*,
+                          TensorRTPhase) noexcept override {
+    return new Rows;
+  }
+  const PluginFieldCollection* getFieldNames() noexcept override { return &none; }
+  const char* getPluginName() const noexcept override { return "Rows"; }
+  const char* getPluginVersion() const noexcept override { return "1"; }
+  const char* getPluginNamespace() const noexcept override { return ""; }
+  PluginFieldCollection none{};
+};
+
+TEST(Plugin, ValuesOfShapeInputsDecideShapes) {
+  for (const bool computed : {false, true})
+    for (const int rank : {0, 1}) {
+      RowsCreator creator;
+      ASSERT_TRUE(
+          getPluginRegistry()->registerCreator(static_cast<IPluginCreatorInterface&>(creator), ""));
+      Session session;
+      ITensor* x = session.input("x", DataType::kFLOAT, {3});
+      ITensor* given = session.network->addInput("k", DataType::kINT64, Dims{rank, {1}});
+      ITensor* count = given;
+      if (computed)
+        count = session.network->addElementWise(*given, *given, ElementWiseOperation::kSUM)
+                    ->getOutput(0);
+      Rows plugin;
+      IPluginV3Layer* layer = session.network->addPluginV3(&x, 1, &count, 1, plugin);
+      ASSERT_NE(layer, nullptr);
+      session.output(layer->getOutput(0), "y");
+      IOptimizationProfile* profile = session.builder->createOptimizationProfile();
+      for (const int at : {0, 1, 2}) {
+        const int64_t value = at + 1;
+        ASSERT_TRUE(profile->setShapeValuesV2("k", static_cast<OptProfileSelector>(at), &value, 1));
+      }
+      session.config->addOptimizationProfile(profile);
+      ASSERT_TRUE(session.build()) << session.log.text();
+      EXPECT_TRUE(session.engine->isShapeInferenceIO("k"));
+      int64_t k = 2;
+      std::vector<float> in = {1, 2, 3}, out(36);
+      IExecutionContext& context = *session.context;
+      ASSERT_TRUE(context.setTensorAddress("x", in.data()) &&
+                  context.setTensorAddress("y", out.data()) && context.setTensorAddress("k", &k));
+      ASSERT_EQ(context.inferShapes(0, nullptr), 0);
+      EXPECT_EQ(context.getTensorShape("y").d[0], computed ? 8 : 4);
+      ASSERT_TRUE(context.enqueueV3(nullptr)) << session.log.text();
+      EXPECT_EQ(out[computed ? 23 : 11], 3.0F);
+      EXPECT_EQ(out[computed ? 24 : 12], 0.0F);
+      getPluginRegistry()->deregisterCreator(static_cast<IPluginCreatorInterface&>(creator));
+    }
+}
+
 TEST(Plugin, TheRegistryLogsWhereALoggerLives) {
   IPluginRegistry& registry = *getPluginRegistry();
   EXPECT_EQ(getLogger(), nullptr);
