@@ -211,12 +211,16 @@ FAKE(cuModuleGetGlobal, (CUdeviceptr * address, size_t* bytes, CUmodule module, 
 FAKE(cuFuncSetAttribute, (CUfunction, CUfunction_attribute, int))
 FAKE(cuFuncGetAttribute, (int* value, CUfunction_attribute which, CUfunction),
      *value = which == CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES ? state().static_shared : 0;)
-FAKE(cuLaunchKernelEx, (const CUlaunchConfig* config, CUfunction, void**, void**), UNLESS_FAILING({
+FAKE(cuLaunchKernelEx, (const CUlaunchConfig* config, CUfunction, void** parameters, void**),
+     UNLESS_FAILING({
        const std::lock_guard lock(state().mutex);
        state().calls["kernel in a graph"] += state().capturing ? 1 : 0;
        ++state().launches[config->hStream];
        state().order.emplace_back("kernel", config->hStream);
        state().most_shared = std::max(state().most_shared, config->sharedMemBytes);
+       // The library ends the list with a null.
+       for (; *parameters != nullptr; ++parameters)
+         state().calls["null in a launch"] += *static_cast<void**>(*parameters) == nullptr ? 1 : 0;
      }))
 FAKE(cuOccupancyMaxActiveBlocksPerMultiprocessor, (int* blocks, CUfunction, int, size_t),
      *blocks = 1;)
