@@ -100,7 +100,8 @@ Values stock_efficient_nms_onnx(Emitter& e, const StockFields& fields, Inputs in
   const Detections d = select_detections(e, s, boxes, scores);
   if (!e.ok()) return {};
   const auto column = [&](Value* numbers) { return e.reshape(numbers, {1, -1, 1}); };
-  Value* rows = e.concat({column(image_numbers(e, d.scores)), column(d.classes), column(d.numbers)}, 2);
+  Value* rows =
+      e.concat({column(image_numbers(e, d.scores)), column(d.classes), column(d.numbers)}, 2);
   Value* valid = e.reshape(d.valid, {1, -1});
   Value* count = e.slice(e.shape_of(valid), 0, 1, 2);
   Value* places = e.where(valid, counted_ahead(e, valid), count);

@@ -11,7 +11,7 @@ namespace {
 
 /// Anchors around the cells of a feature map, in pixels of the image.
 struct CellAnchors {
-  double first = 0, stride = 1;               ///< Of the cells' centres.
+  double first = 0, stride = 1;                ///< Of the cells' centres.
   std::vector<std::array<double, 2>> sizes{};  ///< Width and height.
 };
 
@@ -24,9 +24,8 @@ Value* anchors_of(Emitter& e, const CellAnchors& cells, int64_t height, int64_t 
   for (const auto& [w, h] : cells.sizes)
     for (int64_t row = 0; row < height; ++row)
       for (int64_t column = 0; column < width; ++column)
-        for (const double number :
-             {cells.first + static_cast<double>(column) * cells.stride,
-              cells.first + static_cast<double>(row) * cells.stride, w, h})
+        for (const double number : {cells.first + static_cast<double>(column) * cells.stride,
+                                    cells.first + static_cast<double>(row) * cells.stride, w, h})
           numbers.push_back(static_cast<float>(number));
   const auto count = static_cast<int64_t>(numbers.size()) / 4;
   return e.constant(Tensor::of<float>(DataType::kFloat32, {1, count, 4}, numbers));
@@ -69,12 +68,10 @@ Value* best_regions(Emitter& e, double iou, int64_t candidates, int64_t most, Va
   s.most = most;
   s.iou = iou;
   s.score = -std::numeric_limits<double>::infinity();
-  const Detections d =
-      select_proposals(e, s, candidates, with_far_corner(e, boxes, 1), scores);
+  const Detections d = select_proposals(e, s, candidates, with_far_corner(e, boxes, 1), scores);
   if (!e.ok()) return nullptr;
   Value* last = e.cast(e.unsqueeze(d.valid, {2}), DataType::kFloat32);
-  return e.concat(
-      {e.slice(d.boxes, -1, 0, 2), e.sub(e.slice(d.boxes, -1, 2, 4), last)}, -1);
+  return e.concat({e.slice(d.boxes, -1, 0, 2), e.sub(e.slice(d.boxes, -1, 2, 4), last)}, -1);
 }
 
 std::vector<std::array<double, 2>> rounded_sizes(const StockFields& fields, double base) {
@@ -104,9 +101,10 @@ Values stock_region_proposals(Emitter& e, const StockFields& fields, Inputs in) 
   if (!takes(e, in, 4, 4)) return {};
   const double stride = fields.real("featureStride", 16);
   if (!has_counts(fields) || !(stride >= 1))
-    e.fail(user_error("anchorsRatios and anchorsScales hold as many numbers as their counts say, "
-                      "at least 1, and featureStride {} is at least 1",
-                      stride));
+    e.fail(
+        user_error("anchorsRatios and anchorsScales hold as many numbers as their counts say, "
+                   "at least 1, and featureStride {} is at least 1",
+                   stride));
   RoiPool pool;
   pool.function = RoiFunction::kPoolMax;
   pool.height = fields.integer("poolingH", 7);
@@ -129,8 +127,8 @@ Values stock_region_proposals(Emitter& e, const StockFields& fields, Inputs in) 
   Value* scores = e.slice(e.cast(in[0], DataType::kFloat32), 1, count, 2 * count);
   const int64_t number = e.constant_extent(boxes, 1);
   Value* least = e.add(e.mul(info(2, 3), fields.real("minBoxSize", stride)), -1);
-  scores = small_ones_last(e, boxes, e.reshape(scores, {0, number}), PointwiseFunction::k_less,
-                           least);
+  scores =
+      small_ones_last(e, boxes, e.reshape(scores, {0, number}), PointwiseFunction::k_less, least);
   Value* regions = best_regions(e, fields.real("iouThreshold", 0.7),
                                 fields.integer("preNmsTop", 6000), most, boxes, scores);
   if (!e.ok()) return {};
@@ -151,9 +149,10 @@ Values stock_proposal(Emitter& e, const StockFields& fields, Inputs in) {
     for (const double ratio : fields.numbers("anchor_ratios"))
       cells.sizes.push_back({size * ratio, size / ratio});
   if (height < 2 || width < 2 || cells.sizes.empty())
-    e.fail(user_error("input_height {} and input_width {} are at least 2, and anchor_sizes and "
-                      "anchor_ratios hold a number each",
-                      height, width));
+    e.fail(
+        user_error("input_height {} and input_width {} are at least 2, and anchor_sizes and "
+                   "anchor_ratios hold a number each",
+                   height, width));
   if (!e.ok()) return {};
   Value* most = e.constant(Tensor::of<float>(
       DataType::kFloat32, {2},
@@ -169,8 +168,8 @@ Values stock_proposal(Emitter& e, const StockFields& fields, Inputs in) {
   if (!e.ok()) return {};
   const auto side = [&](int64_t at) { return e.slice(regions, -1, at, at + 1); };
   Value* swapped = e.concat({side(1), side(0), side(3), side(2)}, -1);
-  Value* parts = e.div(
-      swapped, reals(e, {height - 1, width - 1, height - 1, width - 1}, {4}, swapped));
+  Value* parts =
+      e.div(swapped, reals(e, {height - 1, width - 1, height - 1, width - 1}, {4}, swapped));
   return {e.cast(e.unsqueeze(parts, {3}), e.type(in[0]))};
 }
 

@@ -143,7 +143,7 @@ Values stock_proposal_layer(Emitter& e, const StockFields& fields, Inputs in) {
   s.iou = fields.real("iou_threshold", 0);
   s.score = reached(0);
   const Detections d = select_proposals(e, s, fields.integer("prenms_topk", 1024), boxes,
-                                 e.squeeze(e.slice(scores, 2, 1, 2), {2}));
+                                        e.squeeze(e.slice(scores, 2, 1, 2), {2}));
   if (!e.ok()) return {};
   return {e.cast(d.boxes, e.type(in[0]))};
 }
@@ -187,7 +187,7 @@ Values stock_multilevel_propose(Emitter& e, const StockFields& fields, Inputs in
     Value* score = e.reshape(e.cast(in[2 * level + 1], DataType::kFloat32), {0, -1});
     if (!e.ok()) return {};
     const Detections d = select_proposals(e, s, fields.integer("prenms_topk", 1000),
-                                   corrected(e, correction, own, deltas), score);
+                                          corrected(e, correction, own, deltas), score);
     boxes.push_back(d.boxes);
     scores.push_back(d.scores);
   }

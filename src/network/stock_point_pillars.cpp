@@ -1,5 +1,6 @@
-// Stock plugins: pillars of points, and boxes in space, as PointPillars has them. TensorRT leaves the
-// order of pillars, of points in one and of boxes open; here it is that of the cells and the input.
+// Stock plugins: pillars of points, and boxes in space, as PointPillars has them. TensorRT leaves
+// the order of pillars, of points in one and of boxes open; here it is that of the cells and the
+// input.
 #include <array>
 #include <cmath>
 #include <numbers>
@@ -49,11 +50,11 @@ Value* directed(Emitter& e, const StockFields& fields, Value* angle, Value* scor
   const double period = 2 * std::numbers::pi / fields.real("num_dir_bins", 2),
                offset = fields.real("dir_offset", 0);
   Value* beyond = e.add(angle, -offset);
-  Value* turns = e.pointwise(
-      PointwiseFunction::k_floor,
-      {e.add(e.mul(beyond, 1 / period), fields.real("dir_limit_offset", 0))});
-  Value* first =
-      e.pointwise(PointwiseFunction::k_greater, {e.slice(scores, 2, 0, 1), e.slice(scores, 2, 1, 2)});
+  Value* turns =
+      e.pointwise(PointwiseFunction::k_floor,
+                  {e.add(e.mul(beyond, 1 / period), fields.real("dir_limit_offset", 0))});
+  Value* first = e.pointwise(PointwiseFunction::k_greater,
+                             {e.slice(scores, 2, 0, 1), e.slice(scores, 2, 1, 2)});
   Value* half = e.where(first, e.number(offset, DataType::kFloat32),
                         e.number(offset + period, DataType::kFloat32));
   return e.add(e.sub(beyond, e.mul(turns, period)), half);
@@ -74,7 +75,7 @@ Value* boxes_in_space(Emitter& e, const StockFields& fields, Value* anchors, Val
 
 /// The grid of pillars and the limits of the results.
 struct Pillars {
-  int64_t columns = 0, rows = 0;          ///< Cells along x and y.
+  int64_t columns = 0, rows = 0;               ///< Cells along x and y.
   int64_t most = 0, points = 0, features = 0;  ///< Pillars, points of each, numbers of a point.
   std::vector<double> range, size;
 };
@@ -89,9 +90,10 @@ Pillars pillars_of(Emitter& e, const StockFields& fields, int64_t numbers) {
   if (p.size.size() != kSides || !(p.size[0] > 0 && p.size[1] > 0))
     e.fail(user_error("voxel_size holds three numbers above 0"));
   if (p.most < 1 || p.points < 1 || p.features < 1 || p.features > numbers + 6 || numbers < 3)
-    e.fail(user_error("max_voxels {} and max_num_points_per_voxel {} are at least 1, and "
-                      "voxel_feature_num {} is from 1 to {}, for points of {} numbers",
-                      p.most, p.points, p.features, numbers + 6, numbers));
+    e.fail(
+        user_error("max_voxels {} and max_num_points_per_voxel {} are at least 1, and "
+                   "voxel_feature_num {} is from 1 to {}, for points of {} numbers",
+                   p.most, p.points, p.features, numbers + 6, numbers));
   if (!e.ok()) return p;
   p.columns = std::llround((p.range[3] - p.range[0]) / p.size[0]);
   p.rows = std::llround((p.range[4] - p.range[1]) / p.size[1]);
@@ -113,16 +115,16 @@ Value* cells_of(Emitter& e, const Pillars& p, Value* points, Value* counts) {
   Value* below = e.reduce(ReduceFunction::kMin, e.sub(bounds(3), place), {2}, false);
   Value* zero = e.number(0, type);
   Value* order = e.add(RangeOf{}, {e.integer(0), e.integer(number), e.integer(1)});
-  Value* given = e.pointwise(PointwiseFunction::k_less,
-                             {e.unsqueeze(order, {0}), e.unsqueeze(counts, {1})});
+  Value* given =
+      e.pointwise(PointwiseFunction::k_less, {e.unsqueeze(order, {0}), e.unsqueeze(counts, {1})});
   Value* inside = e.pointwise(PointwiseFunction::k_and,
                               {e.pointwise(PointwiseFunction::k_greater_equal, {above, zero}),
                                e.pointwise(PointwiseFunction::k_greater, {below, zero})});
   const auto step = [&](int64_t side, int64_t cells) {
     const auto at = static_cast<size_t>(side);
     Value* from = e.add(e.squeeze(e.slice(place, 2, side, side + 1), {2}), -p.range[at]);
-    Value* whole = e.pointwise(PointwiseFunction::k_floor,
-                               {e.div(from, e.number(p.size[at], type))});
+    Value* whole =
+        e.pointwise(PointwiseFunction::k_floor, {e.div(from, e.number(p.size[at], type))});
     return e.min(e.cast(whole, DataType::kInt64), e.integer(cells - 1));
   };
   Value* cell = e.add(e.mul(step(1, p.rows), e.integer(p.columns)), step(0, p.columns));
@@ -132,9 +134,9 @@ Value* cells_of(Emitter& e, const Pillars& p, Value* points, Value* counts) {
 
 /// Points by their pillars.
 struct Grouped {
-  Value *points, *cell;    ///< [N, P, F], [N, P] i64: sorted by cell.
-  Value *pillar, *rank;    ///< Its number and the point's in it, [N, P] i64.
-  Value* begins;           ///< Whether a pillar's first point, [N, P] bool.
+  Value *points, *cell;  ///< [N, P, F], [N, P] i64: sorted by cell.
+  Value *pillar, *rank;  ///< Its number and the point's in it, [N, P] i64.
+  Value* begins;         ///< Whether a pillar's first point, [N, P] bool.
 };
 
 Grouped grouped(Emitter& e, const Pillars& p, Value* points, Value* cells) {
@@ -152,14 +154,12 @@ Grouped grouped(Emitter& e, const Pillars& p, Value* points, Value* cells) {
   Value* before = e.sub(e.slice(g.cell, 1, 0, 1), e.integer(1));
   if (number > 1) before = e.concat({before, e.slice(g.cell, 1, 0, number - 1)}, 1);
   Value* changes = e.pointwise(PointwiseFunction::k_not, {e.equal(g.cell, before)});
-  Value* is_cell =
-      e.pointwise(PointwiseFunction::k_less, {g.cell, e.integer(p.rows * p.columns)});
+  Value* is_cell = e.pointwise(PointwiseFunction::k_less, {g.cell, e.integer(p.rows * p.columns)});
   g.begins = e.pointwise(PointwiseFunction::k_and, {changes, is_cell});
   Value* seen = e.add(counted_ahead(e, g.begins), e.cast(g.begins, DataType::kInt64));
   g.pillar = e.where(is_cell, e.sub(seen, e.integer(1)), e.integer(number));
   Value* starts = scattered(e, e.where(g.begins, g.pillar, e.integer(number)),
-                            e.unsqueeze(order, {2}),
-                            e.integers({number + 1}));
+                            e.unsqueeze(order, {2}), e.integers({number + 1}));
   Value* start = e.squeeze(picked_rows(e, starts, g.pillar), {2});
   g.rank = e.sub(order, start);
   return g;
@@ -181,9 +181,10 @@ Values stock_decode_boxes(Emitter& e, const StockFields& fields, Inputs in) {
   const int64_t height = e.constant_extent(in[0], 1), width = e.constant_extent(in[0], 2),
                 anchors = 2 * classes, rows = height * width * anchors;
   if (classes < 1 || static_cast<int64_t>(fields.numbers("anchors").size()) != 4 * anchors)
-    e.fail(user_error("anchors holds {} numbers; it takes 8 for each of the {} numbers of "
-                      "anchor_bottom_height",
-                      fields.numbers("anchors").size(), classes));
+    e.fail(
+        user_error("anchors holds {} numbers; it takes 8 for each of the {} numbers of "
+                   "anchor_bottom_height",
+                   fields.numbers("anchors").size(), classes));
   if (e.ok() && (height < 2 || width < 2))
     e.fail(user_error("the map of {} x {} cells has at least 2 x 2", height, width));
   if (!e.ok()) return {};
@@ -197,18 +198,18 @@ Values stock_decode_boxes(Emitter& e, const StockFields& fields, Inputs in) {
   Value* label = e.cast(e.add(std::move(best), {chances}), DataType::kFloat32);
   Value* boxes = boxes_in_space(e, fields, pillar_anchors(e, fields, range, height, width),
                                 each(1, 7), each(2, 2));
-  Value* valid = e.squeeze(
-      e.pointwise(PointwiseFunction::k_greater_equal,
-                  {score, e.number(fields.real("score_thresh", 0), DataType::kFloat32)}),
-      {2});
+  Value* valid =
+      e.squeeze(e.pointwise(PointwiseFunction::k_greater_equal,
+                            {score, e.number(fields.real("score_thresh", 0), DataType::kFloat32)}),
+                {2});
   Value* places = kept(e, valid, counted_ahead(e, valid), rows);
   Value* packed = scattered(e, places, e.concat({boxes, label, score}, 2), e.integers({rows}));
   Value* count = e.reduce(ReduceFunction::kSum, e.cast(valid, DataType::kInt32), {1}, false);
   return {e.cast(packed, e.type(in[0])), count};
 }
 
-/// Points [N, P, numbers] and how many of them there are; pillars with their points, cells (0, 0, y,
-/// x) and number. A point gets its distances from the pillar's mean and from its middle.
+/// Points [N, P, numbers] and how many of them there are; pillars with their points, cells (0, 0,
+/// y, x) and number. A point gets its distances from the pillar's mean and from its middle.
 Values stock_make_pillars(Emitter& e, const StockFields& fields, Inputs in) {
   if (!takes(e, in, 2, 2)) return {};
   const int64_t numbers = e.constant_extent(in[0], 2);
@@ -231,8 +232,7 @@ Values stock_make_pillars(Emitter& e, const StockFields& fields, Inputs in) {
                      e.integers({p.most}), adds);
   };
   Value* taken = below(g.pillar, p.most);
-  Value* fits = both(both(taken, below(g.rank, p.points)),
-                     below(g.cell, p.rows * p.columns));
+  Value* fits = both(both(taken, below(g.rank, p.points)), below(g.cell, p.rows * p.columns));
   Value* first = both(taken, g.begins);
   Value* cell = pillars(first, g.cell, false);
   Value* held = pillars(fits, e.cast(fits, DataType::kInt64), true);

@@ -169,8 +169,8 @@ Values stock_multilevel_crop(Emitter& e, const StockFields& fields, Inputs in) {
     pooled = level == 0 ? part : e.where(e.unsqueeze(belongs, {2, 3}), part, pooled);
   }
   if (!image.empty())
-    pooled = e.where(e.unsqueeze(inside(e, boxes, image), {2, 3}), pooled,
-                     e.number(0, e.type(pooled)));
+    pooled =
+        e.where(e.unsqueeze(inside(e, boxes, image), {2, 3}), pooled, e.number(0, e.type(pooled)));
   return {e.reshape(pooled, {-1, rois, channels, op.height, op.width})};
 }
 

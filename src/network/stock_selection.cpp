@@ -89,9 +89,9 @@ Value* image_numbers(Emitter& e, Value* rows) {
 
 Value* scattered(Emitter& e, Value* places, Value* updates, Value* count, bool adds) {
   Value* shape = e.shape_of(updates);
-  Value* extents = e.concat({e.slice(shape, 0, 0, 1), e.add(count, e.integer(1)),
-                             e.slice(shape, 0, 2, e.rank(updates))},
-                            0);
+  Value* extents = e.concat(
+      {e.slice(shape, 0, 0, 1), e.add(count, e.integer(1)), e.slice(shape, 0, 2, e.rank(updates))},
+      0);
   Tensor zero(e.type(updates), {});
   zero.set_from_double(0, 0);
   Value* blank = e.fill(extents, std::move(zero));

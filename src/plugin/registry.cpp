@@ -1,9 +1,8 @@
 #include "plugin/registry.h"
 
 #include <dlfcn.h>
-#include <link.h>
-
 #include <fmt/format.h>
+#include <link.h>
 
 #include <algorithm>
 #include <string_view>
@@ -62,8 +61,8 @@ Registry& registry() {
 
 template <class F>
 void Registry::complain(ErrorCode code, const char* call, F&& message) const noexcept {
-  const Status status = guarded(
-      call, [&]() -> Status { return user_error("{}: {}", call, printable(message())); });
+  const Status status =
+      guarded(call, [&]() -> Status { return user_error("{}: {}", call, printable(message())); });
   const char* const text = status.error().message.c_str();
   if (ILogger* const logger = first_logger()) logger->log(ILogger::Severity::kERROR, text);
   if (recorder_ != nullptr) recorder_->reportError(code, text);

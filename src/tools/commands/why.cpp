@@ -90,7 +90,8 @@ std::string meant_names(const Json& plan, const std::string& typed) {
   std::string names;
   size_t shown = 0;
   for (const auto& [letters, name] : near)
-    if (shown++ < kMost) names += fmt::format("{}'{}'", names.empty() ? "" : " or ", printable_name(name));
+    if (shown++ < kMost)
+      names += fmt::format("{}'{}'", names.empty() ? "" : " or ", printable_name(name));
   return names.empty() ? "" : fmt::format(" (did you mean {}?)", names);
 }
 
