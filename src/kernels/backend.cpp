@@ -81,6 +81,20 @@ Support supports(const Tactic& tactic, const Problem& problem) {
   return status.ok() ? support : Support::of(status);
 }
 
+/// Whether create() refuses what supports() refuses, for which compiled kernels of our own describe
+/// the whole problem: once is enough for one kernel. Not where some of several results are empty.
+bool create_refuses(const Backend& backend, const Tactic& tactic, const Problem& problem) {
+  const int capability = backend.device->properties().compute_capability;
+  return backend.device->capabilities().compiles_kernels &&
+         tactic.traits.origin == TacticOrigin::kOwn &&
+         tactic.traits.fallback != Fallback::kAnything &&
+         problem.numerics.allows(tactic.traits.algorithm) &&
+         tactic.traits.architectures.least <= capability &&
+         capability <= tactic.traits.architectures.most &&
+         std::ranges::all_of(problem.outputs,
+                             [](const Operand& output) { return output.count() != 0; });
+}
+
 }  // namespace
 
 bool is_empty(const Problem& problem) {
@@ -124,10 +138,15 @@ Result<std::unique_ptr<Kernel>> make_kernel(const Backend& backend, const Node& 
   const bool names_one =
       !wanted.name.empty() && wanted.name != kViewTactic && !is_control_flow(problem.operation);
   if (chosen == nullptr && names_one) failure = "this version has none of that name";
-  if (chosen != nullptr && supports(*chosen, problem)) {
+  const bool refuses = chosen != nullptr && create_refuses(backend, *chosen, problem);
+  if (chosen != nullptr && (refuses || supports(*chosen, problem))) {
     auto kernel = create_kernel(*chosen, problem, wanted.config);
-    if (kernel.ok() || !has_all_contents(problem)) return kernel;
-    failure = kernel.error().message;
+    if (kernel.ok()) return kernel;
+    // Extents that it does not take are no failure.
+    if (!refuses || supports(*chosen, problem)) {
+      if (!has_all_contents(problem)) return kernel;
+      failure = kernel.error().message;
+    }
   }
   if (!has_all_contents(problem))
     return unsupported(

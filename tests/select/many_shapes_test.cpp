@@ -1,0 +1,138 @@
+// Kernels for shapes that a build did not see: which are candidates, and what making one asks of
+// its tactic.
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+#include "ir/text.h"
+#include "made_up_device.h"
+#include "plan/concrete_graph.h"
+#include "select/select.h"
+
+namespace tenon {
+namespace {
+
+constexpr char kExp[] = "graph \"\" (%0 \"x\": f32[8]) { %1 = exp(%0) : f32[8] return %1}";
+
+/// A device that counts how often problems were described.
+class Describer : public MadeUpDevice {
+ public:
+  std::atomic<int> asked = 0, made = 0;
+  bool takes = true, creates = true;
+};
+
+class Launch final : public Kernel {
+ public:
+  Launch(Describer& device, char name) : device_(device), name_(name) {}
+  Status run(const LaunchArguments&) const override {
+    device_.launches.push_back(name_);
+    return {};
+  }
+
+ private:
+  Describer& device_;
+  char name_;
+};
+
+Describer& describer(const Problem& problem) {
+  return static_cast<Describer&>(*problem.device);
+}
+
+template <char kName>
+Tactic row(std::string_view name, TacticTraits traits = {}) {
+  Tactic tactic = cpu_tactics().back();
+  tactic.name = name;
+  tactic.device = DeviceKind::kCuda;
+  tactic.traits = traits;
+  tactic.configs = single_config;
+  tactic.create = [](const Problem& problem,
+                     std::string_view) -> Result<std::unique_ptr<Kernel>> {
+    return std::unique_ptr<Kernel>(std::make_unique<Launch>(describer(problem), kName));
+  };
+  return tactic;
+}
+
+class ManyShapes : public testing::Test {
+ protected:
+  ManyShapes() {
+    auto graph = parse_graph(kExp);
+    EXPECT_TRUE(graph.ok()) << graph.error().message;
+    graph_ = std::move(graph).value();
+  }
+  Backend backend() const { return {.device = device_, .tactics = rows_}; }
+
+  std::shared_ptr<Describer> device_ = std::make_shared<Describer>();
+  Tactic fast_ = row<'a'>("cuda.fast", {.origin = TacticOrigin::kCudnn}), slow_ = row<'z'>("cuda.z");
+  std::vector<Tactic> rows_ = {fast_, slow_, cpu_tactics().back()};
+  std::unique_ptr<Graph> graph_;
+};
+
+/// A tactic of our own that describes its problem in both functions.
+class OneKernel : public ManyShapes {
+ protected:
+  OneKernel() {
+    slow_.takes = [](const Problem& problem) {
+      ++describer(problem).asked;
+      return describer(problem).takes ? Support{} : Support::no("other extents");
+    };
+    slow_.create = [](const Problem& problem,
+                      std::string_view) -> Result<std::unique_ptr<Kernel>> {
+      if (!describer(problem).creates) return unsupported("not here");
+      ++describer(problem).made;
+      return std::unique_ptr<Kernel>(std::make_unique<Launch>(describer(problem), 'z'));
+    };
+    rows_ = {row<'a'>("cuda.other"), slow_, cpu_tactics().back()};
+    graph_->nodes()[0]->tactic = "cuda.z";
+  }
+
+  class Warnings final : public Application {
+   public:
+    void* error_recorder() const override { return nullptr; }
+    void warn(const std::string& message) const override { text += message; }
+    mutable std::string text;
+  };
+
+  /// What it launches.
+  Launches made() {
+    Backend here = backend();
+    here.application = warnings_;
+    const auto concrete = ConcreteGraph::create(*graph_, {});
+    EXPECT_TRUE(concrete.ok());
+    const Node& node = *graph_->nodes()[0];
+    const auto kernel = make_kernel(here, node, concrete->problem(node, here, 1));
+    EXPECT_TRUE(kernel.ok()) << kernel.error().message;
+    device_->launches.clear();
+    EXPECT_TRUE((*kernel)->run({}).ok());
+    return device_->launches;
+  }
+
+  std::shared_ptr<Warnings> warnings_ = std::make_shared<Warnings>();
+};
+
+TEST_F(OneKernel, IsDescribedOnce) {
+  EXPECT_EQ(made(), Launches({'z'}));
+  EXPECT_EQ(device_->made, 1);
+  EXPECT_EQ(device_->asked, 0);
+}
+
+TEST_F(OneKernel, GivesWayWithoutAWordWhereItsTacticDoesNotTakeTheExtents) {
+  device_->takes = device_->creates = false;
+  EXPECT_EQ(made(), Launches({'a'}));
+  EXPECT_EQ(warnings_->text, "");
+}
+
+TEST_F(OneKernel, ThatFailsIsToldOf) {
+  device_->creates = false;
+  EXPECT_EQ(made(), Launches({'a'}));
+  EXPECT_NE(warnings_->text.find("not here"), std::string::npos) << warnings_->text;
+}
+
+TEST_F(OneKernel, OfALibraryIsAskedFirst) {
+  rows_[1].traits.origin = TacticOrigin::kCudnn;
+  device_->takes = false;
+  EXPECT_EQ(made(), Launches({'a'}));
+  EXPECT_EQ(device_->made, 0);
+}
+
+}  // namespace
+}  // namespace tenon
