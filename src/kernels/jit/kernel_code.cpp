@@ -1,7 +1,6 @@
 #include "kernels/jit/kernel_code.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -162,11 +161,38 @@ bool add_open_parameter(std::string_view piece, Add add) {
   return true;
 }
 
-std::string lookup(std::string_view name, const std::vector<int64_t>& values) {
-  return fmt::format(
-      "  template <int i>\n  __device__ static constexpr Index {}() {{\n"
-      "    constexpr Index v[] = {{{}}};\n    return v[i];\n  }}\n",
-      name, values.empty() ? "0" : fmt::format("{}", fmt::join(values, ", ")));
+/// "{4, 3}"; of none "{0}".
+void add_list(const std::vector<int64_t>& values, std::string& text) {
+  text += '{';
+  for (const int64_t value : values) {
+    if (text.back() != '{') text += ", ";
+    text += std::to_string(value);
+  }
+  text += values.empty() ? "0}" : "}";
+}
+
+void add_lookup(std::string_view name, const std::vector<int64_t>& values, std::string& text) {
+  text += "  template <int i>\n  __device__ static constexpr Index ";
+  text += name;
+  text += "() {\n    constexpr Index v[] = ";
+  add_list(values, text);
+  text += ";\n    return v[i];\n  }\n";
+}
+
+/// The struct of KernelCode::located().
+std::string located_text(std::string_view name, int64_t alignment,
+                         const std::vector<int64_t>& extents, const std::vector<int64_t>& strides) {
+  std::string text = "struct ";
+  text += name;
+  text += " {\n  static constexpr int kRank = ";
+  text += std::to_string(extents.size());
+  text += ";\n  static constexpr int kAlignment = ";
+  text += std::to_string(alignment);
+  text += ";\n";
+  add_lookup("extent", extents, text);
+  add_lookup("stride", strides, text);
+  text += "};\n";
+  return text;
 }
 
 }  // namespace
@@ -264,35 +290,42 @@ void KernelCode::type(std::string_view name, DataType type) {
   alias(name, device_type(type));
 }
 void KernelCode::alias(std::string_view name, std::string_view type) {
-  text(fmt::format("using {} = {};\n", name, type));
+  std::string line = "using ";
+  line += name;
+  line += " = ";
+  line += type;
+  line += ";\n";
+  text(line);
 }
 void KernelCode::constant(std::string_view name, int64_t value) {
   text(constant_text(name, value));
 }
 void KernelCode::flag(std::string_view name, bool value) {
-  text(fmt::format("constexpr bool {} = {};\n", name, value));
+  std::string line = "constexpr bool ";
+  line += name;
+  line += value ? " = true;\n" : " = false;\n";
+  text(line);
 }
 void KernelCode::real(std::string_view name, double value) {
   text(fmt::format("#define {} {}\n", name, device_real(value)));
 }
 void KernelCode::array(std::string_view name, const std::vector<int64_t>& values) {
-  text(fmt::format("__device__ constexpr Index {}[] = {{{}}};\n", name,
-                   values.empty() ? "0" : fmt::format("{}", fmt::join(values, ", "))));
+  std::string line = "__device__ constexpr Index ";
+  line += name;
+  line += "[] = ";
+  add_list(values, line);
+  line += ";\n";
+  text(line);
 }
 
 void KernelCode::located(std::string_view name, const IndexLoop& loop, const Operand& operand,
                          const std::vector<int64_t>& strides) {
   const MergedLoop merged(loop_extents(loop), loop_strides(loop, strides));
-  const auto located_text = [&](const std::vector<int64_t>& extents) {
-    return fmt::format(
-        "struct {} {{\n  static constexpr int kRank = {};\n"
-        "  static constexpr int kAlignment = {};\n{}{}}};\n",
-        name, extents.size(), alignment_in_elements(operand), lookup("extent", extents),
-        lookup("stride", merged.strides));
-  };
+  const int64_t alignment = alignment_in_elements(operand);
   std::vector<int64_t> open = merged.extents;
   if (!open.empty()) open.front() = open_extent(loop, merged.extents);
-  constants_.add(located_text(merged.extents), located_text(open));
+  constants_.add(located_text(name, alignment, merged.extents, merged.strides),
+                 located_text(name, alignment, open, merged.strides));
 }
 
 Result<SourceText> KernelCode::source(std::initializer_list<std::string_view> files) const {
