@@ -138,8 +138,10 @@ Status choose_kernels(Plan& plan, const CompileRequest& request, const SymbolVal
   const bool varies = request.select.chosen.empty() && request.select.chooser == nullptr &&
                       usual.ok() && fully_resolved(*usual) && plan_points(plan).size() > 1;
   const OpenCodeFirst open(request.backend.constants, varies);
-  TENON_TRY(select_tactics(*plan.graph, request.backend, symbols, request.select, cache));
-  return varies ? choose_by_shape(plan, request.backend, request.select, cache, logger) : Status();
+  SelectOptions options = request.select;
+  options.many_shapes = varies;
+  TENON_TRY(select_tactics(*plan.graph, request.backend, symbols, options, cache));
+  return varies ? choose_by_shape(plan, request.backend, options, cache, logger) : Status();
 }
 
 /// A symbol that one input fixes is fixed everywhere.

@@ -43,6 +43,9 @@ struct SelectOptions {
   /// By node name: tactics that were chosen before and are taken without a look at others.
   std::map<std::string, std::string> chosen;
   bool warm = false;  ///< The device was busy until now.
+  /// Kernels will meet shapes while an application waits: those of a library that plans for each
+  /// shape anew, for milliseconds, are candidates only where nothing else but fallbacks is.
+  bool many_shapes = false;
   /// By node name: the only tactics to look at, where one of them fits.
   std::map<std::string, std::vector<std::string>> offered;
   /// Told after each layer; false stops the build. May be null.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <tuple>
 
 #include "select/effort.h"
@@ -17,6 +18,21 @@ namespace {
 bool is_outdone_in(const Tactic& tactic, const Shortlist& list) {
   return std::ranges::any_of(
       list.fitting, [&](const Option& option) { return is_outdone(tactic, *option.tactic); });
+}
+
+/// Whether its kernels are planned by a library for each shape anew.
+bool is_planned(const Option& option) {
+  return option.tactic->traits.origin == TacticOrigin::kCudnn;
+}
+
+void leave_out_planned(Shortlist& list) {
+  const auto serves = [](const Option& option) {
+    return !is_planned(option) && !is_fallback(*option.tactic);
+  };
+  if (std::ranges::none_of(list.fitting, serves)) return;
+  const auto planned = std::ranges::stable_partition(list.fitting, std::not_fn(is_planned));
+  list.spare.insert(list.spare.end(), planned.begin(), planned.end());
+  list.fitting.erase(planned.begin(), planned.end());
 }
 
 }  // namespace
@@ -67,6 +83,7 @@ Shortlist Shortlister::list(const Problem& problem,
         list.fitting.push_back({&tactic, std::move(config), place++});
     }
   }
+  if (scope_.options.many_shapes) leave_out_planned(list);
   // Behind those that a level tries, but ahead of kernels that take anything.
   while (list.fitting.size() > limit()) {
     list.spare.insert(list.spare.begin(), std::move(list.fitting.back()));
@@ -104,8 +121,9 @@ bool Shortlister::keeps_lists() const {
 
 /// Under it the cache has how many candidates there were.
 std::string Shortlister::list_key(const Problem& problem) const {
-  return fmt::format("{}|listed {}{}", problem_key(problem), limit(),
-                     scope_.options.level <= effort::kStagedLevel ? " in stages" : "");
+  return fmt::format("{}|listed {}{}{}", problem_key(problem), limit(),
+                     scope_.options.level <= effort::kStagedLevel ? " in stages" : "",
+                     scope_.options.many_shapes ? " for many shapes" : "");
 }
 
 /// For a device that is not there only tactics measured on an equal one, or, where there are none,

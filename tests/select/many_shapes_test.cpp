@@ -60,12 +60,29 @@ class ManyShapes : public testing::Test {
     graph_ = std::move(graph).value();
   }
   Backend backend() const { return {.device = device_, .tactics = rows_}; }
+  std::string taken(const SelectOptions& options) {
+    const Status status = select_tactics(*graph_, backend(), {}, options, cache_);
+    EXPECT_TRUE(status.ok()) << status.error().message;
+    return graph_->nodes()[0]->tactic;
+  }
 
   std::shared_ptr<Describer> device_ = std::make_shared<Describer>();
   Tactic fast_ = row<'a'>("cuda.fast", {.origin = TacticOrigin::kCudnn}), slow_ = row<'z'>("cuda.z");
   std::vector<Tactic> rows_ = {fast_, slow_, cpu_tactics().back()};
+  TimingCache cache_;
   std::unique_ptr<Graph> graph_;
 };
+
+TEST_F(ManyShapes, AreNotForKernelsThatALibraryPlansForEach) {
+  EXPECT_EQ(taken({}), "cuda.fast");
+  EXPECT_EQ(taken({.many_shapes = true}), "cuda.z");
+  EXPECT_EQ(taken({}), "cuda.fast") << "of the same timing cache";
+}
+
+TEST_F(ManyShapes, HaveSuchKernelsWhereOthersAreFallbacks) {
+  rows_ = {fast_, row<'z'>("cuda.z", {.fallback = Fallback::kSlow}), cpu_tactics().back()};
+  EXPECT_EQ(taken({.many_shapes = true}), "cuda.fast");
+}
 
 /// A tactic of our own that describes its problem in both functions.
 class OneKernel : public ManyShapes {

@@ -123,7 +123,7 @@ TEST_F(PlanCode, OfLayersThatALibraryRunsIsThatOfTheirSubstitutes) {
       .takes = [](const Problem&) { return Support{}; },
       .configs = single_config,
       .create = [](const Problem&, std::string_view) { return make_kernel<LibraryKernel>(); },
-      .traits = {.origin = TacticOrigin::kCudnn}};
+      .traits = {.origin = TacticOrigin::kCublasLt}};
   tactics.insert(tactics.begin(), library);
   const auto own = codes_of(build(kVarying, {kOneTo32}));
   backend_.tactics = tactics;
