@@ -392,3 +392,79 @@ def _normalized_by_batch(layers, call):
             by_channel = layers.reshape(layers.cast(call[name], dtype), (1, -1) + (1,) * (rank - 2))
             made = layers.elementwise(made, by_channel, op)
     return [made, None, None]
+
+
+# Norms and distances.
+
+def _norm(layers, x, power, axes, keep: bool):
+    """Of numbers of a floating-point type; a power of 0 counts those that are not 0."""
+    length = layers.unary(x, _U.ABS)
+    if math.isinf(power):
+        return layers.reduce(length, _R.MAX if power > 0 else _R.MIN, axes, keep)
+    if power == 0:
+        return layers.reduce(layers.unary(length, _U.SIGN), _R.SUM, axes, keep)
+    if power == 1:
+        return layers.reduce(length, _R.SUM, axes, keep)
+    raised = layers.elementwise(x, x, _E.PROD) if power == 2 else layers.elementwise(length, _number(layers, power, x), _E.POW)
+    total = layers.reduce(raised, _R.SUM, axes, keep)
+    return layers.unary(total, _U.SQRT) if power == 2 else layers.elementwise(total, _number(layers, 1 / power, total), _E.POW)
+
+
+@row("linalg_vector_norm.default")
+def _vector_norm(layers, call):
+    x = _whole(layers, layers.cast(call["self"], call.result.dtype))
+    made = _norm(layers, x, call.get("ord", 2), _axes(call, "dim", len(x.shape)), call.get("keepdim", False))
+    return made if len(made.shape) == call.result_rank else layers.reshape(made, call.result.shape)
+
+
+@row("_cdist_forward.default")
+def _distances(layers, call):
+    """Of each row of one matrix to each of another."""
+    first, second = (layers.network.add_unsqueeze(call[name], layers.constant(torch.tensor([axis], dtype=torch.int64)))
+                     for name, axis in (("x1", call.result_rank - 1), ("x2", call.result_rank - 2)))
+    off = layers.elementwise(layers.out(first), layers.out(second), _E.SUB)
+    return _norm(layers, off, call["p"], [call.result_rank], False)
+
+
+@row("histc.default")
+def _counts_by_range(layers, call):
+    """Elements from each edge to the next; those at the last edge are the last range's, those beyond the ends nobody's."""
+    x, bins, low, high = call["self"], call.get("bins", 100), call.get("min", 0), call.get("max", 0)
+    if low == high:
+        raise Unsupported("a histogram between the least and the largest element")
+    x, edges = layers.reshape(x, (1, -1)), layers.constant(torch.linspace(low, high, bins + 1, dtype=call.result.dtype).reshape(-1, 1))
+    ends = _number(layers, float(high), x)
+    inside = _negated(layers, layers.elementwise(x, ends, _E.GREATER))
+    reached = layers.elementwise(_negated(layers, layers.elementwise(x, edges, _E.LESS)), inside, _E.AND)
+    counted = layers.reduce(layers.cast(reached, torch.int32), _R.SUM, [1], False)  # From each edge on.
+    first, beyond = (layers.slice(counted, [start], [bins], [1]) for start in (0, 1))
+    last = torch.zeros(bins, dtype=torch.int32)
+    last[-1] = 1
+    beyond = layers.elementwise(beyond, layers.constant(1 - last), _E.PROD)
+    return layers.cast(layers.elementwise(first, beyond, _E.SUB), call.result.dtype)
+
+
+def _negated(layers, x):
+    return layers.unary(x, _U.NOT)
+
+
+# Products of groups.
+
+@row("_grouped_mm.default", "transformers.grouped_mm_fallback.default")
+def _grouped_products(layers, call):
+    """Each row of a matrix by the matrix of its group, which ends at an offset: where there are no more rows than groups, by
+    matrices that are gathered, one for each."""
+    names = ("self", "mat2") if "mat2" in call else ("input", "weight")
+    x, weight, offsets = call[names[0]], call[names[1]], call.get("offs")
+    if len(x.shape) != 2 or len(weight.shape) != 3 or offsets is None:
+        raise Unsupported("grouped products of other operands than a matrix and a stack of matrices")
+    (rows, width), groups = fixed(call.meta(names[0]).shape), fixed(call.meta(names[1]).shape)[0]
+    if rows > groups:
+        raise Unsupported("grouped products of more rows than groups")
+    places = layers.constant(torch.arange(rows, dtype=torch.int32).reshape(-1, 1))
+    ahead = _negated(layers, layers.elementwise(layers.reshape(offsets, (1, -1)), places, _E.GREATER))
+    group = layers.reduce(layers.cast(ahead, torch.int32), _R.SUM, [1], False)
+    chosen = layers.out(layers.network.add_gather(weight, group, 0))
+    made = layers.reshape(layers.matmul(layers.reshape(x, (rows, 1, width)), chosen), call.result.shape)
+    made = layers.cast(made, call.result.dtype)
+    return made if call.get("bias") is None else layers.elementwise(made, call["bias"], _E.SUM)

@@ -8,6 +8,7 @@ import torch
 
 from .._errors import TenonError
 from ._convert import Program, Unsupported, name_of
+from ._export import traced
 from ._graph import Bound, dimensions_of, extent_inputs, fixed_inputs
 from ._options import options_of
 from ._plans import Compiled, Plans
@@ -28,13 +29,13 @@ def compile(module, inputs=None, *, arg_inputs=None, dynamic_shapes=None, **opti
     options: as torch.compile's with this backend (docs/python.md lists them); `device`: where the plan runs; None: where the
         inputs are."""
     options, inputs = options_of(options), tuple(inputs if inputs is not None else arg_inputs)
-    exported = torch.export.export(module.eval(), inputs, dynamic_shapes=dynamic_shapes)
-    program = Program.of(exported)
+    exported = traced(module.eval(), inputs, dynamic_shapes=dynamic_shapes)
+    program = Program.of(exported, may_change=True)
     stays = [name for name in map(name_of, program.graph.nodes) if options.runs_in_pytorch(name)]
     if stays:
         raise Unsupported(f"torch_executed_ops: {stays[0]} is in the module: use torch.compile, which runs modules in parts")
     plan, results = program.plan(device=options.device or _device_of(inputs), options=options, log_level=options.log_level)
-    return Compiled(plan, results, exported.call_spec.out_spec, program.symbols)
+    return Compiled(plan, results, exported.call_spec.out_spec, program.symbols, program.state)
 
 
 _MOST_CONSTANTS = 128  # Sets of parameters and numbers that a graph is compiled for.
@@ -59,7 +60,7 @@ def _prepared(graph, inputs, options):
 
         def export(tensors):
             # Tensors of its own: an export takes away the marks of dynamic extents.
-            return torch.export.export(bound, tuple(x.detach() for x in tensors), dynamic_shapes=dynamic)
+            return traced(bound, tuple(x.detach() for x in tensors), dynamic_shapes=dynamic)
 
         return Plans(export, device, options)
 

@@ -15,8 +15,10 @@ from ._layers import Layers, Unsupported, plain
 from ._memory import Allocator
 from ._options import options_of
 from ._ranges import Extent, places_of_symbols, ranges_of
+from ._state import State
 from . import _arithmetic, _detection, _indexing, _recurrent, _windows  # noqa: F401: tables of rows
 from ._table import ROWS
+from ._control import CONTROL, bodies_of, is_control
 from ._complex import COMPLEX_ROWS, Pair, complex_constant, is_complex, of_complex  # Behind the other rows, which it takes.
 
 # Operators that stay whole where PyTorch would take them apart: layers of their own are faster.
@@ -38,18 +40,19 @@ class Call:
         self.node, self.name = node, str(node.target).removeprefix("aten.")
         names = [argument.name for argument in node.target._schema.arguments]
         self._raw = {**dict(zip(names, node.args)), **node.kwargs}
-        self._values = {name: self._network(value, tensors) for name, value in self._raw.items()}
+        self._values = {name: self.operands(value, tensors) for name, value in self._raw.items()}
         meta = node.meta.get("val")
         self.results = list(meta) if isinstance(meta, (list, tuple)) else [meta]
         self.result = self.results[0]
         self.result_rank = len(self.result.shape)
 
     @classmethod
-    def _network(cls, value, tensors):
+    def operands(cls, value, tensors):
+        """An argument, or several, with tensors as the network has them."""
         if isinstance(value, torch.fx.Node):
-            return value.meta["val"] if is_number(value) else tensors[value]
+            return value.meta["val"] if is_number(value) else tensors.get(value) if value.op == "get_attr" else tensors[value]
         if isinstance(value, (list, tuple)):
-            return [cls._network(item, tensors) for item in value]
+            return [cls.operands(item, tensors) for item in value]
         return value
 
     @property
@@ -111,70 +114,108 @@ def decomposed(program):
     return program.run_decompositions(table)
 
 
-def _constants(program):
-    """Parameters, buffers and lifted tensors by the name of their placeholder."""
+def _constants(program, state):
+    """Parameters, buffers and lifted tensors by the name of their placeholder, but those of the state."""
     signature, found = program.graph_signature, {}
     for name, target in {**signature.inputs_to_parameters, **signature.inputs_to_buffers,
                          **getattr(signature, "inputs_to_lifted_tensor_constants", {})}.items():
-        found[name] = program.state_dict[target] if target in program.state_dict else program.constants[target]
-    if getattr(signature, "buffers_to_mutate", None) or getattr(signature, "user_inputs_to_mutate", None):
-        raise Unsupported("a module that changes its buffers or its inputs")
+        if name not in state.names:
+            found[name] = program.state_dict[target] if target in program.state_dict else program.constants[target]
     return found
 
 
 def has_row(node) -> bool:
-    return name_of(node) in (COMPLEX_ROWS if of_complex(node) else ROWS)
+    return is_control(node) or name_of(node) in (COMPLEX_ROWS if of_complex(node) else ROWS)
 
 
 def _missing(graph, values) -> list[str]:
-    return sorted({str(node.target) for node in graph.nodes if node.op == "call_function" and node not in values
-                   and not is_number(node) and not is_check(node) and node.target is not operator.getitem
-                   and not has_row(node)})
+    """Operators without a converter, those of bodies too."""
+    nodes = [node for node in graph.nodes if node.op == "call_function" and node not in values and not is_number(node)
+             and not is_check(node) and node.target is not operator.getitem]
+    inside = [name for node in nodes if is_control(node) for body in bodies_of(node) for name in _missing(body, folded(body, {}))]
+    return sorted({str(node.target) for node in nodes if not has_row(node)}.union(inside))
 
 
-def _name_layers(network, first: int, node) -> None:
-    """Layers from the `first` on have the node's name behind that of the module that it is of: "encoder.0/linear_3"."""
+def _name_layers(network, first: int, node, within: str) -> None:
+    """Layers from the `first` on have the node's name behind that of the module that it is of: "encoder.0/linear_3". Those of
+    bodies have their names already."""
     stack = list(node.meta.get("nn_module_stack", {}).values())
-    name = f"{stack[-1][0]}/{node.name}" if stack and stack[-1][0] else node.name
-    for index in range(first, network.num_layers):
-        network[index].name = name if network.num_layers == first + 1 else f"{name}:{index - first}"
+    name = within + (f"{stack[-1][0]}/{node.name}" if stack and stack[-1][0] else node.name)
+    mine = [network[index] for index in range(first, network.num_layers) if not network[index].name.startswith(f"{name}/")]
+    for index, layer in enumerate(mine):
+        layer.name = name if len(mine) == 1 else f"{name}:{index}"
 
 
 def _add_nodes(graph, constants, values, layers):
     """Layers of all nodes, constants for those whose `values` are known; gives PyTorch's descriptions of the inputs by name, and
     the outputs."""
-    tensors, inputs, outputs = {}, {}, []
+    tensors, inputs = {}, {}
     for node in graph.nodes:
-        if is_number(node) and node.op != "placeholder" or is_check(node):
+        if node.op != "placeholder":
             continue
-        given = values.get(node, constants.get(node.name) if node.op == "placeholder" else None)
-        if given is not None:
+        if node.name in constants:
             if not all(user in values or is_check(user) for user in node.users):
-                tensors[node] = complex_constant(layers, given) if given.is_complex() else layers.constant(given)
-        elif node.op == "placeholder":
-            value = node.meta["val"]
-            if value is None or isinstance(value, (int, float, bool, str)) or is_number(node):
-                continue  # A constant of PyTorch's, or a number that is computed from extents.
-            if not isinstance(value, torch.Tensor):
-                raise Unsupported(f"the input '{node.name}', which is no tensor")
-            tensors[node], inputs[node.name] = layers.input(node.name, value), value
-        elif node.op == "call_function" and node.target is operator.getitem:
-            tensors[node] = _picked(node, tensors)
-        elif node.op == "call_function":
-            call, first = Call(node, tensors), layers.network.num_layers
-            try:
-                made = (COMPLEX_ROWS if is_complex(call) else ROWS)[call.name](layers, call)
-                _name_layers(layers.network, first, node)
-            except (Unsupported, ValueError, TypeError, KeyError) as error:
-                refused = Unsupported(f"{node.target} ({node.name}): {error}")
-                refused.node = node.name
-                raise refused from error
-            several = isinstance(node.meta.get("val"), (list, tuple))
-            tensors[node] = made if several == isinstance(made, list) else made[0] if isinstance(made, list) else [made]
-        elif node.op == "output":
+                tensors[node] = _constant(layers, constants[node.name])
+            continue
+        value = node.meta["val"]
+        if value is None or isinstance(value, (int, float, bool, str)) or is_number(node):
+            continue  # A constant of PyTorch's, or a number that is computed from extents.
+        if not isinstance(value, torch.Tensor):
+            raise Unsupported(f"the input '{node.name}', which is no tensor")
+        tensors[node], inputs[node.name] = layers.input(node.name, value), value
+    return inputs, _add_calls(graph, values, tensors, layers)
+
+
+def _constant(layers, value):
+    return complex_constant(layers, value) if value.is_complex() else layers.constant(value)
+
+
+def _add_calls(graph, values, tensors, layers, within: str = "") -> list:
+    """Layers of all nodes behind the inputs, whose `tensors` are given; gives the outputs. `within`: ahead of the layers' names."""
+    for node in graph.nodes:
+        if node.op == "output":
             results = node.args[0] if isinstance(node.args[0], (list, tuple)) else [node.args[0]]
-            outputs = [_output(value, tensors) for value in results]
-    return inputs, outputs
+            return [_output(value, tensors) for value in results]
+        if node.op != "call_function" or is_number(node) or is_check(node):
+            continue
+        if node in values:
+            if not all(user in values or is_check(user) for user in node.users):
+                tensors[node] = _constant(layers, values[node])
+        elif node.target is operator.getitem:
+            tensors[node] = _picked(node, tensors)
+        else:
+            tensors[node] = _made(node, tensors, layers, within)
+    return []
+
+
+def _made(node, tensors, layers, within):
+    """The tensor of an operator's call, or a list of them."""
+    first = layers.network.num_layers
+    try:
+        if is_control(node):
+            made = CONTROL[str(node.target)](layers, Call.operands(node.args, tensors), _bodies(node, layers, within))
+        else:
+            call = Call(node, tensors)
+            made = (COMPLEX_ROWS if is_complex(call) else ROWS)[call.name](layers, call)
+        _name_layers(layers.network, first, node, within)
+    except (Unsupported, ValueError, TypeError, KeyError) as error:
+        refused = Unsupported(f"{node.target} ({node.name}): {error}")
+        refused.node = node.name
+        raise refused from error
+    several = isinstance(node.meta.get("val"), (list, tuple))
+    return made if several == isinstance(made, list) else made[0] if isinstance(made, list) else [made]
+
+
+def _bodies(node, layers, within) -> list:
+    """Functions that add the layers of a node's graphs."""
+    def adds(graph):
+        def add(given):
+            placeholders = [inner for inner in graph.nodes if inner.op == "placeholder"]
+            return _add_calls(graph, folded(graph, {}), dict(zip(placeholders, given)), layers, f"{within}{node.name}/")
+
+        return add
+
+    return [adds(graph) for graph in bodies_of(node)]
 
 
 def _picked(node, tensors):
@@ -198,27 +239,33 @@ def _output(value, tensors):
 class Program:
     """A graph in operators that the table knows. Its plans differ by the ranges of its inputs' extents."""
 
-    def __init__(self, graph, constants, ranges):
-        """constants: tensors by the names of their placeholders. ranges: of symbols."""
-        self.graph, self._constants, self._ranges = graph, constants, ranges
+    def __init__(self, graph, constants, ranges, state=None):
+        """constants: tensors by the names of their placeholders. ranges: of symbols. state: None for a graph that changes
+        nothing."""
+        self.graph, self.state, self._constants, self._ranges = graph, state, constants, ranges
         self._values = folded(graph, constants)
         missing = _missing(graph, self._values)
         if missing:
             raise Unsupported("no converter for " + ", ".join(missing))
         self._inputs = [node.meta["val"] for node in graph.nodes if node.op == "placeholder"
                         and node.name not in constants and isinstance(node.meta["val"], torch.Tensor)]
+        self._kept = len(state.names) if state else 0  # Of the inputs, the first ones.
 
     @classmethod
-    def of(cls, exported):
+    def of(cls, exported, may_change: bool = False):
         """The program of a torch.export.ExportedProgram. Raises Unsupported with the operators that have no converter, all
-        at once."""
+        at once. may_change: whether the caller stores new values of buffers and inputs, and gives back inputs that are
+        results."""
         program = decomposed(exported)
-        return cls(program.graph, _constants(program), program.range_constraints)
+        state = State(exported, program)
+        if state.places and not may_change:
+            raise Unsupported("a module that changes its buffers or its inputs")
+        return cls(program.graph, _constants(program, state), program.range_constraints, state if may_change else None)
 
     def takes(self, shapes) -> bool:
         """Whether the program was traced for such shapes, whatever the ranges of its last plan."""
         return all(extent == known or not isinstance(plain(known), int)
-                   for shape, value in zip(shapes, self._inputs) for extent, known in zip(shape, value.shape))
+                   for shape, value in zip(shapes, self._inputs[self._kept:]) for extent, known in zip(shape, value.shape))
 
     def check(self) -> None:
         """Raises Unsupported where an operator, or an extent, has no layers."""
@@ -230,15 +277,21 @@ class Program:
                     raise Unsupported(f"the extent {extent}, which is no input's")
 
     def add_to(self, network, shapes=None) -> tuple[list, dict, Layers]:
-        """Adds the program to a network. Gives for each of its results the number of the output, an Extent, or a constant;
-        the shapes of dynamic inputs (least, best, most) by name; and the objects that must be kept until the plan is built.
+        """Adds the program to a network. Gives for each of its results the number of the output, the place of a given
+        tensor, an Extent, or a constant; the shapes of dynamic inputs (least, best, most) by name; and the objects that must be kept until the plan is built.
         `shapes`: of its inputs; extents without a bound then reach as far as these need."""
         layers = Layers(network)
         inputs, outputs = _add_nodes(self.graph, self._constants, self._values, layers)
         self.symbols = places_of_symbols(inputs)
+        if shapes is not None:
+            shapes = [tuple(value.shape) for value in self._inputs[:self._kept]] + list(shapes)
         ranges, results = ranges_of(self._ranges, inputs, shapes), []
-        self.input_ranges = [ranges.get(name, (tuple(value.shape),) * 3) for name, value in inputs.items()]
+        self.input_ranges = [ranges.get(name, (tuple(value.shape),) * 3) for name, value in inputs.items()][self._kept:]
+        given = self._given(outputs)
         for index, output in enumerate(outputs):
+            if index in given:
+                results.append(("given", given[index]))
+                continue
             if not isinstance(output, trt.ITensor):
                 results.append(("extent" if isinstance(output, Extent) else "constant", output))
                 continue
@@ -248,6 +301,12 @@ class Program:
             network.mark_output(output)
             results.append(("output", network.num_outputs - 1))
         return results, ranges, layers
+
+    def _given(self, outputs) -> dict:
+        """The places of results that are given tensors; none where the network would be left without an output."""
+        given = self.state.results if self.state is not None else {}
+        computed = [index for index, output in enumerate(outputs) if isinstance(output, trt.ITensor) and index not in given]
+        return given if computed else {}
 
     def plan(self, *, device=None, log_level: str = "error", shapes=None, options=None) -> tuple[Plan, list]:
         """A plan, and for each of the program's results the number of the plan's output, an Extent, or a constant."""

@@ -19,6 +19,8 @@ def save(compiled, path) -> None:
         raise TypeError(f"save() takes what tenon.torch.compile(module, inputs) gives, not {type(compiled).__name__}")
     if any(kind == "extent" for kind, _ in compiled.results):
         raise ValueError("a module whose results are extents, and no tensors, cannot be saved")
+    if compiled.state is not None and compiled.state.places:
+        raise ValueError("a module that changes its buffers or its inputs cannot be saved")
     about = {"version": _VERSION, "results": compiled.results, "spec": pytree.treespec_dumps(compiled.spec)}
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("module.json", json.dumps(about))

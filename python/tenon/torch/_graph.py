@@ -14,7 +14,9 @@ class Bound(torch.nn.Module):
         self.graph_module, self._fixed, self._count, self._extents = graph, {}, len(inputs), extents
         self._numbers = numbers
         for index in fixed:
-            self.register_buffer(f"fixed_{index}", inputs[index].detach())
+            # A buffer that the graph changes and gives is the caller's object, by which its plans are found again.
+            given = inputs[index]
+            self.register_buffer(f"fixed_{index}", given.detach() if given.requires_grad else given)
             self._fixed[index] = f"fixed_{index}"
 
     def forward(self, *given):

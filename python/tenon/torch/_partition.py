@@ -11,6 +11,7 @@ from torch.fx.passes.operator_support import OperatorSupportBase
 from .._errors import TenonError
 from ._complex import REAL, of_complex
 from ._convert import Program, Unsupported, decomposed, has_row, is_check, is_number, name_of
+from ._control import is_control
 from ._layers import TYPES
 
 
@@ -48,6 +49,8 @@ class _Support(OperatorSupportBase):
         name = name_of(node)
         if node.name in self._refused:
             return self._refused[node.name]
+        if is_control(node):
+            return f"{node.target} in a graph that runs in parts"
         if not has_row(node):
             return f"no converter for {node.target}" + (" of complex numbers" if of_complex(node) else "")
         foreign = {value.dtype for near in (node, *node.all_input_nodes) for value in _tensors(near.meta.get("val"))} \

@@ -15,27 +15,33 @@ from ._ranges import hint_of, served
 class Compiled:
     """Runs a plan as the module that it was made of."""
 
-    def __init__(self, plan, results, spec=None, symbols=None):
-        self.plan, self.results, self.spec = plan, results, spec
+    def __init__(self, plan, results, spec=None, symbols=None, state=None):
+        self.plan, self.results, self.spec, self.state = plan, results, spec, state
         self._symbols = symbols or {}
         self._all_outputs = list(results) == [("output", index) for index in range(len(results))]
 
     def __call__(self, *inputs):
-        tensors = [_ready(x) for x in inputs if isinstance(x, torch.Tensor)]
-        made = self.plan(*tensors)  # In this thread's own session.
+        given = [x for x in inputs if isinstance(x, torch.Tensor)]
+        if self.state is not None:
+            given[:0] = self.state.tensors
+        made = self.plan(*map(_ready, given))  # In this thread's own session.
         if not isinstance(made, tuple):
             made = (made,)
         if self._all_outputs:
             outputs = [_tensor(array) for array in made]
         else:
-            outputs = [self._result(kind, value, made, tensors) for kind, value in self.results]
+            outputs = [self._result(kind, value, made, given) for kind, value in self.results]
+        if self.state is not None:
+            outputs = self.state.store(outputs, given)
         return torch.utils._pytree.tree_unflatten(outputs, self.spec) if self.spec is not None else tuple(outputs)
 
-    def _result(self, kind, value, made, inputs):
+    def _result(self, kind, value, made, given):
         if kind == "constant":
             return value
+        if kind == "given":
+            return given[value]
         if kind == "extent":
-            return value.of({symbol: inputs[number].shape[axis] for symbol, (number, axis) in self._symbols.items()})
+            return value.of({symbol: given[number].shape[axis] for symbol, (number, axis) in self._symbols.items()})
         return _tensor(made[value])
 
 
@@ -105,7 +111,7 @@ class Runs:
 
 def _whole(program, device, options, shapes=None):
     plan, results = program.plan(device=device, shapes=shapes, options=options, log_level=options.log_level)
-    return program.input_ranges, Compiled(plan, results, symbols=program.symbols)
+    return program.input_ranges, Compiled(plan, results, symbols=program.symbols, state=program.state)
 
 
 class PartPlans(Runs):
@@ -146,7 +152,7 @@ class Plans(Runs):
             return _whole(self._program, self._device, self._options, shapes)
         exported = self._export(inputs)
         try:
-            program = Program.of(exported)
+            program = Program.of(exported, may_change=True)
             stays = sorted({name for name in map(name_of, program.graph.nodes) if self._options.runs_in_pytorch(name)})
             if stays:
                 raise Unsupported(", ".join(stays) + ": asked for by torch_executed_ops")

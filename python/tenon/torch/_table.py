@@ -250,7 +250,8 @@ def _addmm(layers, call):
 @row("linear.default")
 def _linear(layers, call):
     x = layers.matmul(call["input"], call["weight"], transpose_second=True)
-    return x if call.get("bias") is None else layers.elementwise(x, call["bias"], _E.SUM)
+    made = x if call.get("bias") is None else layers.elementwise(x, call["bias"], _E.SUM)
+    return made if len(made.shape) == call.result_rank else layers.reshape(made, call.result.shape)  # Of a vector.
 
 
 @row("scaled_dot_product_attention.default")
@@ -530,6 +531,12 @@ def _filled(layers, call):
         return layers.constant(call.evaluate())
     value = call["fill_value"] if "fill_value" in call else int(call.name.startswith("ones"))
     return layers.filled(value, call.result.shape, call.result.dtype)
+
+
+@row("empty.memory_format", "empty_permuted.default", "empty_strided.default", "empty_like.default", "new_empty.default")
+def _without_elements_yet(layers, call):
+    """Whatever lies there: zeros."""
+    return layers.filled(0, call.result.shape, call.result.dtype)
 
 
 @row("arange.start_step", "arange.default", "arange.start")
