@@ -19,6 +19,8 @@ class Allocator(trt.IGpuAsyncAllocator):
     def __init__(self, device=None):
         super().__init__()
         self._device = torch.device(device if device is not None else "cuda" if torch.cuda.is_available() else "cpu")
+        if self._device.type == "cuda" and self._device.index is None:
+            self._device = torch.device("cuda", torch.cuda.current_device())
         self._kept, self._lock = {}, threading.Lock()  # Memory of the host: tensors by their addresses.
 
     def allocate_async(self, size, alignment, flags, stream):
