@@ -127,6 +127,9 @@ ROWS = {
     "distances": (lambda x, y: tuple(torch.cdist(x, y, p, "donot_use_mm_for_euclid_dist") for p in (0.0, 1.0, 2.0, 3.0, torch.inf)),
                   numbers(2, 4, 3), numbers(2, 5, 3)),
     "histogram": (lambda x: (torch.histc(x, 4, -2, 2), torch.histc(x, 3, 0, 1)), given([-2.5, -2, -1, 0, 0.5], [1, 1.5, 2, 2.01, 0.99])),
+    "groups_of_many_rows": (lambda x, w, *ends: tuple(torch._grouped_mm(x, w, offs=offs).float() for offs in ends),
+                            numbers(11, 16).round().bfloat16(), numbers(4, 16, 8).round().bfloat16(),
+                            *(given(*ends, dtype=torch.int32) for ends in ((3, 3, 8, 11), (0, 0, 0, 11), (11, 11, 11, 11), (6, 9, 9, 11)))),
     "groups_of_few_rows": (lambda x, w, ends: torch._grouped_mm(x, w, offs=ends).float(), numbers(3, 16).round().bfloat16(), numbers(4, 16, 8).round().bfloat16(),
                            given(0, 2, 2, 3, dtype=torch.int32)),
     "pairs_of_rows": (lambda x: (F.pdist(x), F.pdist(x, 1)), X),
@@ -195,4 +198,5 @@ def test_rows(name):
         if name in ("log1p", "expm1"):  # Small results are their point: each is compared by its own size.
             torch.testing.assert_close(left, right, rtol=1e-5, atol=0)
         else:
-            assert_close(left.cpu().numpy(), right.cpu().numpy())
+            tf32 = DEVICE == "cuda" and left.dtype == torch.float32
+            assert_close(left.cpu().numpy(), right.cpu().numpy(), "kTf32" if tf32 else "kKernel")

@@ -428,7 +428,7 @@ def _distances(layers, call):
 
 @row("histc.default")
 def _counts_by_range(layers, call):
-    """Elements from each edge to the next; those at the last edge are the last range's, those beyond the ends nobody's."""
+    """Elements from each edge to the next; those at the last edge are the last range's, those beyond the ends no range's."""
     x, bins, low, high = call["self"], call.get("bins", 100), call.get("min", 0), call.get("max", 0)
     if low == high:
         raise Unsupported("a histogram between the least and the largest element")
@@ -450,21 +450,51 @@ def _negated(layers, x):
 
 # Products of groups.
 
+def _count_up_to(layers, ends, places):
+    """How many of the ends, a row, are not above each place, a column."""
+    reached = _negated(layers, layers.elementwise(layers.reshape(ends, (1, -1)), layers.reshape(places, (-1, 1)), _E.GREATER))
+    return layers.reduce(layers.cast(reached, torch.int32), _R.SUM, [1], False)
+
+
+def _of_rows(layers, x, weight, offsets, rows: int):
+    """Products of few rows: by matrices that are gathered, one for each."""
+    group = _count_up_to(layers, offsets, layers.constant(torch.arange(rows, dtype=torch.int32)))
+    chosen = layers.out(layers.network.add_gather(weight, group, 0))
+    return layers.matmul(layers.reshape(x, (rows, 1, -1)), chosen)
+
+
+def _of_segments(layers, x, weight, offsets, rows: int, groups: int):
+    """Products of more rows than groups. Tiles of rows, as many as groups, are cut where a group ends: each segment lies in one
+    tile and one group, and is a product of its tile with its group's matrix. No more than twice as much is computed as needed."""
+    height = -(-rows // groups)
+    tiles, width = -(-rows // height), tuple(x.shape)[1]
+    numbers = lambda values: layers.constant(torch.as_tensor(values, dtype=torch.int32))  # noqa: E731
+    joined = lambda parts: layers.out(layers.network.add_concatenation(parts))  # noqa: E731
+    inner = layers.cast(layers.slice(offsets, [0], [groups - 1], [1]), torch.int32)
+    cuts = joined([inner, numbers([height * tile for tile in range(1, tiles)])]) if tiles > 1 else inner
+    count = groups + tiles - 2
+    cuts = layers.out(layers.network.add_topk(cuts, trt.TopKOperation.MIN, count, 1))
+    starts = joined([numbers([0]), cuts])
+    tile = layers.elementwise(layers.elementwise(starts, numbers([height]), _E.FLOOR_DIV), numbers([tiles - 1]), _E.MIN)
+    padded = layers.slice(x, [0, 0], [tiles * height, width], [1, 1], trt.SampleMode.FILL)
+    padded.set_input(4, layers.constant(0, layers.dtype_of(x)))
+    of_tile = layers.out(layers.network.add_gather(layers.reshape(padded.get_output(0), (tiles, height, width)), tile, 0))
+    of_group = layers.out(layers.network.add_gather(weight, _count_up_to(layers, inner, starts), 0))
+    made = layers.reshape(layers.matmul(of_tile, of_group), ((count + 1) * height, -1))
+    segment = _count_up_to(layers, cuts, numbers(range(rows)))
+    place = layers.elementwise(layers.elementwise(segment, numbers([height]), _E.PROD), numbers([row % height for row in range(rows)]), _E.SUM)
+    return layers.out(layers.network.add_gather(made, place, 0))
+
+
 @row("_grouped_mm.default", "transformers.grouped_mm_fallback.default")
 def _grouped_products(layers, call):
-    """Each row of a matrix by the matrix of its group, which ends at an offset: where there are no more rows than groups, by
-    matrices that are gathered, one for each."""
+    """Each row of a matrix by the matrix of its group, which ends at an offset."""
     names = ("self", "mat2") if "mat2" in call else ("input", "weight")
     x, weight, offsets = call[names[0]], call[names[1]], call.get("offs")
     if len(x.shape) != 2 or len(weight.shape) != 3 or offsets is None:
         raise Unsupported("grouped products of other operands than a matrix and a stack of matrices")
-    (rows, width), groups = fixed(call.meta(names[0]).shape), fixed(call.meta(names[1]).shape)[0]
-    if rows > groups:
-        raise Unsupported("grouped products of more rows than groups")
-    places = layers.constant(torch.arange(rows, dtype=torch.int32).reshape(-1, 1))
-    ahead = _negated(layers, layers.elementwise(layers.reshape(offsets, (1, -1)), places, _E.GREATER))
-    group = layers.reduce(layers.cast(ahead, torch.int32), _R.SUM, [1], False)
-    chosen = layers.out(layers.network.add_gather(weight, group, 0))
-    made = layers.reshape(layers.matmul(layers.reshape(x, (rows, 1, width)), chosen), call.result.shape)
-    made = layers.cast(made, call.result.dtype)
+    rows, groups = (fixed(call.meta(name).shape)[0] for name in names)
+    made = _of_rows(layers, x, weight, offsets, rows) if rows <= groups else layers.matmul(x, layers.reshape(weight, tuple(weight.shape)[1:])) \
+        if groups == 1 else _of_segments(layers, x, weight, offsets, rows, groups)
+    made = layers.cast(layers.reshape(made, call.result.shape), call.result.dtype)
     return made if call.get("bias") is None else layers.elementwise(made, call["bias"], _E.SUM)
