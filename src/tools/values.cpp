@@ -118,14 +118,19 @@ bool matches(std::string_view pattern, std::string_view text) {
 }
 
 size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
+  const auto is_same = [&](size_t i, size_t j) { return to_lower(a[i]) == to_lower(b[j]); };
+  // Of beginnings of `a` of so many letters: two less, one less, and these.
+  std::vector<size_t> two(b.size() + 1), one(b.size() + 1), row(b.size() + 1);
   for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
   for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = std::exchange(row[0], i);
+    two.swap(one);
+    one.swap(row);
+    row[0] = i;
     for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t change = diagonal + (to_lower(a[i - 1]) == to_lower(b[j - 1]) ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({change, row[j] + 1, row[j - 1] + 1});
+      const size_t change = one[j - 1] + (is_same(i - 1, j - 1) ? 0 : 1);
+      row[j] = std::min({change, one[j] + 1, row[j - 1] + 1});
+      if (i > 1 && j > 1 && is_same(i - 1, j - 2) && is_same(i - 2, j - 1))
+        row[j] = std::min(row[j], two[j - 2] + 1);
     }
   }
   return row[b.size()];

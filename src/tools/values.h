@@ -26,7 +26,7 @@ std::vector<std::string_view> split_outside_quotes(std::string_view text, char s
 /// `text` equals `pattern`, in which one `*` stands for anything.
 bool matches(std::string_view pattern, std::string_view text);
 
-/// Letters to insert, drop or change, whatever their case.
+/// Letters to insert, drop or change, and neighbours to swap, whatever their case.
 size_t edit_distance(std::string_view a, std::string_view b);
 
 struct NamedShape {

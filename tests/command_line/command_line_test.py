@@ -94,7 +94,8 @@ def test_debug_tensors_that_are_not_there(trtexec, tmp_path: Path):
     assert "'loud'" in trtexec("--onnx=two.onnx", "--markDebug=sum", "--saveAllDebugTensors=loud", passes=False)
 
 
-@pytest.mark.parametrize("typed, meant", [("--shape=x:4", "--shapes"), ("--itrations=3", "--iterations"), ("-fp16", "--fp16")])
+@pytest.mark.parametrize("typed, meant", [("--shape=x:4", "--shapes"), ("--itrations=3", "--iterations"), ("-fp16", "--fp16"),
+                                          ("--fp61", "--fp16")])
 def test_unknown_flags_are_answered_with_the_one_meant(trtexec, typed: str, meant: str):
     assert f"did you mean {meant}?" in trtexec(typed, passes=False)
 

@@ -77,6 +77,16 @@ TEST(Wildcards, OneStarMatchesAnything) {
   EXPECT_FALSE(matches("conv", "conv1"));
 }
 
+TEST(EditDistance, CountsLettersAndSwaps) {
+  EXPECT_EQ(edit_distance("fp16", "FP16"), 0);
+  EXPECT_EQ(edit_distance("fp61", "fp16"), 1);
+  EXPECT_EQ(edit_distance("onxn", "onnx"), 1);
+  EXPECT_EQ(edit_distance("ab", "ba"), 1);
+  EXPECT_EQ(edit_distance("saveEngin", "saveEngine"), 1);
+  EXPECT_EQ(edit_distance("", "abc"), 3);
+  EXPECT_EQ(edit_distance("kitten", "sitting"), 3);
+}
+
 TEST(Percentiles, LieBetween0And100) {
   EXPECT_EQ(*parse_percentiles("50,99.9"), (std::vector<double>{50, 99.9}));
   EXPECT_FALSE(parse_percentiles("101").ok());

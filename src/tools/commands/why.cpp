@@ -75,7 +75,7 @@ size_t show_gone(Session& session, const Json& plan, std::string_view pattern) {
 /// The names that were most likely meant, as " (did you mean 'a' or 'b'?)"; empty where none is
 /// near.
 std::string meant_names(const Json& plan, const std::string& typed) {
-  constexpr size_t kMost = 3;
+  constexpr size_t kMost = 3, kLetters = 60;
   std::set<std::pair<size_t, std::string>> near;
   const auto add = [&](const std::string& name) {
     const bool holds = name.find(typed) != std::string::npos;
@@ -91,7 +91,7 @@ std::string meant_names(const Json& plan, const std::string& typed) {
   size_t shown = 0;
   for (const auto& [letters, name] : near)
     if (shown++ < kMost)
-      names += fmt::format("{}'{}'", names.empty() ? "" : " or ", printable_name(name));
+      names += fmt::format("{}'{}'", names.empty() ? "" : " or ", shortened(printable_name(name), kLetters));
   return names.empty() ? "" : fmt::format(" (did you mean {}?)", names);
 }
 
