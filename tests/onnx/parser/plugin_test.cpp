@@ -246,12 +246,12 @@ TEST_F(OnnxPlugin, ShapeInputsGiveExtents) {
 TEST_F(OnnxPlugin, MissingPluginsOfTensorRTAreNamedWithTheWayOut) {
   ModelBuilder model;
   model.input("x", {4}).output("y");
-  model.node("DecodeBbox3DPlugin", {"x"}, {"y"});
+  model.node("EfficientNMS_Implicit_TF_TRT", {"x"}, {"y"});
   EXPECT_FALSE(parse(model));
-  EXPECT_NE(log.text.find("operator \"DecodeBbox3DPlugin\" of domain \"\" is not known"),
+  EXPECT_NE(log.text.find("operator \"EfficientNMS_Implicit_TF_TRT\" of domain \"\" is not known"),
             std::string::npos)
       << log.text;
-  EXPECT_NE(log.text.find("TensorRT's plugin of that name is not there: decode the boxes"),
+  EXPECT_NE(log.text.find("TensorRT's plugin of that name is not there: use EfficientNMS_Explicit_TF_TRT"),
             std::string::npos)
       << log.text;
 }
