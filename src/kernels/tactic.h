@@ -144,7 +144,7 @@ class Kernel {
   /// The next launch on the same stream waits_for_previous(): its start need not wait for this
   /// kernel's end. Before the first run().
   virtual Status let_next_start() { return {}; }
-  /// Bytes of constants that it keeps in memory of its own, for reports.
+  /// Bytes of constants that this kernel alone keeps, for reports and for caches of programs.
   virtual size_t owned_bytes() const { return 0; }
   /// Bytes of LaunchArguments::ahead that it can fetch while it computes.
   virtual size_t fetch_capacity() const { return 0; }

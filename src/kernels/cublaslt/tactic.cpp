@@ -141,7 +141,7 @@ class MatmulKernel final : public Kernel, public MovableConstants {
     return output == 0 && in_place_ && input == product_.c_input &&
            !(tail_ && tail_->uses_input(input));
   }
-  size_t owned_bytes() const override { return weight_bytes_; }
+  size_t owned_bytes() const override { return owned_bytes_; }
 
  private:
   size_t product_workspace() const {
@@ -165,7 +165,7 @@ class MatmulKernel final : public Kernel, public MovableConstants {
   Status prepare_weights(const Problem& problem, const Product& product, const Product& computed,
                          bool transposes) {
     const auto upload = [&](const Tensor& tensor) {
-      weight_bytes_ += static_cast<size_t>(tensor.byte_count());
+      owned_bytes_ += cuda::owned_constants(problem, static_cast<size_t>(tensor.byte_count()));
       return cuda::upload_constant(problem, tensor.bytes(),
                                    static_cast<size_t>(tensor.byte_count()));
     };
@@ -207,7 +207,7 @@ class MatmulKernel final : public Kernel, public MovableConstants {
   DeviceBuffer weights_, bias_;
   std::unique_ptr<Unpadder> unpadder_;
   std::unique_ptr<Tail> tail_;
-  size_t weight_bytes_ = 0, product_weight_bytes_ = 0;
+  size_t owned_bytes_ = 0, product_weight_bytes_ = 0;
   bool in_place_ = false;
 };
 

@@ -56,4 +56,9 @@ inline Result<DeviceBuffer> upload_constant(const Problem& problem, const void* 
   return device_of(problem).upload_constant(bytes, count);
 }
 
+/// Of constants that a kernel keeps: shared ones are there once, however many kernels have them.
+inline size_t owned_constants(const Problem& problem, size_t bytes) {
+  return problem.constants == nullptr ? bytes : 0;
+}
+
 }  // namespace tenon::cuda

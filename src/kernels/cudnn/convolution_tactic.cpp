@@ -56,6 +56,7 @@ class ConvolutionKernel final : public Kernel, public MovableConstants {
     if (whole.type == DataType::kFloat32 && kernel->plan_.uses_matrix_units())
       weights = cuda::rounded_to_tf32(weights);
     kernel->weight_bytes_ = static_cast<size_t>(weights.byte_count());
+    kernel->owned_bytes_ = cuda::owned_constants(problem, kernel->weight_bytes_);
     TENON_ASSIGN(kernel->weights_,
                  cuda::upload_constant(problem, weights.bytes(), kernel->weight_bytes_));
     if (config.packing.fold > 0) {
@@ -94,7 +95,7 @@ class ConvolutionKernel final : public Kernel, public MovableConstants {
   }
   bool uses_input(int input) const override { return input != weights_input_; }
   bool reads_early(int input) const override { return input != x_input_; }
-  size_t owned_bytes() const override { return weight_bytes_; }
+  size_t owned_bytes() const override { return owned_bytes_; }
 
  private:
   Status build(const Convolution& convolution, std::string_view engine) {
@@ -119,7 +120,7 @@ class ConvolutionKernel final : public Kernel, public MovableConstants {
   Plan plan_;
   std::unique_ptr<Packer> packer_;
   DeviceBuffer weights_;
-  size_t weight_bytes_ = 0;
+  size_t weight_bytes_ = 0, owned_bytes_ = 0;
   int x_input_ = 0, weights_input_ = 1;
 };
 

@@ -36,6 +36,7 @@ class MatmulKernel final : public Kernel, public MovableConstants {
         b.constant != nullptr && product.b_input != product.a_input) {
       const Tensor weights = cuda::rounded_to_tf32(*b.constant);
       kernel->weight_bytes_ = static_cast<size_t>(weights.byte_count());
+      kernel->owned_bytes_ = cuda::owned_constants(problem, kernel->weight_bytes_);
       TENON_ASSIGN(kernel->weights_,
                    cuda::upload_constant(problem, weights.bytes(), kernel->weight_bytes_));
     }
@@ -65,14 +66,14 @@ class MatmulKernel final : public Kernel, public MovableConstants {
   size_t workspace_bytes() const override { return static_cast<size_t>(plan_.workspace_bytes()); }
   bool reads_early(int input) const override { return input != a_input_ && input != b_input_; }
   bool uses_input(int input) const override { return !weights_ || input != b_input_; }
-  size_t owned_bytes() const override { return weight_bytes_; }
+  size_t owned_bytes() const override { return owned_bytes_; }
 
  private:
   std::shared_ptr<const Library> library_;
   MatrixProductGraph graph_;
   Plan plan_;
   DeviceBuffer weights_;  ///< Rounded; null: the operand as it is.
-  size_t weight_bytes_ = 0;
+  size_t weight_bytes_ = 0, owned_bytes_ = 0;
   int a_input_ = 0, b_input_ = 1;
 };
 
