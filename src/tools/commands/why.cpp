@@ -91,7 +91,8 @@ std::string meant_names(const Json& plan, const std::string& typed) {
   size_t shown = 0;
   for (const auto& [letters, name] : near)
     if (shown++ < kMost)
-      names += fmt::format("{}'{}'", names.empty() ? "" : " or ", shortened(printable_name(name), kLetters));
+      names += fmt::format("{}'{}'", names.empty() ? "" : " or ",
+                           shortened(printable_name(name), kLetters));
   return names.empty() ? "" : fmt::format(" (did you mean {}?)", names);
 }
 
