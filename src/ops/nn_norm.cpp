@@ -178,10 +178,12 @@ Status evaluate(const BatchNorm& op, EvalContext& context) {
                        const Values<double> scale(context.input(1)), bias(context.input(2)),
                            mean(context.input(3)), variance(context.input(4));
                        std::vector<T> y(static_cast<size_t>(x.count()));
-                       for (int64_t i = 0; i < x.count(); ++i) {
-                         const int64_t c = i / spatial % channels;
+                       for (int64_t begin = 0; begin < x.count(); begin += spatial) {
+                         const int64_t c = begin / spatial % channels;
                          const double factor = scale[c] / std::sqrt(variance[c] + op.epsilon);
-                         y[i] = static_cast<T>((values[i] - mean[c]) * factor + bias[c]);
+                         const double moved = mean[c], to = bias[c];
+                         for (int64_t i = begin; i < begin + spatial; ++i)
+                           y[i] = static_cast<T>((values[i] - moved) * factor + to);
                        }
                        return tensor_of_values(x.type(), x.extents(), y);
                      }));
