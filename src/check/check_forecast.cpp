@@ -9,9 +9,6 @@ namespace {
 constexpr double kShare = 1.0 / 3;
 /// Seconds, and part of the build, that the look at regions gets whatever ran ahead of it took.
 constexpr double kShortLook = 0.1, kLeastShare = 0.08;
-// Steps of the machine: for a multiplication of the reference's plain loops, and for a value that a
-// kernel computes which was not tuned and stands alone.
-constexpr double kPlain = 0.12, kPlainValue = 3.5;
 
 }  // namespace
 
@@ -19,13 +16,19 @@ double CheckForecast::look_seconds(double build, double spent) {
   return std::max({kShare * build - spent, kLeastShare * build, kShortLook});
 }
 
+/// Beside the load that the build met so far.
+PlainPace CheckForecast::plain_pace(const BuildWatch::Known& known) const {
+  if (!plain.has_value()) return PlainPace::guessed(known.pace.step);
+  return {plain->kernels * known.stretch, plain->loops * known.stretch};
+}
+
 /// By kernels that pass every value through memory, with weights in forms of their own; else by
 /// plain loops.
 double CheckForecast::reference(const BuildWatch::Known& known) const {
-  const double step = known.pace.step;
-  if (!on_processor) return operations * kPlain * step;
-  return known.kernels.making(kernels, weights) + known.kernels.running(operations, 0) +
-         bytes / sizeof(float) * kPlainValue * step / threads;
+  if (!on_processor) return operations * plain_pace(known).loops;
+  const double making = other_types ? known.kernels.making_others(kernels, weights)
+                                    : known.kernels.making(kernels, weights);
+  return making + operations * plain_pace(known).kernels + bytes * known.pace.byte / cores;
 }
 
 /// Regions that would take longer than the time left are passed over.
@@ -42,7 +45,7 @@ double CheckForecast::seconds(const BuildWatch::Known& known) const {
   const double expected = beside_build ? std::max(whole - built, 0.0) : whole;
   const double waited = reference_took >= 0 ? reference_took : expected;
   const double run = known.kernels.making(kernels, 0) + known.kernels.running(operations, bytes);
-  const double pace = kPlain * known.pace.step;
+  const double pace = plain_pace(known).loops;
   if (all_regions) return waited * (1 + kEvaluations + 1.0 / threads) + run;
   return waited + run + regions(look_seconds(built, waited + run), pace);
 }

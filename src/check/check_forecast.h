@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "check/plain_pace.h"
 #include "select/build_watch.h"
 
 namespace tenon {
@@ -14,11 +15,14 @@ struct CheckForecast {
   double bytes = 0;                 ///< Of all values that the network makes.
   double kernels = 0, weights = 0;  ///< Nodes, and bytes of their constants.
   int threads = 1;
+  int cores = 1;               ///< Of the reference.
+  bool other_types = false;    ///< The plan's kernels compute in other types than the reference's.
   bool on_processor = false;   ///< The reference runs kernels that were not tuned.
   bool beside_build = false;   ///< The reference is evaluated while the build goes on.
   bool all_regions = false;    ///< However long that takes.
   double build = -1;           ///< Seconds that the build took; negative while it goes on.
   double reference_took = -1;  ///< The same of waiting for the reference.
+  std::optional<PlainPace> plain;  ///< Where it was measured.
 
   double seconds(const BuildWatch::Known& known) const;
   /// Evaluations of the network that a check of all regions takes behind these: of the values
@@ -30,6 +34,7 @@ struct CheckForecast {
 
  private:
   double reference(const BuildWatch::Known& known) const;
+  PlainPace plain_pace(const BuildWatch::Known& known) const;
   double regions(double seconds, double pace) const;
 };
 

@@ -8,6 +8,7 @@
 
 #include "base/build_record.h"
 #include "base/call_number.h"
+#include "base/parallel.h"
 #include "base/stop.h"
 #include "base/stopwatch.h"
 #include "check/check_forecast.h"
@@ -87,6 +88,8 @@ class CheckedBuild {
              (given_ == nullptr || given_(tactic));
     };
     reference_.emplace(*network_, request_.profiles, on_processor());
+    if (watch_ != nullptr)
+      plain_pace_ = PlainPace::measured(reference_cost(*network_, request_.profiles[0]));
     // Kernels for the processor are timed on it: there the reference has to wait.
     const auto when = on_host_cores() ? std::launch::deferred : std::launch::async;
     announce_check(when);
@@ -176,6 +179,9 @@ class CheckedBuild {
     forecast.kernels = work.kernels;
     forecast.weights = constant_bytes();
     forecast.threads = std::max(request_.select.threads, 1);
+    forecast.cores = static_cast<int>(helper_threads());
+    forecast.other_types = request_.passes.precision.has_value();
+    forecast.plain = plain_pace_;
     forecast.on_processor = on_processor();
     forecast.beside_build = when == std::launch::async;
     forecast.all_regions = with_regions();
@@ -629,6 +635,7 @@ class CheckedBuild {
   std::unique_ptr<Graph> network_;  ///< As given, with the profiles' extents.
   std::vector<Tensor> inputs_;
   std::optional<NetworkReference> reference_;
+  std::optional<PlainPace> plain_pace_;                  ///< Of builds that are watched.
   std::optional<std::map<std::string, Tensor>> values_;  ///< Of the inside, where asked for.
   double build_seconds_ = 0, waited_ = 0;
   Deadline look_{0};  ///< For checks that find nothing.

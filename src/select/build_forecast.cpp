@@ -104,15 +104,24 @@ void BuildForecast::tried(const std::string& tactic, const KernelWork& work,
 }
 
 void BuildForecast::decided(const std::string& tactic, const KernelWork& work) {
-  for (const Candidate& candidate : tried_)
-    if (candidate.tactic == tactic && is_same(candidate.work, work))
-      decided_.add(1, work.weights, candidate.make);
+  const auto found = std::ranges::find_if(tried_, [&](const Candidate& candidate) {
+    return candidate.tactic == tactic && is_same(candidate.work, work);
+  });
+  (found == tried_.end() ? other_weights_ : tried_weights_) += work.weights;
+  if (found != tried_.end()) decided_.add(1, work.weights, found->make);
 }
 
-/// Trials use the memory of those before again; a plan's weights all need their own.
+/// Kernels without rivals are not tried: theirs may be most of the weights, as of large products
+/// behind convolutions.
 double BuildForecast::making(double kernels, double weights) const {
   if (made_) return made_->seconds(kernels, weights);
-  return decided_.seconds(kernels, weights) + pace_.byte * weights;
+  const double all = tried_weights_ + other_weights_;
+  const double share = all > 0 ? tried_weights_ / all : 1;
+  return decided_.seconds(kernels, share * weights) + making_others(0, (1 - share) * weights);
+}
+
+double BuildForecast::making_others(double kernels, double weights) const {
+  return kernels * kMake * pace_.step + weights * kWeightByte * pace_.byte;
 }
 
 void BuildForecast::made(double kernels, double weights, double seconds) {

@@ -58,9 +58,11 @@ class BuildForecast {
   /// Of the candidates that are still to be tried.
   double trials_left() const;
   size_t count_left() const { return open_.size(); }
-  /// To make kernels of a plan that keep so many bytes of weights: as trials had it, with new
-  /// memory for all weights, until the first ones were made.
+  /// To make kernels of a plan that keep so many bytes of weights: as trials had it, as far as
+  /// there were any, until the first ones were made.
   double making(double kernels, double weights) const;
+  /// The same of kernels of which nothing was measured.
+  double making_others(double kernels, double weights) const;
   void made(double kernels, double weights, double seconds);
   /// To run preferred kernels once.
   double running(double operations, double bytes) const;
@@ -94,6 +96,8 @@ class BuildForecast {
   std::map<std::string, Trials> trials_;
   Trials all_;
   TwoRates decided_, run_;
+  double tried_weights_ = 0,
+         other_weights_ = 0;  ///< Of decided kernels, by whether they were tried.
   std::optional<TwoRates> made_;
 };
 

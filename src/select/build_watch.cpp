@@ -128,7 +128,7 @@ double BuildWatch::foreseen(Step step, double before) const {
   const double stretch = core_time_.stretch();
   const MachinePace& idle = kernels_.pace();
   const MachinePace pace{idle.step * stretch, idle.byte * stretch, idle.read * stretch};
-  return std::max(part.forecast({kernels_, pace, passes, before}), 0.0);
+  return std::max(part.forecast({kernels_, pace, stretch, passes, before}), 0.0);
 }
 
 /// Seconds of a step that did not begin, after the time that has passed.

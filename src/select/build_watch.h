@@ -25,9 +25,9 @@ class BuildWatch {
 
   struct State {
     Step step = Step::kOptimize;
-    double done = 0;       ///< Share of the whole build.
-    double elapsed = 0;    ///< Seconds.
-    double remaining = 0;  ///< Seconds; negative: not known yet.
+    double done = 0;                    ///< Share of the whole build.
+    double elapsed = 0;                 ///< Seconds.
+    double remaining = 0;               ///< Seconds; negative: not known yet.
     std::array<double, kSteps> left{};  ///< Of these, those of each step.
   };
 
@@ -51,8 +51,9 @@ class BuildWatch {
   struct Known {
     const BuildForecast& kernels;
     MachinePace pace;  ///< Of the machine, beside the load that the build met so far.
-    double passes;  ///< Real seconds of the optimization passes so far.
-    double before;  ///< Seconds that all steps ahead of this one take, as far as it is known.
+    double stretch;    ///< Times so much work takes as on a quiet machine, because of that load.
+    double passes;     ///< Real seconds of the optimization passes so far.
+    double before;     ///< Seconds that all steps ahead of this one take, as far as it is known.
   };
   /// Seconds of a step beside the announced ones, asked for by any thread until the next one is
   /// given: of all of it, for steps that tell nothing of their progress, or of the work that it has

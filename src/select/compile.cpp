@@ -184,8 +184,9 @@ double constant_bytes(const Graph& graph) {
 
 /// The kernels that are still to be made for a plan's constants, for a watch's forecast.
 class Packing {
-  /// Of each byte that a plan writes, beside a copy: to find equal tensors, and the checksum.
-  static constexpr int kHashes = 2;
+  /// Of each byte that a plan writes, beside a copy: to find equal tensors, to clear its new
+  /// memory, and for the checksum.
+  static constexpr int kPasses = 3;
 
  public:
   Packing(BuildWatch* watch, const Graph& graph, bool packs)
@@ -193,7 +194,7 @@ class Packing {
     if (watch_ == nullptr) return;
     watch_->foresee(BuildWatch::Step::kWrite, BuildWatch::Span::kWhole,
                     [bytes = bytes_](const BuildWatch::Known& known) {
-                      return (known.pace.byte + kHashes * known.pace.read) * bytes;
+                      return (known.pace.byte + kPasses * known.pace.read) * bytes;
                     });
     kernels_ = packs ? static_cast<double>(count_layers(graph)) : 0;
     if (!packs) bytes_ = 0;
@@ -244,7 +245,7 @@ Result<Plan> compile(CompileRequest request, TimingCache& cache, Logger& logger)
   const size_t before = count_layers(*plan.graph);
   if (told != nullptr) {
     told->begin(BuildWatch::Step::kOptimize);
-    told->begin_kernels(request.select.threads, MachinePace::measured(),
+    told->begin_kernels(request.select.threads, MachinePace::measured(constant_bytes(*plan.graph)),
                         request.select.average_runs);
   }
   if (request.levels) request.levels("network", *plan.graph);

@@ -16,28 +16,34 @@ namespace tenon {
 namespace {
 
 constexpr int kSteps = 100'000, kTimes = 3;
-constexpr size_t kBytes = size_t{2} << 20;
-// Enough to be hashed at full rate, and little beside the work of the smallest build.
-constexpr size_t kHashed = size_t{128} << 10;
+/// Bytes that are copied and hashed: of many a small part, which caches do not hold; of few
+/// enough to go at full rate, and little beside the work of the smallest build.
+constexpr double kPart = 1.0 / 16, kMost = 1 << 24;
+constexpr double kLeastCopied = 1 << 21, kLeastHashed = 1 << 17;
+
+size_t part_of(double bytes, double least) {
+  return static_cast<size_t>(std::clamp(kPart * bytes, least, kMost));
+}
 
 /// Seconds to copy them into memory of the system's; the heap may have some that was used before.
 double copy_to_fresh_memory(const std::vector<std::byte>& source) {
   Stopwatch watch;
   void* const fresh =
-      mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      mmap(nullptr, source.size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (fresh == MAP_FAILED) return std::numeric_limits<double>::infinity();
-  std::memcpy(fresh, source.data(), kBytes);
+  std::memcpy(fresh, source.data(), source.size());
   const double took = watch.lap();
-  munmap(fresh, kBytes);
+  munmap(fresh, source.size());
   return took;
 }
 
 }  // namespace
 
-MachinePace MachinePace::measured() {
+MachinePace MachinePace::measured(double bytes) {
   constexpr double kUnknown = std::numeric_limits<double>::infinity();
   MachinePace pace{kUnknown, kUnknown, kUnknown};
-  const std::vector<std::byte> source(kBytes, std::byte{1});
+  const std::vector<std::byte> source(part_of(bytes, kLeastCopied), std::byte{1});
+  const size_t hashed = part_of(bytes, kLeastHashed);
   // Nothing may be computed ahead, or left out.
   volatile double factor = 0.999, term = 0.001, result = 0;
   for (int i = 0; i < kTimes; ++i) {
@@ -47,10 +53,11 @@ MachinePace MachinePace::measured() {
     for (int k = 0; k < kSteps; ++k) value = value * by + plus;
     result = value;
     pace.step = std::min(pace.step, watch.lap() / kSteps);
-    pace.byte = std::min(pace.byte, copy_to_fresh_memory(source) / static_cast<double>(kBytes));
+    pace.byte =
+        std::min(pace.byte, copy_to_fresh_memory(source) / static_cast<double>(source.size()));
     watch.lap();
-    result = static_cast<double>(XXH3_128bits(source.data(), kHashed).low64);
-    pace.read = std::min(pace.read, watch.lap() / static_cast<double>(kHashed));
+    result = static_cast<double>(XXH3_128bits(source.data(), hashed).low64);
+    pace.read = std::min(pace.read, watch.lap() / static_cast<double>(hashed));
   }
   static_cast<void>(result);
   // No memory is left: any order of magnitude does.

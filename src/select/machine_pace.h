@@ -9,8 +9,8 @@ struct MachinePace {
   double byte = 0;  ///< Seconds to copy a byte into memory that was not used before.
   double read = 0;  ///< Seconds to hash a byte, as writers of plans do.
 
-  /// Takes some milliseconds.
-  static MachinePace measured();
+  /// By moving a small part of so many bytes; takes some milliseconds.
+  static MachinePace measured(double bytes);
 };
 
 }  // namespace tenon

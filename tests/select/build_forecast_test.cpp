@@ -119,6 +119,18 @@ TEST(BuildForecast, PlansAreMadeAtThePaceOfTheirOwnTactics) {
   EXPECT_NEAR(forecast.making(10, 1e7), 0.025, 0.006);
 }
 
+/// What trials of convolutions took says nothing of a large product that nothing competes with.
+TEST(BuildForecast, KernelsWithoutRivalsAreMadeAtTheUsualPace) {
+  BuildForecast forecast;
+  const double usual = forecast.making(0, 1e8);
+  forecast.tried("transforms", {1e9, 1e6, 1e6}, {0.05, 0.1, 12, true});
+  forecast.decided("transforms", {1e9, 1e6, 1e6});
+  const double as_tried = forecast.making(0, 1e8);
+  EXPECT_GT(as_tried, 10 * usual);
+  forecast.decided("product", {1e9, 1e8, 99e6});
+  EXPECT_NEAR(forecast.making(0, 1e8), 0.99 * usual + 0.01 * as_tried, 0.1 * usual);
+}
+
 /// Trials that ran in memory that was there say little of a plan's weights, which need new pages.
 TEST(BuildForecast, KernelsThatWereMadeTellMoreThanTrials) {
   BuildForecast forecast;
@@ -133,7 +145,7 @@ TEST(BuildForecast, KernelsThatWereMadeTellMoreThanTrials) {
 }
 
 TEST(MachinePace, IsThatOfSomeMachine) {
-  const MachinePace pace = MachinePace::measured();
+  const MachinePace pace = MachinePace::measured(1e6);
   EXPECT_GT(pace.step, 1e-10);
   EXPECT_LT(pace.step, 1e-6);
   EXPECT_GT(pace.byte, 1e-12);

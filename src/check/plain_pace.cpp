@@ -1,0 +1,96 @@
+#include "check/plain_pace.h"
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "base/stopwatch.h"
+#include "check/processor_reference.h"
+#include "ops/nn.h"
+#include "ops/table.h"
+
+namespace tenon {
+namespace {
+
+/// An image and the convolutions that it goes through, one behind the other.
+struct Image {
+  int64_t channels, size;
+  int convolutions;
+};
+// Layers of usual networks; and little work, also for loops, which take many times as long.
+constexpr Image kLarge{32, 64, 2}, kSmall{8, 24, 1};
+/// A network is measured for where it has so many times the work of these.
+constexpr double kTimes = 16;
+/// Guesses of steps for a multiplication.
+constexpr double kGuessedKernel = 0.01, kGuessedLoop = 0.12;
+
+constexpr int64_t kTaps = 3;
+
+Tensor filled(const Extents& extents) {
+  Tensor tensor(DataType::kFloat32, extents);
+  std::ranges::fill(tensor.mutable_values<float>(), 0.01f);
+  return tensor;
+}
+
+Extents extents_of(const Image& image) {
+  return {1, image.channels, image.size, image.size};
+}
+
+Result<std::unique_ptr<Graph>> network(const Image& image) {
+  auto graph = std::make_unique<Graph>();
+  Value* value = graph->add_input("x", {DataType::kFloat32, to_shape(extents_of(image))});
+  for (int i = 0; i < image.convolutions; ++i) {
+    Tensor weights = filled({image.channels, image.channels, kTaps, kTaps});
+    Conv conv;
+    conv.strides = conv.dilations = conv.pads_begin = conv.pads_end = {1, 1};
+    value = graph
+                ->add_node(std::make_unique<Conv>(std::move(conv)),
+                           {value, graph->add_constant(std::move(weights))}, 1, "conv")
+                ->output();
+  }
+  value->name = "y";
+  graph->add_output(value);
+  TENON_TRY(infer_graph(*graph));
+  return graph;
+}
+
+/// Seconds that an evaluation takes; negative where it fails.
+template <class Evaluate>
+double seconds(const Image& image, const Evaluate& evaluate) {
+  const auto graph = network(image);
+  if (!graph.ok()) return -1;
+  const std::vector<Tensor> inputs = {filled(extents_of(image))};
+  Stopwatch watch;
+  return evaluate(**graph, inputs).ok() ? watch.lap() : -1;
+}
+
+double multiplications_of(const Image& image) {
+  return static_cast<double>(image.convolutions * image.channels * image.channels * kTaps * kTaps *
+                             image.size * image.size);
+}
+
+}  // namespace
+
+PlainPace PlainPace::guessed(double step) {
+  return {kGuessedKernel * step, kGuessedLoop * step};
+}
+
+std::optional<PlainPace> PlainPace::measured(double multiplications) {
+  const double most = multiplications_of(kLarge);
+  if (multiplications < kTimes * most) return std::nullopt;
+  const auto on_processor = [](const Graph& graph, const std::vector<Tensor>& inputs) {
+    return evaluate_on_processor(graph, {}, inputs);
+  };
+  const auto by_loops = [](const Graph& graph, const std::vector<Tensor>& inputs) {
+    return evaluate_graph(graph, inputs);
+  };
+  // The first evaluation makes threads; each takes some time however small the network is.
+  (void)seconds(kSmall, on_processor);
+  const double least = seconds(kSmall, on_processor), all = seconds(kLarge, on_processor);
+  const double small = multiplications_of(kSmall);
+  const double loops = seconds(kSmall, by_loops);
+  if (all <= least || loops <= 0) return std::nullopt;
+  return PlainPace{(all - least) / (most - small), loops / small};
+}
+
+}  // namespace tenon

@@ -1,0 +1,27 @@
+// How fast a machine evaluates networks by kernels that were not tuned.
+#include "check/plain_pace.h"
+
+#include <gtest/gtest.h>
+
+namespace tenon {
+namespace {
+
+TEST(PlainPace, IsMeasuredForLargeNetworks) {
+  const auto pace = PlainPace::measured(1e10);
+  ASSERT_TRUE(pace.has_value());
+  EXPECT_GT(pace->kernels, 1e-14);
+  EXPECT_LT(pace->kernels, 1e-8);
+  EXPECT_GT(pace->loops, pace->kernels);
+  EXPECT_LT(pace->loops, 1e-6);
+}
+
+TEST(PlainPace, IsGuessedForSmallOnes) {
+  EXPECT_FALSE(PlainPace::measured(1e6).has_value());
+  const PlainPace pace = PlainPace::guessed(1e-9), twice = PlainPace::guessed(2e-9);
+  EXPECT_GT(pace.loops, pace.kernels);
+  EXPECT_DOUBLE_EQ(twice.loops, 2 * pace.loops);
+  EXPECT_DOUBLE_EQ(twice.kernels, 2 * pace.kernels);
+}
+
+}  // namespace
+}  // namespace tenon
