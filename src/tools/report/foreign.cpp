@@ -14,26 +14,11 @@ constexpr std::string_view kOnnxLayer = "[ONNX Layer: ";
 
 /// Precisions in descriptions of formats, longer words first.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 20> kPrecisions = {
-    {{"FP4", "FP4"},
-     {"BFloat16", "BF16"},
-     {"UINT8", "UINT8"},
-     {"UInt8", "UINT8"},
-     {"INT64", "INT64"},
-     {"Int64", "INT64"},
-     {"INT4", "INT4"},
-     {"Int4", "INT4"},
-     {"BF16", "BF16"},
-     {"FP32", "FP32"},
-     {"Float", "FP32"},
-     {"FP16", "FP16"},
-     {"Half", "FP16"},
-     {"INT8", "INT8"},
-     {"Int8", "INT8"},
-     {"FP8", "FP8"},
-     {"INT32", "INT32"},
-     {"Int32", "INT32"},
-     {"BOOL", "BOOL"},
-     {"Bool", "BOOL"}}};
+    {{"FP4", "FP4"},     {"BFloat16", "BF16"}, {"UINT8", "UINT8"}, {"UInt8", "UINT8"},
+     {"INT64", "INT64"}, {"Int64", "INT64"},   {"INT4", "INT4"},   {"Int4", "INT4"},
+     {"BF16", "BF16"},   {"FP32", "FP32"},     {"Float", "FP32"},  {"FP16", "FP16"},
+     {"Half", "FP16"},   {"INT8", "INT8"},     {"Int8", "INT8"},   {"FP8", "FP8"},
+     {"INT32", "INT32"}, {"Int32", "INT32"},   {"BOOL", "BOOL"},   {"Bool", "BOOL"}}};
 
 std::string precision_in(std::string_view format) {
   for (const auto& [word, precision] : kPrecisions)

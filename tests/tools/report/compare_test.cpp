@@ -50,13 +50,12 @@ TEST(Compare, AlignsByNodesOfTheModel) {
 
 /// A part of the graph that TensorRT compiles as one names its first and its last node alone.
 TEST(Compare, StretchesOfTheModelAreAligned) {
-  const Json ours =
-      report_of("now",
-                R"([{"name": "stem", "origins": ["stem"], "step": 0},
+  const Json ours = report_of("now",
+                              R"([{"name": "stem", "origins": ["stem"], "step": 0},
                     {"name": "norm", "origins": ["norm"], "step": 1},
                     {"name": "fc + gelu", "origins": ["fc", "gelu"], "step": 2},
                     {"name": "last", "origins": ["last"], "step": 3}])",
-                R"([{"name": "stem", "medianMs": 1}, {"name": "norm", "medianMs": 2},
+                              R"([{"name": "stem", "medianMs": 1}, {"name": "norm", "medianMs": 2},
                     {"name": "fc + gelu", "medianMs": 3}, {"name": "last", "medianMs": 4}])");
   const auto theirs = [](std::string_view stretch) {
     Json profile = Json::parse(R"([{"count": 1}, {"name": "stem", "medianMs": 1}])");
@@ -96,9 +95,9 @@ TEST(Foreign, NodesAreFoundInNames) {
 }
 
 TEST(Foreign, NodesInMetadataMayHaveBrackets) {
-  const Json report = foreign_report(
-      "theirs", Json::parse(R"([{"count": 1}, {"name": "k", "medianMs": 1}])"),
-      Json::parse(R"({"Layers": [{"Name": "k", "Inputs": [], "Outputs": [],
+  const Json report =
+      foreign_report("theirs", Json::parse(R"([{"count": 1}, {"name": "k", "medianMs": 1}])"),
+                     Json::parse(R"({"Layers": [{"Name": "k", "Inputs": [], "Outputs": [],
           "Metadata": "[ONNX Layer: x[0]]\u001e[ONNX Layer: b\u001fof a function]\u001e[ONNX Layer: c]"}]})"));
   EXPECT_EQ(report["layers"][0]["origins"], Json({"x[0]", "b", "c"}));
 }
