@@ -5,6 +5,7 @@
 #include "base/arithmetic.h"
 #include "device/cpu/packed_weights.h"
 #include "device/cpu/thread_pool.h"
+#include "kernels/dequantized_weights.h"
 #include "kernels/epilogue/region_epilogue.h"
 #include "kernels/quantized/weight_product.h"
 #include "kernels/tactic.h"
@@ -22,11 +23,10 @@ using cpu::WeightForm;
 constexpr size_t kMaxSteps = 16;
 
 struct Description {
-  int x = 0, weights = 0, scales = 0, zeros = -1;  ///< Problem inputs.
-  bool across = false;                             ///< Weights lie depth first.
-  int64_t rows = 0, columns = 0;
+  int x = 0;  ///< Problem input.
+  DequantizedWeights weights;
+  int64_t rows = 0;
   int64_t x_stride = 0, y_stride = 0;
-  bool blocked = false;  ///< Scales go along the depth.
   WeightForm form;
   std::vector<cpu::BoundStep> steps;
 };
@@ -49,36 +49,18 @@ Result<int64_t> rows_of(const Operand& operand) {
   return stride == 0 ? operand.extents[last] : stride;
 }
 
-Status describe_weights(const Problem& problem, const MatMul& matmul, const Node& dequantize,
-                        Description& d) {
-  const Operand& w = problem.input(d.weights);
-  const Tensor *scales = problem.input(d.scales).constant, *zeros = nullptr;
-  if (w.constant == nullptr || scales == nullptr || w.rank() != 2)
-    return unsupported("weights that are no constant matrix");
-  if (d.zeros >= 0 && (zeros = problem.input(d.zeros).constant) == nullptr)
-    return unsupported("zero points that are not constant");
-  d.form.nibbles = w.type == DataType::kInt4 || w.type == DataType::kUInt4;
-  d.form.is_signed = w.type == DataType::kInt4 || w.type == DataType::kInt8;
-  if (!d.form.nibbles && w.type != DataType::kInt8 && w.type != DataType::kUInt8)
-    return unsupported("weights of {}", name_of(w.type));
-  d.across = !matmul.transpose_b;
-  d.form.depth = w.extents[d.across ? 0 : 1], d.columns = w.extents[d.across ? 1 : 0];
-  if (d.form.depth == 0 || d.columns == 0) return unsupported("an empty tensor");
-  const auto& op = *dequantize.as<Dequantize>();
-  const int64_t axis = op.axis < 0 ? op.axis + 2 : op.axis, along = d.across ? 0 : 1;
-  d.blocked = op.block_size > 0;
-  if (d.blocked ? axis != along : scales->count() > 1 && axis == along)
-    return unsupported("scales along the other axis");
-  d.form.block = d.blocked ? op.block_size : d.form.depth;
-  if (zeros != nullptr && zeros->count() != scales->count())
-    return unsupported("as many zero points as scales are expected");
+/// How the weights are packed.
+WeightForm form_of(const Problem& problem, const DequantizedWeights& w) {
+  WeightForm form{
+      .depth = w.depth, .block = w.block, .nibbles = w.nibbles(), .is_signed = w.is_signed()};
+  const Tensor* zeros = w.zeros < 0 ? nullptr : problem.input(w.zeros).constant;
   const double first = zeros == nullptr || zeros->bytes() == nullptr ? 0 : zeros->as_double(0);
   for (int64_t i = 1; zeros != nullptr && i < zeros->count(); ++i)
-    d.form.has_zeros |= zeros->as_double(i) != first;
+    form.has_zeros |= zeros->as_double(i) != first;
   // Of signed 4-bit weights the packed form is counted from -8 on.
-  const double least = d.form.nibbles && d.form.is_signed ? -8 : 0;
-  d.form.zero = static_cast<float>((d.form.has_zeros ? 0 : first) - least);
-  return {};
+  const double least = form.nibbles && form.is_signed ? -8 : 0;
+  form.zero = static_cast<float>((form.has_zeros ? 0 : first) - least);
+  return form;
 }
 
 /// A residual is read row by row, whatever the axes before are.
@@ -108,59 +90,51 @@ Result<Description> describe(const Problem& problem) {
   const Node* dequantize = region.dequantize;
   if (dequantize == nullptr) return unsupported("weights that are not dequantized in the region");
   Description d;
-  d.x = region.anchor_inputs[0], d.weights = input_number(dequantize->input(0));
-  d.scales = input_number(dequantize->input(1));
-  d.zeros = dequantize->has_input(2) ? input_number(dequantize->input(2)) : -1;
-  if (d.x < 0 || d.weights < 0 || d.scales < 0 || matmul.transpose_a ||
-      problem.input(d.x).rank() < 2 || problem.output().type != DataType::kFloat32)
+  d.x = region.anchor_inputs[0];
+  if (d.x < 0 || matmul.transpose_a || problem.input(d.x).rank() < 2 ||
+      problem.output().type != DataType::kFloat32)
     return unsupported("operands that are computed in the region, transposed, or not f32");
-  TENON_TRY(describe_weights(problem, matmul, *dequantize, d));
+  TENON_ASSIGN(d.weights, dequantized_weights(problem, matmul, *dequantize));
+  d.form = form_of(problem, d.weights);
   if (problem.input(d.x).count() == 0) return unsupported("an empty tensor");
   TENON_ASSIGN(d.x_stride, rows_of(problem.input(d.x)));
   TENON_ASSIGN(d.y_stride, rows_of(problem.output()));
-  d.rows = problem.output().count() / d.columns;
+  d.rows = problem.output().count() / d.weights.columns;
   TENON_ASSIGN(d.steps, cpu::matrix_steps(problem, region));
   if (d.steps.size() > kMaxSteps) return unsupported("an epilogue of {} steps", d.steps.size());
   TENON_TRY(check_steps(problem, d));
   return d;
 }
 
-/// Scale or zero point of a weight.
-double number_at(const Tensor& numbers, const Description& d, int64_t column, int64_t block) {
-  if (numbers.count() == 1) return numbers.as_double(0);
-  if (!d.blocked) return numbers.as_double(column);
-  return numbers.as_double(d.across ? block * d.columns + column
-                                    : column * d.form.blocks() + block);
-}
-
 void pack_block(const Problem& problem, const Description& d, int64_t panel, int64_t block,
                 std::byte* to) {
-  const Tensor &weights = *problem.input(d.weights).constant,
-               &scales = *problem.input(d.scales).constant;
-  const int64_t first = panel * kWeightPanel, count = std::min(kWeightPanel, d.columns - first);
+  const DequantizedWeights& w = d.weights;
+  const Tensor &weights = *problem.input(w.weights).constant,
+               &scales = *problem.input(w.scales).constant;
+  const int64_t first = panel * kWeightPanel, count = std::min(kWeightPanel, w.columns - first);
   const int64_t begin = block * d.form.block, end = std::min(begin + d.form.block, d.form.depth);
   auto* numbers = reinterpret_cast<float*>(to);
   auto* bytes = reinterpret_cast<uint8_t*>(to) + d.form.scale_bytes();
   const int64_t bias = d.form.nibbles && d.form.is_signed ? 8 : 0;
   for (int64_t c = 0; c < count; ++c) {
-    numbers[c] = static_cast<float>(number_at(scales, d, first + c, block));
+    const int64_t number = w.number_at(block, first + c);
+    numbers[c] = static_cast<float>(scales.as_double(number));
     if (d.form.has_zeros)
       numbers[kWeightPanel + c] =
-          static_cast<float>(number_at(*problem.input(d.zeros).constant, d, first + c, block));
+          static_cast<float>(problem.input(w.zeros).constant->as_double(number));
     for (int64_t k = begin; k < end; ++k) {
-      const int64_t at = d.across ? k * d.columns + first + c : (first + c) * d.form.depth + k;
-      const auto w = static_cast<uint8_t>(weights.as_int64(at) + bias);
+      const auto weight = static_cast<uint8_t>(weights.as_int64(w.at(k, first + c)) + bias);
       uint8_t* step = bytes + (k - begin) * d.form.step_bytes();
       if (d.form.nibbles)
-        step[c % 16] |= static_cast<uint8_t>(c < 16 ? w & 15U : (w & 15U) << 4U);
+        step[c % 16] |= static_cast<uint8_t>(c < 16 ? weight & 15U : (weight & 15U) << 4U);
       else
-        step[c] = w;
+        step[c] = weight;
     }
   }
 }
 
 void pack(const Problem& problem, const Description& d, void* target) {
-  const int64_t panels = ceil_div(d.columns, kWeightPanel);
+  const int64_t panels = ceil_div(d.weights.columns, kWeightPanel);
   std::memset(target, 0, static_cast<size_t>(panels * d.form.panel_bytes()));
   auto* to = static_cast<std::byte*>(target);
   for (int64_t panel = 0; panel < panels; ++panel)
@@ -192,7 +166,7 @@ class WeightKernel final : public Kernel {
     cpu::EpilogueOperand operands[kMaxSteps];
     cpu::bind_operands(d_.steps, arguments, operands);
     arguments.queue.pool->parallel_for(
-        ceil_div(d_.columns, kWeightPanel), 1, [&](int64_t begin, int64_t end, int worker) {
+        ceil_div(d_.weights.columns, kWeightPanel), 1, [&](int64_t begin, int64_t end, int worker) {
           float* sums = static_cast<float*>(arguments.workspace) + worker * kTile;
           for (int64_t panel = begin; panel < end; ++panel)
             for (int64_t row = 0; row < d_.rows; row += kWeightRows)
@@ -208,7 +182,7 @@ class WeightKernel final : public Kernel {
     return input == d_.x || cpu::reads_input(d_.steps, input);
   }
   std::span<const std::byte> packed() const override { return packed_.bytes(); }
-  bool packs_input(int input) const override { return input == d_.weights; }
+  bool packs_input(int input) const override { return input == d_.weights.weights; }
 
  private:
   static constexpr int64_t kTile = kWeightRows * kWeightPanel;
@@ -233,9 +207,10 @@ class WeightKernel final : public Kernel {
                     reinterpret_cast<const std::byte*>(
                         packed_.at(static_cast<size_t>(panel * d_.form.panel_bytes()))),
                     sums});
-    finish_({sums, kWeightPanel, rows, std::min(kWeightPanel, d_.columns - column), row, column,
-             static_cast<float*>(arguments.outputs[0]) + row * d_.y_stride + column, d_.y_stride},
-            plain_steps_, operands);
+    finish_(
+        {sums, kWeightPanel, rows, std::min(kWeightPanel, d_.weights.columns - column), row, column,
+         static_cast<float*>(arguments.outputs[0]) + row * d_.y_stride + column, d_.y_stride},
+        plain_steps_, operands);
   }
 
   Description d_;
@@ -254,8 +229,8 @@ Support supports(const Problem& problem) {
 
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
   TENON_ASSIGN(Description d, describe(problem));
-  const Tensor& weights = *problem.input(d.weights).constant;
-  const int64_t bytes = ceil_div(d.columns, kWeightPanel) * d.form.panel_bytes();
+  const Tensor& weights = *problem.input(d.weights.weights).constant;
+  const int64_t bytes = ceil_div(d.weights.columns, kWeightPanel) * d.form.panel_bytes();
   TENON_ASSIGN(
       cpu::PackedWeights packed,
       cpu::PackedWeights::make(static_cast<size_t>(bytes), problem.packed, weights.bytes()));
