@@ -17,8 +17,9 @@ Cases all_cases() {
   // Making all of them takes seconds.
   if (limits_cases() && std::string_view(std::getenv("TENON_TEST_CASES")).starts_with("tiny"))
     return cases;
-  for (auto make : {row_cases, pointwise_cases, movement_cases, pooling_cases, product_cases,
-                    quantized_cases, rnn_cases, attention_cases, order_cases, generic_cases})
+  for (auto make :
+       {row_cases, pointwise_cases, movement_cases, pooling_cases, product_cases, quantized_cases,
+        weight_cases, rnn_cases, attention_cases, order_cases, generic_cases})
     for (auto& one : make()) cases.push_back(std::move(one));
   return cases;
 }

@@ -97,6 +97,13 @@ class KernelCase {
   KernelCase& into_op(T op, Value* second, std::vector<CaseInput> others) {
     return append_op(std::move(op), {nodes_.back()->output(), second}, std::move(others), "into");
   }
+  /// An operator whose second operand is the current value.
+  template <class T>
+  KernelCase& into_second(T op, CaseInput first) {
+    Value* value = add_input(first);
+    inputs_.push_back(std::move(first));
+    return append_op(std::move(op), {value, nodes_.back()->output()}, {}, "into");
+  }
   KernelCase& output_layout(Layout layout) {
     layout_ = layout;
     return *this;
@@ -209,6 +216,7 @@ Cases movement_cases();
 Cases pooling_cases();
 Cases product_cases();
 Cases quantized_cases();
+Cases weight_cases();
 Cases rnn_cases();
 Cases attention_cases();
 Cases order_cases();

@@ -261,14 +261,16 @@ void add_quantized(Cases& cases) {
       {"hopper quantized floats 1", "cuda.quantized.hopper"},
       {"hopper quantized conv of a patch 4", "cuda.quantized.patch"},
       {"ampere quantized conv of an image 8", "cuda.quantized.stem"},
-      {"ampere quantized conv 24", "cuda.quantized.matrix"}};
-  for (auto& one : quantized_cases())
-    for (const auto& [name, tactic] : wanted)
-      if (one != nullptr && one->name == name) {
-        one->name = fmt::format("tiny {}", name);
-        one->only(tactic);
-        cases.push_back(std::move(one));
-      }
+      {"ampere quantized conv 24", "cuda.quantized.matrix"},
+      {"ampere weights 5", "cuda.quantized.weights"}};
+  for (auto make : {quantized_cases, weight_cases})
+    for (auto& one : make())
+      for (const auto& [name, tactic] : wanted)
+        if (one != nullptr && one->name == name) {
+          one->name = fmt::format("tiny {}", name);
+          one->only(tactic);
+          cases.push_back(std::move(one));
+        }
 }
 
 }  // namespace
