@@ -15,4 +15,7 @@ bool takes_epilogue(const Node& node);
 std::string epilogue_refusal(const Graph& graph, const Node& anchor, const Value& running,
                              const Node& next, const PassContext& context);
 
+/// The cast behind a product whose result leaves the network in f32, or null.
+Node* widening_step(const Graph& graph, const Value* running, const PassContext& context);
+
 }  // namespace tenon

@@ -90,17 +90,6 @@ class Chain {
   std::vector<Node*> members_;
 };
 
-/// The cast behind a product whose result leaves the network in f32, or null.
-Node* widening_step(const Graph& graph, const Value* running, const PassContext& context) {
-  if (!context.options().widened_products) return nullptr;
-  if (running->uses().size() != 1 || graph.is_output(running)) return nullptr;
-  Node* next = running->uses()[0].node;
-  const DataType from = running->type.type;
-  const bool widens = next->is<Cast>() && next->output()->type.type == DataType::kFloat32 &&
-                      (from == DataType::kFloat16 || from == DataType::kBFloat16);
-  return widens && graph.is_output(next->output()) && context.allows_fusion(*next) ? next : nullptr;
-}
-
 }  // namespace
 
 bool fuse_epilogue(Graph& graph, PassContext& context) {

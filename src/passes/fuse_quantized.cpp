@@ -3,11 +3,13 @@
 // that is dequantized on the way) and, where there is one, the quantization of the result. A pair
 // of quantization and dequantization inside the chain stays where it rounds. So do products of few
 // rows of reals with weights of 4 or 8 bits, without any quantization behind. Must run after the
-// propagation of quantization and before fuse_epilogue and lower_precision.
+// propagation of quantization, before fuse_epilogue and lower_precision, and once more between
+// these two, for rows of 16 bits.
 #include <algorithm>
 
 #include "ops/ops.h"
 #include "ops/region.h"
+#include "passes/epilogue_rule.h"
 #include "passes/quantized.h"
 
 namespace tenon {
@@ -40,6 +42,8 @@ class Chain {
   void grow() {
     while (steps_.size() <= kMaxSteps && take_next()) {
     }
+    if (Node* last = rounds_ ? nullptr : widening_step(graph_, running_, context_))
+      steps_.push_back(last);
     if (end_ > 0) steps_.resize(end_);  // The steps behind the last quantization work on floats.
   }
 

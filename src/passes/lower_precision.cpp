@@ -13,6 +13,7 @@
 #include "passes/casts.h"
 #include "passes/match.h"
 #include "passes/pass.h"
+#include "passes/quantized.h"
 
 namespace tenon {
 namespace {
@@ -74,9 +75,9 @@ bool exceeds(const Tensor& tensor, double largest) {
   return false;
 }
 
-/// Operands that must keep their type: scales of a resize, regions.
+/// Operands that must keep their type: scales of a resize, regions, of quantized weights.
 bool keeps_operand(const Node& node, int index) {
-  return node.is<Resize>() && index > 0;
+  return (node.is<Resize>() && index > 0) || node.is<Dequantize>();
 }
 
 class Lowering {
@@ -86,10 +87,24 @@ class Lowering {
   bool run(PassContext& context) {
     const std::vector<Node*> nodes = nodes_of(graph_);
     const auto angles = angles_of(graph_);
+    const auto is_lowered = [&](const Node& node) {
+      return node.bodies.empty() && gains(node) && context.allows(node) && has_f32(node) &&
+             !angles.contains(&node);
+    };
+    // Weights that stay quantized have the type that their products get.
+    const auto follows = [&](const Node& node) {
+      const auto uses = node.output()->uses();
+      return gives_small_weights(graph_, node, context.options()) && has_f32(node) &&
+             std::all_of(uses.begin(), uses.end(), [&](const Use& use) {
+               return is_lowered(*use.node) &&
+                      context.type_of(*use.node) == context.type_of(*uses[0].node);
+             });
+    };
     for (Node* node : nodes) {
-      const bool lower = node->bodies.empty() && gains(*node) && context.allows(*node) &&
-                         has_f32(*node) && !angles.contains(node);
-      const std::optional<DataType> own = context.type_of(*node);
+      const bool are_weights = node->is<Dequantize>() && follows(*node);
+      const bool lower = are_weights || is_lowered(*node);
+      const std::optional<DataType> own =
+          context.type_of(are_weights ? *node->output()->uses()[0].node : *node);
       const DataType target = own.value_or(usual_);
       if (own && !lower && has_f32(*node) && context.allows(*node) && !node->is<Constant>())
         context.logger().warning("'{}' computes in {}, not in {}: {}", node->name,
@@ -113,6 +128,7 @@ class Lowering {
         lowered_.emplace(output, nullptr);
         output->type.type = target;
       }
+      if (are_weights) node->as<Dequantize>()->to = target;
     }
     for (size_t i = 0; i < graph_.outputs().size(); ++i) {
       Value* output = graph_.outputs()[i];

@@ -90,11 +90,19 @@ bool is_small_weight(DataType type) {
   return is_byte_integer(type) || type == DataType::kInt4 || type == DataType::kUInt4;
 }
 
-/// One scale, one a column, or blocks of them along the depth; f32 is what kernels make of it.
+bool is_half(DataType type) {
+  return type == DataType::kFloat16 || type == DataType::kBFloat16;
+}
+
+/// Kernels for rows of 16 bits take steps of these, and whole numbers of the last.
+bool takes_block(int64_t block, DataType rows) {
+  return !is_half(rows) || block == 32 || block == 64 || block % 128 == 0;
+}
+
+/// One scale, one a column, or blocks of them along the depth.
 bool scales_columns(const Node& dequantize, int64_t columns) {
   const Value *scale = dequantize.input(1), *zero = dequantize.input(2);
-  if (scale->constant() == nullptr || dequantize.output()->type.type != DataType::kFloat32)
-    return false;
+  if (scale->constant() == nullptr) return false;
   if (dequantize.has_input(2) &&
       (zero->constant() == nullptr || zero->constant()->count() != scale->constant()->count()))
     return false;
@@ -109,6 +117,21 @@ bool has_few_rows(const Graph& graph, const Value& value) {
   const Shape& shape = value.type.shape;
   for (size_t i = 0; i + 1 < shape.size(); ++i) rows = rows * shape[i];
   return rows.range(graph.symbol_ranges).max <= kFewRows;
+}
+
+/// The product is one with small weights, of rows that kernels see in that type.
+bool multiplies_weights(const Graph& graph, const Node& node, DataType rows) {
+  const auto* matmul = node.as<MatMul>();
+  if (matmul == nullptr || matmul->transpose_a || produced_by<Dequantize>(node.input(1)) == nullptr)
+    return false;
+  const Node& dequantize = *node.input(1)->producer();
+  const Tensor* weights = dequantize.input(0)->constant();
+  const Value* x = node.input(0);
+  return weights != nullptr && weights->rank() == 2 && is_small_weight(weights->type()) &&
+         scales_columns(dequantize, matmul->transpose_b ? 0 : 1) &&
+         takes_block(block_size_of(dequantize), rows) &&
+         x->type.type == dequantize.output()->type.type && x->type.shape.size() >= 2 &&
+         x->constant() == nullptr && has_few_rows(graph, *x);
 }
 
 /// Transposed weights, which may become weights that are transposed.
@@ -223,25 +246,22 @@ bool can_anchor_quantized(const Node& node, const PassOptions& options) {
 }
 
 bool multiplies_small_weights(const Graph& graph, const Node& node, const PassOptions& options) {
-  const bool has_kernels = options.quantized_regions && options.small_weights;
-  const auto* matmul = node.as<MatMul>();
-  if (!has_kernels || matmul == nullptr || matmul->transpose_a ||
-      produced_by<Dequantize>(node.input(1)) == nullptr)
-    return false;
-  const Node& dequantize = *node.input(1)->producer();
-  const Tensor* weights = dequantize.input(0)->constant();
-  const Value* x = node.input(0);
-  return weights != nullptr && weights->rank() == 2 && is_small_weight(weights->type()) &&
-         scales_columns(dequantize, matmul->transpose_b ? 0 : 1) &&
-         x->type.type == DataType::kFloat32 && x->type.shape.size() >= 2 &&
-         x->constant() == nullptr && has_few_rows(graph, *x);
+  if (!node.is<MatMul>()) return false;
+  const DataType rows = node.input(0)->type.type;
+  const bool has_kernels = rows == DataType::kFloat32 ? options.small_weights
+                                                      : options.small_half_weights && is_half(rows);
+  return options.quantized_regions && has_kernels && multiplies_weights(graph, node, rows);
 }
 
 bool gives_small_weights(const Graph& graph, const Node& node, const PassOptions& options) {
   const auto uses = node.output()->uses();
+  const bool is_lowered = options.quantized_regions && options.small_half_weights &&
+                          options.precision && node.output()->type.type == DataType::kFloat32;
   return node.is<Dequantize>() && !graph.is_output(node.output()) && !uses.empty() &&
          std::all_of(uses.begin(), uses.end(), [&](const Use& use) {
-           return use.index == 1 && multiplies_small_weights(graph, *use.node, options);
+           return use.index == 1 &&
+                  (multiplies_small_weights(graph, *use.node, options) ||
+                   (is_lowered && multiplies_weights(graph, *use.node, *options.precision)));
          });
 }
 

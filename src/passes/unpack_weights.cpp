@@ -1,6 +1,6 @@
 // Quantized weights that no region of integers took become floats when the plan is built, on
 // devices without kernels that read them as they are: else each run would convert them. Must run
-// after fuse_quantized.
+// after fuse_quantized, and after lower_precision, behind which products take weights in regions.
 #include <algorithm>
 
 #include "ops/table.h"

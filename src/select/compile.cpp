@@ -73,6 +73,7 @@ PassOptions pass_options_for(const Device& device) {
   options.quantized_groups = options.wide_weights = options.dynamic_scales = on_cpu;
   options.quantized_halves = !on_cpu;
   options.small_weights = on_cpu;
+  options.small_half_weights = !on_cpu && properties.compute_capability >= 80;
   options.float8_regions = properties.compute_capability >= 89;
   options.moments_in_products = properties.compute_capability == 90;
   if (on_cpu && !properties.native_fp16) options.half_as = DataType::kFloat32;
