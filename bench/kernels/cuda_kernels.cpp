@@ -1,5 +1,8 @@
 // Times every CUDA kernel over problems of the shared models and large ones, beside the time of its
-// bytes alone. usage: bench_cuda_kernels [FILTER [GROUP [TACTIC [CONFIG;CONFIG...]]]]
+// bytes alone. Of the group "weights" so many copies run behind each other that no cache holds
+// their weights, as in a network that generates text.
+//
+// usage: bench_cuda_kernels [FILTER [GROUP [TACTIC [CONFIG;CONFIG...]]]]
 #include <fmt/ranges.h>
 
 #include <cstdio>
@@ -153,6 +156,24 @@ void add_products(Cases& cases) {
       }
 }
 
+/// Products of few rows with weights of 4 and 8 bits, of scales for blocks of 128.
+void add_weights(Cases& cases) {
+  for (const DataType type : {DataType::kInt4, DataType::kInt8})
+    for (const int64_t rows : {1, 8})
+      for (const auto& [k, n] :
+           {std::pair<int64_t, int64_t>{4096, 4096}, {4096, 14336}, {14336, 4096}}) {
+        Dequantize dequantize;
+        dequantize.axis = 0;
+        dequantize.block_size = 128;
+        dequantize.to = kHalf;
+        const int64_t least = type == DataType::kInt4 ? -8 : -128;
+        add(cases, fmt::format("weights {} {}x{}x{}", name_of(type), rows, k, n), dequantize,
+            std::vector{constant(random_integers(type, {k, n}, 1, least, -least - 1)),
+                        constant(filled(kHalf, {k / 128, n}))})
+            .into_second(MatMul(), half({rows, k}));
+      }
+}
+
 /// Products of transformer layers: their epilogues, and the order of the weights of exported
 /// graphs.
 void add_layers(Cases& cases) {
@@ -256,14 +277,24 @@ int64_t bytes_of(const Problem& problem) {
   return bytes;
 }
 
+/// Without constants, which kernels keep in a form of their own.
+int64_t own_bytes_of(const Problem& problem) {
+  int64_t bytes = 0;
+  for (const auto* operands : {&problem.inputs, &problem.outputs})
+    for (const Operand& operand : *operands)
+      if (operand.present && operand.constant == nullptr)
+        bytes += operand.count() * byte_size(operand.type);
+  return bytes;
+}
+
 /// Operations of products and attention; 0 for others.
 double flops_of(const Problem& problem) {
   const auto region = anchored_region(problem);
   if (!region.ok()) return 0;
   const double results = static_cast<double>(problem.output().count());
-  if (region->anchor->as<MatMul>() != nullptr)
+  if (region->anchor.as<MatMul>() != nullptr)
     return 2 * results * static_cast<double>(problem.input(0).extents.back());
-  if (region->anchor->as<Attention>() != nullptr)
+  if (region->anchor.as<Attention>() != nullptr)
     return 4 * results * static_cast<double>(problem.input(1).extents[2]);
   return 0;
 }
@@ -283,6 +314,20 @@ std::vector<std::string> configs_of(const Tactic& tactic, const Problem& problem
     at = end + 1;
   }
   return configs;
+}
+
+/// Kernels of the same problem that run behind each other, each with constants of its own.
+Result<std::vector<std::unique_ptr<Kernel>>> make_kernels(const Tactic& tactic,
+                                                          const Problem& problem,
+                                                          const std::string& config, bool cold) {
+  constexpr size_t kBeyondCaches = 200 << 20;
+  std::vector<std::unique_ptr<Kernel>> kernels;
+  do {
+    TENON_ASSIGN(kernels.emplace_back(), tactic.create(problem, config));
+  } while (cold && kernels.size() * kernels[0]->owned_bytes() < kBeyondCaches);
+  for (auto& kernel : kernels)
+    if (kernel->waits_for_previous() && kernels.size() > 1) TENON_TRY(kernel->let_next_start());
+  return kernels;
 }
 
 Status measure(cuda::CudaDevice& device, KernelCase& one, void* stream, const char* wanted,
@@ -312,20 +357,28 @@ Status measure(cuda::CudaDevice& device, KernelCase& one, void* stream, const ch
     if (tactic.name == "cuda.reference" || tactic.name == "cuda.gemm.tile") continue;
     if (tactic.name.find(wanted) == std::string_view::npos || !tactic.supports(problem)) continue;
     for (const std::string& config : configs_of(tactic, problem, only)) {
-      auto kernel = tactic.create(problem, config);
-      if (!kernel.ok()) {
+      const bool cold = one.name.starts_with("weights");
+      const auto kernels = make_kernels(tactic, problem, config, cold);
+      if (!kernels.ok()) {
         std::printf("%-22s %s: %s\n", one.name.c_str(), std::string(tactic.name).c_str(),
-                    kernel.error().message.c_str());
+                    kernels.error().message.c_str());
         continue;
       }
-      TENON_ASSIGN(DeviceBuffer workspace, device.allocate((*kernel)->workspace_bytes() + 256));
-      TENON_ASSIGN(const double ms, device.time(queue, 20, [&] {
-        return (*kernel)->run({inputs, outputs, workspace.get(), queue});
-      }));
+      const Kernel& first = *kernels->front();
+      TENON_ASSIGN(DeviceBuffer workspace, device.allocate(first.workspace_bytes() + 256));
+      const auto run_all = [&]() -> Status {
+        for (const auto& kernel : *kernels)
+          TENON_TRY(kernel->run({inputs, outputs, workspace.get(), queue}));
+        return {};
+      };
+      TENON_ASSIGN(const double all_ms, device.time(queue, 20, run_all));
+      const double ms = all_ms / static_cast<double>(kernels->size());
+      const double bytes = static_cast<double>(cold ? static_cast<int64_t>(first.owned_bytes()) +
+                                                          own_bytes_of(problem)
+                                                    : bytes_of(problem));
       std::printf("%-22s %-18s %-20s %-72.72s %8.2f us %7.1f GB/s %6.1f TFLOP/s\n",
                   one.name.c_str(), shape_of(problem).c_str(), std::string(tactic.name).c_str(),
-                  config.c_str(), ms * 1e3, static_cast<double>(bytes_of(problem)) / ms / 1e6,
-                  flops_of(problem) / ms / 1e9);
+                  config.c_str(), ms * 1e3, bytes / ms / 1e6, flops_of(problem) / ms / 1e9);
     }
   }
   return {};
@@ -343,13 +396,10 @@ int main(int argc, char** argv) {
   }
   auto stream = (*device)->make_stream();
   const std::pair<const char*, void (*)(test::Cases&)> groups[] = {
-      {"rows", test::add_rows},
-      {"movement", test::add_movement},
-      {"pooling", test::add_pooling},
-      {"products", test::add_products},
-      {"layers", test::add_layers},
-      {"sequences", test::add_sequences},
-      {"recurrences", test::add_recurrences}};
+      {"rows", test::add_rows},           {"movement", test::add_movement},
+      {"pooling", test::add_pooling},     {"products", test::add_products},
+      {"weights", test::add_weights},     {"layers", test::add_layers},
+      {"sequences", test::add_sequences}, {"recurrences", test::add_recurrences}};
   test::Cases cases;
   for (const auto& [name, make] : groups)
     if (argc <= 2 || std::strcmp(argv[2], name) == 0) make(cases);

@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+"""Products of few rows as a network that generates text runs them: a chain of layers, each with weights of its own, more
+of them than the second-level cache holds, replayed as one graph. Per product: the time with weights of 16 bits and of 4
+bits (blocks of 128 along the depth, scales of 16 bits), and the time of reading the latter's bytes at the rate at which
+this GPU reads memory (the sum of a large tensor by PyTorch, or --gbs). One layer is depth x columns, or two, there and back.
+
+usage: decoding_gpu.py [--trtexec FILE] [--gbs NUMBER] [--rows 1,8] [DEPTHxCOLUMNS...]
+"""
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parent.parent
+LAYERS = ["4096x4096", "4096x14336"]
+BLOCK = 128
+BYTES = 200 << 20  # of 4-bit weights in a chain: four times the cache
+
+
+def products_of(depth: int, columns: int) -> list[tuple[int, int]]:
+    """Depth and columns of each, so that the next one takes what one gives."""
+    pair = [(depth, columns)] if depth == columns else [(depth, columns), (columns, depth)]
+    return pair * max(1, BYTES // sum(k * n // 2 for k, n in pair))
+
+
+def chain(products: list[tuple[int, int]], bits: int, file: Path) -> None:
+    import onnx
+    from onnx import TensorProto, helper
+    random = np.random.default_rng(1)
+    nodes, constants, value = [], [], "x"
+    for i, (k, n) in enumerate(products):
+        scale = np.float16(1 / (4.6 * k**0.5))  # Numbers of a chain stay as large as they are.
+        if bits == 4:
+            constants.append(helper.make_tensor(f"q{i}", TensorProto.INT4, [k, n], random.bytes(k * n // 2), raw=True))
+            scales = np.full((k // BLOCK, n), scale, np.float16) * random.uniform(0.9, 1.1, (k // BLOCK, n)).astype(np.float16)
+            constants.append(helper.make_tensor(f"s{i}", TensorProto.FLOAT16, scales.shape, scales.tobytes(), raw=True))
+            nodes.append(helper.make_node("DequantizeLinear", [f"q{i}", f"s{i}"], [f"w{i}"], axis=0, block_size=BLOCK))
+        else:
+            weights = random.integers(-8, 8, (k, n)).astype(np.float16) * scale
+            constants.append(helper.make_tensor(f"w{i}", TensorProto.FLOAT16, [k, n], weights.tobytes(), raw=True))
+        nodes.append(helper.make_node("MatMul", [value, f"w{i}"], [f"y{i}"], f"product{i}"))
+        value = f"y{i}"
+    half = TensorProto.FLOAT16
+    graph = helper.make_graph(nodes, "chain", [helper.make_tensor_value_info("x", half, ["rows", products[0][0]])],
+                              [helper.make_tensor_value_info(value, half, ["rows", products[-1][1]])], constants)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10), file)
+
+
+def median_us(trtexec: str, model: Path, shape: str, folder: Path) -> tuple[float, dict[str, int]]:
+    """Of a run, and how many layers each tactic computes."""
+    times, layers = folder / "times.json", folder / "layers.json"
+    command = [trtexec, f"--onnx={model}", f"--shapes=x:{shape}", "--stronglyTyped", "--useCudaGraph", "--noDataTransfers", "--warmUp=100",
+               "--duration=1", f"--exportTimes={times}", f"--exportLayerInfo={layers}", "--profilingVerbosity=detailed"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(done.stdout[-2000:] + done.stderr[-2000:])
+    tactics: dict[str, int] = {}
+    for layer in json.loads(layers.read_text())["Layers"]:
+        name = layer.get("TacticName", "") if isinstance(layer, dict) else ""
+        tactics[name] = tactics.get(name, 0) + 1
+    return 1000 * float(np.median([row["computeMs"] for row in json.loads(times.read_text())])), tactics
+
+
+def read_gbs() -> float:
+    import torch
+    tensor = torch.ones(1 << 30, dtype=torch.float32, device="cuda")
+    sys.path.insert(0, str(ROOT / "bench"))
+    from gpu_peaks import median_ms
+    return tensor.numel() * 4 / median_ms(lambda: tensor.sum(), 20) / 1e6
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("layers", nargs="*", default=LAYERS, metavar="DEPTHxCOLUMNS")
+    parser.add_argument("--trtexec", default=str(ROOT / "build/release/bin/trtexec"))
+    parser.add_argument("--gbs", type=float)
+    parser.add_argument("--rows", default="1,8")
+    arguments = parser.parse_args()
+    gbs = arguments.gbs or read_gbs()
+    print(f"memory: {gbs:.0f} GB/s", flush=True)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        for layer in arguments.layers:
+            products = products_of(*map(int, layer.split("x")))
+            bound = sum(k * n * (0.5 + 2 / BLOCK) for k, n in products) / len(products) / gbs / 1e3
+            for bits in (16, 4):
+                chain(products, bits, folder / f"{bits}.onnx")
+            for rows in map(int, arguments.rows.split(",")):
+                us, tactics = {}, {}
+                for bits in (16, 4):
+                    time, tactics = median_us(arguments.trtexec, folder / f"{bits}.onnx", f"{rows}x{products[0][0]}", folder)
+                    us[bits] = time / len(products)
+                print(f"{rows} x {layer}, {len(products)} products: 16 bits {us[16]:.2f} us, 4 bits {us[4]:.2f} us, bound "
+                      f"{bound:.2f} us ({bound / us[4]:.2f} of the bandwidth); {tactics}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
