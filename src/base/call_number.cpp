@@ -3,7 +3,7 @@
 namespace tenon {
 namespace {
 
-/// Callbacks are handed what they are about, and no call.
+/// Callbacks are handed their subject, and no call.
 thread_local uint64_t number_of_thread = 0;
 
 }  // namespace

@@ -29,7 +29,7 @@ Status raise_versions(OnnxModel& model, QuantizeMode mode, bool has_halves) {
       model.opset(), needed);
 }
 
-/// Of what is quantized.
+/// Of the tensors that are quantized.
 Result<bool> has_halves(const OnnxModel& model, const std::vector<OnnxLayer>& layers) {
   for (const OnnxLayer& layer : layers) {
     if (!layer.refusal.empty()) continue;

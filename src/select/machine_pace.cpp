@@ -18,7 +18,7 @@ namespace {
 constexpr int kSteps = 100'000, kTimes = 3;
 /// Bytes that are copied and hashed: of many a small part, which caches do not hold; of few
 /// enough to go at full rate, and little beside the work of the smallest build.
-constexpr double kPart = 1.0 / 16, kMost = 1 << 24;
+constexpr double kPart = 1.0 / 64, kMost = 1 << 24;
 constexpr double kLeastCopied = 1 << 21, kLeastHashed = 1 << 17;
 
 size_t part_of(double bytes, double least) {

@@ -1,4 +1,4 @@
-// Kernels for shapes that a build did not see: which are candidates, and what making one asks of
+// Kernels for shapes that a build did not see: the candidates, and the questions that making one asks
 // its tactic.
 #include <gtest/gtest.h>
 

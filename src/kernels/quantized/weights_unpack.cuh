@@ -3,7 +3,7 @@
 
 constexpr int kWordsEach = kBits / 4;  // Of a thread, for each such matrix.
 
-/// Takes the zero point from what a conversion gives: both halves of a word, or a float.
+/// Takes the zero point from the result of a conversion: both halves of a word, or a float.
 __device__ inline u32 minus_of(float zero, [[maybe_unused]] bool second) {
 #if MATRIX_BF16
   if constexpr (kBits == 8) return __float_as_uint(-(8388608 + zero));

@@ -112,7 +112,7 @@ std::vector<std::string> nodes_in_stretch(std::string_view key,
   return within;
 }
 
-/// Layers that stand for a stretch of the model join what the other side has of it.
+/// Layers that stand for a stretch of the model join the layers that the other side has of it.
 void join_stretches(const Json& report, const Json& other, Groups& groups) {
   std::set<std::string> told;
   for (const Json& layer : member(report, "layers"))
