@@ -1,5 +1,5 @@
-// Kernels for shapes that a build did not see: the candidates, and the questions that making one asks
-// its tactic.
+// Kernels for shapes that a build did not see: the candidates, and the questions that making one
+// asks its tactic.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -45,8 +45,7 @@ Tactic row(std::string_view name, TacticTraits traits = {}) {
   tactic.device = DeviceKind::kCuda;
   tactic.traits = traits;
   tactic.configs = single_config;
-  tactic.create = [](const Problem& problem,
-                     std::string_view) -> Result<std::unique_ptr<Kernel>> {
+  tactic.create = [](const Problem& problem, std::string_view) -> Result<std::unique_ptr<Kernel>> {
     return std::unique_ptr<Kernel>(std::make_unique<Launch>(describer(problem), kName));
   };
   return tactic;
@@ -67,7 +66,8 @@ class ManyShapes : public testing::Test {
   }
 
   std::shared_ptr<Describer> device_ = std::make_shared<Describer>();
-  Tactic fast_ = row<'a'>("cuda.fast", {.origin = TacticOrigin::kCudnn}), slow_ = row<'z'>("cuda.z");
+  Tactic fast_ = row<'a'>("cuda.fast", {.origin = TacticOrigin::kCudnn}),
+         slow_ = row<'z'>("cuda.z");
   std::vector<Tactic> rows_ = {fast_, slow_, cpu_tactics().back()};
   TimingCache cache_;
   std::unique_ptr<Graph> graph_;
@@ -92,8 +92,7 @@ class OneKernel : public ManyShapes {
       ++describer(problem).asked;
       return describer(problem).takes ? Support{} : Support::no("other extents");
     };
-    slow_.create = [](const Problem& problem,
-                      std::string_view) -> Result<std::unique_ptr<Kernel>> {
+    slow_.create = [](const Problem& problem, std::string_view) -> Result<std::unique_ptr<Kernel>> {
       if (!describer(problem).creates) return unsupported("not here");
       ++describer(problem).made;
       return std::unique_ptr<Kernel>(std::make_unique<Launch>(describer(problem), 'z'));

@@ -110,8 +110,8 @@ int64_t stage_bytes(const Problem& problem, const Description& d, const Sharing&
          (kTile * kStep * d.bits() / 8 + blocks * kTile * (scale + (d.has_zeros ? 2 : 0)));
 }
 
-/// Steps that are on their way: as many as keep a multiprocessor's share of the bytes that memory has under
-/// way at a time (latency times rate, some 32 KiB), even of a single block.
+/// Steps that are on their way: as many as keep a multiprocessor's share of the bytes that memory
+/// has under way at a time (latency times rate, some 32 KiB), even of a single block.
 int64_t steps_ahead(const Problem& problem, const Description& d, const Sharing& s) {
   constexpr int64_t kBytesAhead = 48 * 1024;
   const int64_t each = blocks_for(s.piece(d), s.deep);

@@ -251,7 +251,8 @@ TEST_F(OnnxPlugin, MissingPluginsOfTensorRTAreNamedWithTheWayOut) {
   EXPECT_NE(log.text.find("operator \"EfficientNMS_Implicit_TF_TRT\" of domain \"\" is not known"),
             std::string::npos)
       << log.text;
-  EXPECT_NE(log.text.find("TensorRT's plugin of that name is not there: use EfficientNMS_Explicit_TF_TRT"),
+  EXPECT_NE(log.text.find(
+                "TensorRT's plugin of that name is not there: use EfficientNMS_Explicit_TF_TRT"),
             std::string::npos)
       << log.text;
 }
