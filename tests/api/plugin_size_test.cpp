@@ -8,20 +8,9 @@ namespace {
 using F = std::vector<float>;
 
 /// y: the positive elements of x[n]; their number is the second output.
-class Positive final : public IPluginV3,
-                       public IPluginV3OneCore,
-                       public IPluginV3OneBuild,
-                       public IPluginV3OneRuntime {
+class Positive final : public plugin_test::Stateless<Positive> {
  public:
-  IPluginCapability* getCapabilityInterface(PluginCapabilityType type) noexcept override {
-    if (type == PluginCapabilityType::kCORE) return static_cast<IPluginV3OneCore*>(this);
-    if (type == PluginCapabilityType::kBUILD) return static_cast<IPluginV3OneBuild*>(this);
-    return static_cast<IPluginV3OneRuntime*>(this);
-  }
-  IPluginV3* clone() noexcept override { return new Positive; }
-  const char* getPluginName() const noexcept override { return "Positive"; }
-  const char* getPluginVersion() const noexcept override { return "1"; }
-  const char* getPluginNamespace() const noexcept override { return ""; }
+  static constexpr auto kName = "Positive";
   int32_t getNbOutputs() const noexcept override { return 2; }
   int32_t configurePlugin(const DynamicPluginTensorDesc*, int32_t, const DynamicPluginTensorDesc*,
                           int32_t) noexcept override {
@@ -47,10 +36,6 @@ class Positive final : public IPluginV3,
                                  int32_t) noexcept override {
     return all[at].desc.type == (at == 2 ? DataType::kINT64 : DataType::kFLOAT);
   }
-  int32_t onShapeChange(const PluginTensorDesc*, int32_t, const PluginTensorDesc*,
-                        int32_t) noexcept override {
-    return 0;
-  }
   int32_t enqueue(const PluginTensorDesc* in, const PluginTensorDesc*, const void* const* from,
                   void* const* to, void*, cudaStream_t) noexcept override {
     const auto* x = static_cast<const float*>(from[0]);
@@ -61,30 +46,10 @@ class Positive final : public IPluginV3,
       if (x[i] > 0) y[count++] = x[i];
     return 0;
   }
-  IPluginV3* attachToContext(IPluginResourceContext*) noexcept override { return clone(); }
-  const PluginFieldCollection* getFieldsToSerialize() noexcept override { return &none_; }
-
- private:
-  PluginFieldCollection none_{0, nullptr};
-};
-
-class PositiveCreator final : public IPluginCreatorV3One {
- public:
-  IPluginV3* createPlugin(const char*, const PluginFieldCollection*,
-                          TensorRTPhase) noexcept override {
-    return new Positive;
-  }
-  const PluginFieldCollection* getFieldNames() noexcept override { return &none_; }
-  const char* getPluginName() const noexcept override { return "Positive"; }
-  const char* getPluginVersion() const noexcept override { return "1"; }
-  const char* getPluginNamespace() const noexcept override { return ""; }
-
- private:
-  PluginFieldCollection none_{0, nullptr};
 };
 
 TEST(PluginSizes, AreReadWhenThePluginHasRun) {
-  plugin_test::Registered<PositiveCreator> creator{""};
+  plugin_test::Registered<plugin_test::StatelessCreator<Positive>> creator{""};
   Positive plugin;
   Session session;
   ITensor* x[] = {session.input("x", DataType::kFLOAT, {5})};

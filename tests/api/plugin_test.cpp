@@ -212,20 +212,9 @@ TEST(Plugin, FailuresOfEnqueueComeOut) {
 }
 
 /// Gives its input as many times as the shape input says.
-class Rows final : public IPluginV3,
-                   public IPluginV3OneCore,
-                   public IPluginV3OneBuild,
-                   public IPluginV3OneRuntime {
+class Rows final : public plugin_test::Stateless<Rows> {
  public:
-  IPluginCapability* getCapabilityInterface(PluginCapabilityType type) noexcept override {
-    if (type == PluginCapabilityType::kCORE) return static_cast<IPluginV3OneCore*>(this);
-    if (type == PluginCapabilityType::kBUILD) return static_cast<IPluginV3OneBuild*>(this);
-    return static_cast<IPluginV3OneRuntime*>(this);
-  }
-  IPluginV3* clone() noexcept override { return new Rows; }
-  const char* getPluginName() const noexcept override { return "Rows"; }
-  const char* getPluginVersion() const noexcept override { return "1"; }
-  const char* getPluginNamespace() const noexcept override { return ""; }
+  static constexpr auto kName = "Rows";
   int32_t getNbOutputs() const noexcept override { return 1; }
   int32_t configurePlugin(const DynamicPluginTensorDesc*, int32_t inputs,
                           const DynamicPluginTensorDesc*, int32_t) noexcept override {
@@ -249,10 +238,6 @@ class Rows final : public IPluginV3,
     return operands[at].desc.format == TensorFormat::kLINEAR &&
            operands[at].desc.type == DataType::kFLOAT;
   }
-  int32_t onShapeChange(const PluginTensorDesc*, int32_t, const PluginTensorDesc*,
-                        int32_t) noexcept override {
-    return 0;
-  }
   int32_t enqueue(const PluginTensorDesc* inputs, const PluginTensorDesc* outputs,
                   const void* const* x, void* const* y, void*, cudaStream_t) noexcept override {
     const auto width = static_cast<size_t>(inputs[0].dims.d[0]);
@@ -260,29 +245,12 @@ class Rows final : public IPluginV3,
       std::memcpy(static_cast<float*>(y[0]) + static_cast<size_t>(row) * width, x[0], 4 * width);
     return 0;
   }
-  IPluginV3* attachToContext(IPluginResourceContext*) noexcept override { return clone(); }
-  const PluginFieldCollection* getFieldsToSerialize() noexcept override { return &none_; }
-
- private:
-  PluginFieldCollection none_{};
-};
-
-struct RowsCreator final : IPluginCreatorV3One {
-  IPluginV3* createPlugin(const char*, const PluginFieldCollection*,
-                          TensorRTPhase) noexcept override {
-    return new Rows;
-  }
-  const PluginFieldCollection* getFieldNames() noexcept override { return &none; }
-  const char* getPluginName() const noexcept override { return "Rows"; }
-  const char* getPluginVersion() const noexcept override { return "1"; }
-  const char* getPluginNamespace() const noexcept override { return ""; }
-  PluginFieldCollection none{};
 };
 
 TEST(Plugin, ValuesOfShapeInputsDecideShapes) {
   for (const bool computed : {false, true})
     for (const int rank : {0, 1}) {
-      RowsCreator creator;
+      plugin_test::StatelessCreator<Rows> creator;
       ASSERT_TRUE(
           getPluginRegistry()->registerCreator(static_cast<IPluginCreatorInterface&>(creator), ""));
       Session session;

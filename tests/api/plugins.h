@@ -12,6 +12,47 @@ namespace plugin_test {
 
 using namespace nvinfer1;  // Their own names, as plugins are written.
 
+/// A plugin without state: `Plugin::kName` is its name, in no namespace. The rest of its functions
+/// it defines.
+template <class Plugin>
+class Stateless : public IPluginV3,
+                  public IPluginV3OneCore,
+                  public IPluginV3OneBuild,
+                  public IPluginV3OneRuntime {
+ public:
+  IPluginCapability* getCapabilityInterface(PluginCapabilityType type) noexcept override {
+    if (type == PluginCapabilityType::kCORE) return static_cast<IPluginV3OneCore*>(this);
+    if (type == PluginCapabilityType::kBUILD) return static_cast<IPluginV3OneBuild*>(this);
+    return static_cast<IPluginV3OneRuntime*>(this);
+  }
+  IPluginV3* clone() noexcept override { return new Plugin; }
+  const char* getPluginName() const noexcept override { return Plugin::kName; }
+  const char* getPluginVersion() const noexcept override { return "1"; }
+  const char* getPluginNamespace() const noexcept override { return ""; }
+  int32_t onShapeChange(const PluginTensorDesc*, int32_t, const PluginTensorDesc*,
+                        int32_t) noexcept override {
+    return 0;
+  }
+  IPluginV3* attachToContext(IPluginResourceContext*) noexcept override { return clone(); }
+  const PluginFieldCollection* getFieldsToSerialize() noexcept override { return &none_; }
+
+ private:
+  PluginFieldCollection none_{};
+};
+
+template <class Plugin>
+struct StatelessCreator final : IPluginCreatorV3One {
+  IPluginV3* createPlugin(const char*, const PluginFieldCollection*,
+                          TensorRTPhase) noexcept override {
+    return new Plugin;
+  }
+  const PluginFieldCollection* getFieldNames() noexcept override { return &none; }
+  const char* getPluginName() const noexcept override { return Plugin::kName; }
+  const char* getPluginVersion() const noexcept override { return "1"; }
+  const char* getPluginNamespace() const noexcept override { return ""; }
+  PluginFieldCollection none{};
+};
+
 /// y = factor * x, with the rows doubled: [n, m] to [2 n, m].
 class Repeat : public IPluginV3,
                public IPluginV3OneCore,
