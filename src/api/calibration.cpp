@@ -93,8 +93,8 @@ std::map<std::string, float> made_up_ranges(const BuilderConfig& config, const G
   logger.warning(
       "INT8: {} made-up ranges come from a run with random inputs, since there are no "
       "QuantizeLinear and DequantizeLinear, no calibrator (--calib) and no dynamic ranges: twice "
-      "the "
-      "largest numbers. Times are meaningful, results only as far as real inputs are like these",
+      "the largest numbers. Times are meaningful, results only as far as real inputs are like "
+      "these",
       ranges->size());
   return std::move(ranges).value();
 }

@@ -137,7 +137,7 @@ Values stock_pyramid_roi_align(Emitter& e, const StockFields& fields, Inputs in)
 }
 
 /// Boxes (y1, x1, y2, x2) in pixels, each from the map of its level at the middles of its bins;
-/// zeros for those that do not lie in the image.
+/// zeros for boxes outside the image.
 Values stock_multilevel_crop(Emitter& e, const StockFields& fields, Inputs in) {
   constexpr size_t kMaps = 5;
   if (!takes(e, in, kMaps + 1, kMaps + 1)) return {};

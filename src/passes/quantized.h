@@ -52,8 +52,8 @@ bool can_anchor_quantized(const Node& node, const PassOptions& options);
 /// A product of real rows, at most kFewRows of them, with constant weights of 4 or 8 bits, whose
 /// bytes decide its time: kernels read them as they are.
 bool multiplies_small_weights(const Graph& graph, const Node& node, const PassOptions& options);
-/// The Dequantize gives the weights of such products, or of those that are such once
-/// lower_precision has run, and nothing else.
+/// The Dequantize gives nothing but the weights of such products, or of products that become such
+/// by lower_precision.
 bool gives_small_weights(const Graph& graph, const Node& node, const PassOptions& options);
 
 /// The Dequantize gives the weights of such an anchor, and of nothing else.

@@ -108,7 +108,7 @@ class OneKernel : public ManyShapes {
     mutable std::string text;
   };
 
-  /// What it launches.
+  /// The launches of one kernel.
   Launches made() {
     Backend here = backend();
     here.application = warnings_;

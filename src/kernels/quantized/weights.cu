@@ -1,6 +1,6 @@
 // Products of at most 8 rows with constant weights of 4 or 8 bits, whose bytes decide the time. Rows are the columns of
 // the tensor cores' right operand, so that eight cost as much as one. A warp takes kTiles times 16 columns and a part of
-// k in steps of 128; the operands of kAhead steps are on its way to shared memory, first of all before the rows are
+// k in steps of 128; the operands of kAhead steps are on their way to shared memory, first of all before the rows are
 // there. kSplits blocks share the columns, each with a piece of k: a cluster, or another kernel adds up their sums.
 
 constexpr int kStep = 128, kParts = kStep / 32;  // Of k; a thread reads 8 numbers of a row in each of the parts.

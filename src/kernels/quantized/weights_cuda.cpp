@@ -22,7 +22,7 @@ struct Description {
   int64_t zero = 0;        ///< Of all weights, counted from the least number.
   IndexLoop loop;          ///< Of the result.
 
-  /// What is added to a weight so that the least is 0.
+  /// The number added to a weight so that the least is 0.
   int64_t start() const {
     if (!weights.is_signed()) return 0;
     return weights.nibbles() ? 8 : 128;
