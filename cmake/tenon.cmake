@@ -277,13 +277,17 @@ function(tenon_shared_library name output)
   target_include_directories(${name} INTERFACE $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include>)
 endfunction()
 
-# tenon_pytest(NAME [ARGUMENTS ...] [ENVIRONMENT ...] [PROPERTIES ...]): a test of every *_test.py or test_*.py beside the
-# calling CMakeLists.txt, on the CPU: these tests hold results to FP32's bounds, and machines with a GPU would build for it.
+# tenon_pytest(NAME [SEES_GPUS] [ARGUMENTS ...] [ENVIRONMENT ...] [PROPERTIES ...]): a test of every *_test.py or test_*.py
+# beside the calling CMakeLists.txt, on the CPU: these tests hold results to FP32's bounds, and machines with a GPU would build
+# for it. With SEES_GPUS the tests say themselves which device they are for.
 # Plans of whole models fill a small disk: the folder of a test that passed is deleted as soon as it ends.
 function(tenon_pytest name)
-  cmake_parse_arguments(ARG "" "" "ARGUMENTS;ENVIRONMENT;PROPERTIES" ${ARGN})
+  cmake_parse_arguments(ARG "SEES_GPUS" "" "ARGUMENTS;ENVIRONMENT;PROPERTIES" ${ARGN})
+  if(NOT ARG_SEES_GPUS)
+    list(PREPEND ARG_ENVIRONMENT CUDA_VISIBLE_DEVICES=-1)
+  endif()
   add_test(NAME ${name} COMMAND ${TENON_VENV}/bin/python -m pytest -q -p no:cacheprovider
                                 -o tmp_path_retention_policy=failed -o tmp_path_retention_count=1
                                 ${CMAKE_CURRENT_SOURCE_DIR} ${ARG_ARGUMENTS})
-  set_tests_properties(${name} PROPERTIES ENVIRONMENT "CUDA_VISIBLE_DEVICES=-1;${ARG_ENVIRONMENT}" ${ARG_PROPERTIES})
+  set_tests_properties(${name} PROPERTIES ENVIRONMENT "${ARG_ENVIRONMENT}" ${ARG_PROPERTIES})
 endfunction()

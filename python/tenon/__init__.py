@@ -9,7 +9,7 @@
 The module `tensorrt` of the package `tenon-tensorrt` offers the same library with TensorRT's own names.
 """
 from . import _network  # noqa: F401: networks show themselves in notebooks
-from ._build import build
+from ._build import build, set_device
 from ._compare import compare
 from ._errors import BuildError, LoadError, RunError, TenonError
 from ._plan import Plan, TensorInfo, load
@@ -18,4 +18,4 @@ from ._table import Table
 
 __version__ = "0.1.0"
 __all__ = ["build", "compare", "load", "BuildError", "LoadError", "Outputs", "Plan", "RunError", "Session", "Table",
-           "TenonError", "TensorInfo", "__version__"]
+           "TenonError", "TensorInfo", "set_device", "__version__"]

@@ -31,6 +31,13 @@ def device_number(device) -> int:
     raise ValueError(f"device '{device}': \"cpu\", \"cuda\" or \"cuda:0\"")
 
 
+def set_device(config, device):
+    """Has a configuration of the module `tensorrt` build for a device: "cpu", "cuda" or "cuda:0". Without it builds are for
+    the GPU, or for the CPU where there is none."""
+    if not own.set_build_device(config, device_number(device)):
+        raise BuildError(f"there is no device '{device}'")
+
+
 def _parse(parser, model, log: Log):
     if isinstance(model, (str, os.PathLike)):
         read = parser.parse_from_file(os.fspath(model))

@@ -32,6 +32,15 @@ def relu_network(trt, logger, shape=(4, 8)):
     return builder, network
 
 
+def cpu_config(builder):
+    """A configuration for plans that read and write the host's memory, also where there is a GPU."""
+    import tenon
+
+    config = builder.create_builder_config()
+    tenon.set_device(config, "cpu")
+    return config
+
+
 def onnx_model(shape=("batch", 8)):
     """y = relu(x w) with a dynamic batch."""
     import onnx

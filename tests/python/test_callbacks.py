@@ -4,7 +4,7 @@ import threading
 import numpy as np
 import pytest
 import tensorrt as trt
-from conftest import expected, on_threads, onnx_model, relu_network
+from conftest import cpu_config, expected, on_threads, onnx_model, relu_network
 from numerics import mistake, tolerance
 
 
@@ -14,7 +14,7 @@ class Oops(Exception):
 
 def engine_of(logger):
     builder, network = relu_network(trt, logger)
-    return builder.build_engine_with_config(network, builder.create_builder_config())
+    return builder.build_engine_with_config(network, cpu_config(builder))
 
 
 def bound(context):
@@ -35,7 +35,7 @@ def test_loggers():
 
     logger = Log()
     builder, network = relu_network(trt, logger)
-    assert builder.build_serialized_network(network, builder.create_builder_config())
+    assert builder.build_serialized_network(network, cpu_config(builder))
     assert any(severity == trt.ILogger.INFO for severity, _ in logger.messages) and builder.logger is logger
     assert trt.Runtime(logger).deserialize_cuda_engine(b"no") is None
     assert logger.messages[-1][0] == trt.Logger.ERROR
@@ -94,7 +94,7 @@ def test_progress_monitors(logger):
     quiet = trt.Logger(trt.Logger.INTERNAL_ERROR)
     for go in (True, False, None):
         builder, network = relu_network(trt, quiet)
-        config = builder.create_builder_config()
+        config = cpu_config(builder)
         config.progress_monitor = monitor = Monitor(go)
         assert config.progress_monitor is monitor
         if go is None:
@@ -112,7 +112,7 @@ def non_zero_engine(logger):
     found = network.add_non_zero(x, trt.DataType.INT64).get_output(0)
     found.name = "y"
     network.mark_output(found)
-    return builder.build_engine_with_config(network, builder.create_builder_config())
+    return builder.build_engine_with_config(network, cpu_config(builder))
 
 
 def test_output_allocators(logger):
@@ -160,7 +160,7 @@ def test_debug_listeners(logger):
     builder, network = relu_network(trt, logger)
     network[1].get_output(0).name = "middle"
     assert network.mark_debug(network[1].get_output(0))
-    context = builder.build_engine_with_config(network, builder.create_builder_config()).create_execution_context()
+    context = builder.build_engine_with_config(network, cpu_config(builder)).create_execution_context()
     keep, listener = bound(context), Listener()
     assert context.set_debug_listener(listener) and context.set_all_tensors_debug_state(True)
     assert context.execute_async_v3(0) and listener.seen == [("middle", (4, 16), trt.float32)] and keep
@@ -190,7 +190,7 @@ def test_streams_that_raise(logger):
         trt.Runtime(quiet).deserialize_cuda_engine(Reader())
     builder, network = relu_network(trt, quiet)
     with pytest.raises(Oops, match="write"):
-        builder.build_serialized_network_to_stream(network, builder.create_builder_config(), Writer())
+        builder.build_serialized_network_to_stream(network, cpu_config(builder), Writer())
 
 
 def test_calibrators_give_ranges(tmp_path):
@@ -220,7 +220,7 @@ def test_calibrators_give_ranges(tmp_path):
 
     def build(calibrator):
         builder = trt.Builder(trt.Logger(trt.Logger.ERROR))
-        network, config = builder.create_network(0), builder.create_builder_config()
+        network, config = builder.create_network(0), cpu_config(builder)
         x = network.add_input("x", trt.float32, (4, 8))
         w = network.add_constant((8, 5), np.linspace(-1, 1, 40, dtype=np.float32))
         product = network.add_matrix_multiply(x, trt.MatrixOperation.NONE, w.get_output(0), trt.MatrixOperation.NONE)
@@ -293,7 +293,7 @@ def test_32_threads_with_a_context_each(logger):
     builder = trt.Builder(logger)
     network = builder.create_network(0)
     assert trt.OnnxParser(network, logger).parse(onnx_model().SerializeToString())
-    config, profile = builder.create_builder_config(), builder.create_optimization_profile()
+    config, profile = cpu_config(builder), builder.create_optimization_profile()
     profile.set_shape("x", (1, 8), (4, 8), (32, 8))
     config.add_optimization_profile(profile)
     engine = builder.build_engine_with_config(network, config)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import tensorrt as trt
 import tensorrt.plugin as trtp
-from conftest import has_gpu
+from conftest import cpu_config, has_gpu
 
 
 @trtp.register("tests::scaled_sum")
@@ -67,7 +67,7 @@ def run(network_of, logger, inputs, outputs):
     for i in range(layer.num_outputs):
         layer.get_output(i).name = f"y{i}"
         network.mark_output(layer.get_output(i))
-    plan = builder.build_serialized_network(network, builder.create_builder_config())
+    plan = builder.build_serialized_network(network, cpu_config(builder))
     context = trt.Runtime(logger).deserialize_cuda_engine(plan).create_execution_context()
     results = [np.zeros(shape, np.float32) for shape in outputs]
     for i, x in enumerate(inputs):
@@ -163,7 +163,7 @@ def shifted_plan(logger, shape=(3, 5)):
     layer = network.add_plugin(trtp.op.tests.shifted(network.add_input("x", trt.float32, shape), block=4), aot=True)
     layer.get_output(0).name = "y"
     network.mark_output(layer.get_output(0))
-    return builder.build_serialized_network(network, builder.create_builder_config())
+    return builder.build_serialized_network(network, cpu_config(builder))
 
 
 def test_kernels_compiled_ahead_of_time(logger):
@@ -211,7 +211,7 @@ def test_nodes_of_models_become_decorated_plugins(logger):
     good, network = parsed(factor=2.0, table=[1, 2], aot=0)
     assert good and network.num_layers == 1
     context = trt.Runtime(logger).deserialize_cuda_engine(trt.Builder(logger).build_serialized_network(
-        network, trt.Builder(logger).create_builder_config())).create_execution_context()
+        network, cpu_config(trt.Builder(logger)))).create_execution_context()
     x, y, z = np.arange(6, dtype=np.float32).reshape(2, 3), np.ones((2, 3), np.float32), np.zeros((2, 3), np.float32)
     assert all(context.set_tensor_address(name, array.ctypes.data) for name, array in zip("xyz", (x, y, z)))
     assert context.execute_async_v3(0)

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 import tenon
 import tensorrt as trt
-from conftest import expected, on_threads, onnx_model, relu_network
+from conftest import cpu_config, expected, on_threads, onnx_model, relu_network
 from numerics import assert_close, mistake, tolerance
-from tenon._native import own
 from test_plugins import Scale, ScaleCreator
 from test_raised import Memory
 
@@ -40,8 +39,7 @@ def growth(cycle, cycles: int) -> int:
 
 def small_plan(logger, **settings):
     builder, network = relu_network(trt, logger)
-    config = builder.create_builder_config()
-    assert own.set_build_device(config, own.CPU_DEVICE)
+    config = cpu_config(builder)
     config.builder_optimization_level = 0
     for name, value in settings.items():
         setattr(config, name, value)
@@ -147,8 +145,8 @@ def each_object_of_the_module():
     def cycle():
         log = Log()
         builder = trt.Builder(log)
-        network, config, profile = builder.create_network(0), builder.create_builder_config(), builder.create_optimization_profile()
-        assert own.set_build_device(config, own.CPU_DEVICE) and trt.OnnxParser(network, log).parse(model)
+        network, config, profile = builder.create_network(0), cpu_config(builder), builder.create_optimization_profile()
+        assert trt.OnnxParser(network, log).parse(model)
         profile.set_shape("x", (1, 8), (2, 8), (4, 8))
         config.add_optimization_profile(profile)
         config.builder_optimization_level = 0

@@ -2,6 +2,7 @@
 import numpy as np
 import pytest
 import tensorrt as trt
+from conftest import cpu_config
 
 QUIET = trt.Logger(trt.Logger.ERROR)
 F32 = trt.float32
@@ -91,7 +92,7 @@ def test_builds_and_runs_take_their_arguments_by_name(made):
     y.name = "y"
     network.mark_output(tensor=y)
     assert network.get_input(index=0) is x and network.get_output(index=0) is y and network.get_layer(index=0) is not None
-    config, profile = builder.create_builder_config(), builder.create_optimization_profile()
+    config, profile = cpu_config(builder), builder.create_optimization_profile()
     profile.set_shape(input="x", min=(1, 4, 8, 8), opt=(1, 4, 8, 8), max=(1, 4, 8, 8))
     config.set_flag(flag=trt.BuilderFlag.FP16)
     config.set_memory_pool_limit(pool=trt.MemoryPoolType.WORKSPACE, pool_size=1 << 20)
@@ -117,10 +118,10 @@ def test_missing_things_are_none(made):
     """Names and numbers that there are none of."""
     builder, network, x = made
     assert network.add_shuffle(x).get_input(1) is None and network.add_unary(x, trt.UnaryOperation.ABS).get_output(1) is None
-    assert network.error_recorder is None and builder.error_recorder is None and builder.create_builder_config().progress_monitor is None
+    assert network.error_recorder is None and builder.error_recorder is None and cpu_config(builder).progress_monitor is None
     with pytest.raises(IndexError):
         network[99]
     assert trt.get_plugin_registry().get_creator("no such plugin", "1", "") is None
-    assert builder.create_builder_config().int8_calibrator is None
+    assert cpu_config(builder).int8_calibrator is None
     with pytest.raises(TypeError):
         network.add_input(name="z", dtype="float32", shape=(1,))

@@ -4,6 +4,7 @@ import ctypes
 import numpy as np
 import pytest
 import tensorrt as trt
+from conftest import cpu_config
 
 
 class Oops(Exception):
@@ -98,7 +99,7 @@ def build(plugin, logger, add="add_plugin_v3"):
     layer = network.add_plugin_v3([x], [], plugin) if add == "add_plugin_v3" else network.add_plugin_v2([x], plugin)
     layer.get_output(0).name = "y"
     network.mark_output(layer.get_output(0))
-    return builder.build_serialized_network(network, builder.create_builder_config()), layer
+    return builder.build_serialized_network(network, cpu_config(builder)), layer
 
 
 def run(plan, logger):

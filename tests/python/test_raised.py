@@ -5,7 +5,7 @@ import threading
 import numpy as np
 import pytest
 import tensorrt as trt
-from conftest import on_threads, relu_network
+from conftest import cpu_config, on_threads, relu_network
 from test_callbacks import Oops, bound, engine_of, non_zero_engine
 from test_plugins import Scale, ScaleCreator, Twice, TwiceCreator, build, run
 
@@ -28,7 +28,7 @@ def raising(kind, *methods, **others):
 
 def plan_of(**settings):
     builder, network = relu_network(trt, QUIET)
-    config = builder.create_builder_config()
+    config = cpu_config(builder)
     for name, value in settings.items():
         setattr(config, name, value)
     return builder.build_serialized_network(network, config)
@@ -63,7 +63,7 @@ def test_calibrators(kind, method):
                             ("write_histogram_cache", None)):
             setattr(type(calibrator), name, (lambda value: lambda self, *a: value)(value))
     builder, network = relu_network(trt, QUIET)
-    config = builder.create_builder_config()
+    config = cpu_config(builder)
     config.set_flag(trt.BuilderFlag.INT8)
     config.int8_calibrator = calibrator
     with pytest.raises(Oops, match=method):
@@ -233,7 +233,7 @@ class Objects:
     def __init__(self):
         self.logger = Armed()
         self.builder, self.network = relu_network(trt, self.logger)
-        self.config = self.builder.create_builder_config()
+        self.config = cpu_config(self.builder)
         self.runtime = trt.Runtime(self.logger)
         self.engine = self.runtime.deserialize_cuda_engine(self.builder.build_serialized_network(self.network, self.config))
         self.context = self.engine.create_execution_context()
@@ -387,7 +387,7 @@ def test_decorated_plugins():
         layer = network.add_plugin(trtp.op.tests.raises(network.add_input("x", trt.float32, (2, 3)), kind=1))
         layer.get_output(0).name = "y"
         network.mark_output(layer.get_output(0))
-        plan = builder.build_serialized_network(network, builder.create_builder_config())
+        plan = builder.build_serialized_network(network, cpu_config(builder))
         assert plan is not None
         return run(plan, QUIET)
 
@@ -482,7 +482,7 @@ def test_exceptions_on_threads_of_the_library_come_from_the_call_that_they_work_
             return
         monitor = foreign[threading.get_ident()] = Monitor(number)
         builder, network = relu_network(trt, Sleepy(threading.get_ident()))
-        config = builder.create_builder_config()
+        config = cpu_config(builder)
         config.progress_monitor = monitor
         try:
             caught[number] = builder.build_serialized_network(network, config)

@@ -1,6 +1,7 @@
 """Plugins that TensorRT ships, as nodes of ours: each beside a reference in numpy, through the network API and from ONNX."""
 import numpy as np
 import pytest
+from conftest import cpu_config
 from numerics import assert_close as close
 
 trt = pytest.importorskip("tensorrt")
@@ -54,7 +55,7 @@ def build(logger, name, version, fields, inputs, constants=()):
     for i in range(layer.num_outputs):
         layer.get_output(i).name = f"y{i}"
         network.mark_output(layer.get_output(i))
-    plan = builder.build_serialized_network(network, builder.create_builder_config())
+    plan = builder.build_serialized_network(network, cpu_config(builder))
     assert plan is not None
     return plan, layer.num_outputs
 
@@ -544,7 +545,7 @@ def test_onnx_nodes_become_the_plugin(logger):
     network = builder.create_network(0)
     parser = trt.OnnxParser(network, logger)
     assert parser.parse(model.SerializeToString())
-    plan = builder.build_serialized_network(network, builder.create_builder_config())
+    plan = builder.build_serialized_network(network, cpu_config(builder))
     import tenon
 
     x = normal(2, 3)
@@ -571,7 +572,7 @@ def errors_of(plugin, shapes):
     if layer is not None:
         layer.get_output(0).name = "y"
         network.mark_output(layer.get_output(0))
-        assert builder.build_serialized_network(network, builder.create_builder_config()) is None
+        assert builder.build_serialized_network(network, cpu_config(builder)) is None
     return recorder.lines
 
 

@@ -8,13 +8,13 @@ import weakref
 import numpy as np
 import pytest
 import tensorrt as trt
-from conftest import expected, onnx_model, relu_network
+from conftest import cpu_config, expected, onnx_model, relu_network
 from numerics import assert_close
 
 
 def plan_of(logger, **settings):
     builder, network = relu_network(trt, logger)
-    config = builder.create_builder_config()
+    config = cpu_config(builder)
     for name, value in settings.items():
         setattr(config, name, value)
     return builder.build_serialized_network(network, config)
@@ -192,7 +192,7 @@ def test_profiles_and_dynamic_shapes(logger):
     builder = trt.Builder(logger)
     network = builder.create_network(0)
     assert trt.OnnxParser(network, logger).parse(onnx_model().SerializeToString())
-    config, profile = builder.create_builder_config(), builder.create_optimization_profile()
+    config, profile = cpu_config(builder), builder.create_optimization_profile()
     profile.set_shape("x", min=(1, 8), opt=(4, 8), max=(16, 8))
     assert [tuple(shape) for shape in profile.get_shape("x")] == [(1, 8), (4, 8), (16, 8)] and profile.get_shape("z") == []
     assert config.add_optimization_profile(profile) == 0 and config.num_optimization_profiles == 1
@@ -220,7 +220,7 @@ def test_settings_keep_their_values(logger):
 
 def test_timing_caches_are_made_used_and_written(logger):
     builder, network = relu_network(trt, logger)
-    config = builder.create_builder_config()
+    config = cpu_config(builder)
     cache = config.create_timing_cache(b"")
     assert config.set_timing_cache(cache, ignore_mismatch=False)
     assert builder.build_serialized_network(network, config)
@@ -247,7 +247,7 @@ def test_the_inspector_and_engine_facts(logger):
 def test_engines_are_refitted(logger):
     builder, network = relu_network(trt, logger)
     network[0].name = "w"
-    config = builder.create_builder_config()
+    config = cpu_config(builder)
     config.set_flag(trt.BuilderFlag.REFIT)
     engine = builder.build_engine_with_config(network, config)
     refitter = trt.Refitter(engine, logger)
@@ -278,7 +278,7 @@ def test_streams_carry_plans(logger):
 
     builder, network = relu_network(trt, logger)
     writer = Writer()
-    assert builder.build_serialized_network_to_stream(network, builder.create_builder_config(), writer)
+    assert builder.build_serialized_network_to_stream(network, cpu_config(builder), writer)
     engine = trt.Runtime(logger).deserialize_cuda_engine(Reader(writer.data.getvalue()))
     assert engine.num_io_tensors == 2
 
@@ -346,6 +346,6 @@ def test_constants_without_elements(logger):
     joined.axis = 1
     joined.get_output(0).name = "y"
     network.mark_output(joined.get_output(0))
-    engine = builder.build_engine_with_config(network, builder.create_builder_config())
+    engine = builder.build_engine_with_config(network, cpu_config(builder))
     x, y = np.ones((3, 6), np.float32), np.zeros((3, 6), np.float32)
     assert engine.create_execution_context().execute_v2([x.ctypes.data, y.ctypes.data]) and (y == 1).all()
