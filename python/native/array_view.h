@@ -12,19 +12,33 @@
 
 namespace tenon::python {
 
-/// Where an array's elements are. Movable by construction only: it holds their owner.
+/// Facts of an array's type, kept for the next array in its place, whose type is nearly always the
+/// same.
+struct ArrayType {
+  nb::object type;                     ///< Held, so that no other type gets its address.
+  const Exchange* exchange = nullptr;  ///< Null where its library has none.
+  bool is_torch = false;               ///< A tensor of PyTorch's.
+
+  void look_at(nb::handle array);
+};
+
+/// Where an array's elements are. It holds their owner: arrays that DLPack hands over may live no
+/// longer than this.
 class ArrayView {
  public:
   /// Raises TypeError where `array` is nothing of the kind. `name` is for messages.
-  ArrayView(nb::handle array, const char* name);
+  ArrayView(nb::handle array, const char* name, ArrayType& type);
   ArrayView(const ArrayView&) = delete;
   ~ArrayView();
 
+  /// NumPy's name of the elements' type, or another one where the surface has no such type.
+  std::string type_text() const;
+
+  nb::handle array;
+  bool is_torch;
   void* data = nullptr;
   Dims shape{};
-  std::optional<DataType>
-      type;  ///< Nothing where the surface has no such type: `type_name` says which.
-  std::string type_name;
+  std::optional<DataType> type;  ///< Nothing where the surface has no such type.
   bool on_gpu = false;
   int32_t gpu = 0;  ///< Its number, where the array's library told.
   bool contiguous = true;
@@ -40,6 +54,7 @@ class ArrayView {
   bool read_interface(nb::handle array, const char* attribute, bool gpu);
   void read_extents(nb::handle extents);
 
+  std::string type_name_;  ///< As the array's library calls it, where `type` was not found at once.
   Py_buffer buffer_{};
   bool has_buffer_ = false;
   nb::ndarray<nb::ro> tensor_;
@@ -48,13 +63,6 @@ class ArrayView {
 
 /// The address of an array on the GPU that was made for an output: nothing else of it is in
 /// question.
-void* address_of_own(nb::handle array, const char* name);
-
-/// Whether an array is a tensor of PyTorch's.
-bool is_torch_tensor(nb::handle array);
-/// PyTorch's type by its name. PyTorch must have been imported.
-nb::object torch_type(const char* name);
-/// A new tensor where `like`, one of PyTorch's, is.
-nb::object torch_empty(nb::handle like, nb::handle extents, nb::handle strides, nb::handle dtype);
+void* address_of_own(nb::handle array, const char* name, ArrayType& type);
 
 }  // namespace tenon::python

@@ -1,11 +1,8 @@
 #include "session.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
-
-#include "array_view.h"
 
 namespace tenon::python {
 namespace {
@@ -62,11 +59,6 @@ size_t bytes_of(const Dims& dims, DataType type) {
   }
 }
 
-[[noreturn]] void refuse(PyObject* kind, const std::string& text) {
-  PyErr_SetString(kind, text.c_str());
-  throw nb::python_error();
-}
-
 nb::object numpy_dtype(DataType type) {
   const char* name = numpy_name(type);
   Dims one{1, {1}};
@@ -75,20 +67,6 @@ nb::object numpy_dtype(DataType type) {
   const int64_t zero = 0;
   return array_over(&zero, type, one, nb::none()).attr("dtype");
 }
-
-/// Says who uses a session.
-class Busy {
- public:
-  explicit Busy(std::atomic<bool>& flag) : flag_(flag) {
-    if (flag_.exchange(true))
-      refuse(PyExc_RuntimeError, "the session is in use: each thread needs one of its own");
-  }
-  ~Busy() { flag_ = false; }
-  Busy(const Busy&) = delete;
-
- private:
-  std::atomic<bool>& flag_;
-};
 
 }  // namespace
 
@@ -111,15 +89,13 @@ void* GrowingOutput::reallocateOutput(const char*, void*, uint64_t size, uint64_
   return data_;
 }
 
-Session::Session(nb::object engine, nb::object context, nb::object gpu, nb::object fail,
-                 nb::object device_array, nb::object current_stream)
+Session::Session(nb::object engine, nb::object context, nb::object gpu, Helpers helpers, bool reuse)
     : engine_(std::move(engine)),
       context_object_(std::move(context)),
       gpu_object_(std::move(gpu)),
-      fail_(std::move(fail)),
-      device_array_(std::move(device_array)),
-      current_stream_(std::move(current_stream)),
       empty_(nb::module_::import_("numpy").attr("empty")),
+      python_(std::move(helpers)),
+      reuse_(reuse),
       context_(nb::cast<IExecutionContext*>(context_object_)) {
   if (!gpu_object_.is_none()) gpu_ = nb::cast<IGpu*>(gpu_object_);
   const auto& surface = *nb::cast<ICudaEngine*>(engine_);
@@ -141,7 +117,7 @@ Session::~Session() {
 
 void Session::fail(const char* what) {
   RaiseKept::raise();
-  fail_(what);
+  python_.fail(what);
   refuse(PyExc_RuntimeError, what);
 }
 
@@ -163,7 +139,7 @@ void Session::bind(Slot& slot, void* data) {
 void Session::set_input(Slot& slot, const ArrayView& view) {
   if (view.type != slot.type)
     refuse(PyExc_TypeError, "input '" + slot.name + "' is " + numpy_name(slot.type) +
-                                ", and the array is " + view.type_name +
+                                ", and the array is " + view.type_text() +
                                 ": convert it (x.astype(\"" + numpy_name(slot.type) + "\"))");
   if (!view.contiguous)
     refuse(PyExc_ValueError, "input '" + slot.name +
@@ -200,56 +176,83 @@ void Session::refresh_outputs() {
   shapes_changed_ = false;
 }
 
-nb::object Session::new_output(Slot& slot, nb::handle like) {
+nb::object Session::new_output(Slot& slot) {
   nb::object made;
-  if (is_torch_tensor(like)) {
-    if (!slot.torch_dtype.is_valid()) slot.torch_dtype = torch_type(numpy_name(slot.type));
-    made = torch_empty(like, slot.extents, slot.strides, slot.torch_dtype);
-  } else {
-    made = device_array_(like, slot.extents, numpy_name(slot.type));
+  if (!like_) {
+    made = empty_(slot.extents, slot.dtype);
+    bind_output(slot, ArrayView(made, slot.name.c_str(), slot.array_type));
+    return made;
   }
-  bind(slot, address_of_own(made, slot.name.c_str()));
+  if (like_->is_torch) {
+    if (!slot.torch_dtype.is_valid()) slot.torch_dtype = torch_type(numpy_name(slot.type));
+    made = torch_.make(*like_, slot.extents, slot.strides, slot.torch_dtype);
+  } else {
+    made = python_.device_array(like_->array, slot.extents, numpy_name(slot.type));
+  }
+  bind(slot, address_of_own(made, slot.name.c_str(), slot.array_type));
   return made;
 }
 
-nb::object Session::make_output(Slot& slot, nb::handle given, nb::handle like) {
+bool Session::fits(const Slot& slot, const ArrayView& view) {
+  return view.type == slot.type && same(view.shape, slot.shape) && view.contiguous &&
+         !view.read_only;
+}
+
+void Session::refuse_output(const Slot& slot, const ArrayView& view) {
+  const std::string output = "output '" + slot.name + "'";
+  if (view.type != slot.type || !same(view.shape, slot.shape))
+    refuse(PyExc_ValueError, output + " is " + numpy_name(slot.type) + text_of(slot.shape) +
+                                 ", and the array given for it " + view.type_text() +
+                                 text_of(view.shape));
+  refuse(PyExc_ValueError,
+         output + ": the array given for it " +
+             (view.read_only ? "is read-only" : "has elements that do not lie next to each other"));
+}
+
+void Session::bind_output(Slot& slot, const ArrayView& view) {
+  const bool stage = gpu_ && !view.on_gpu;
+  bind(slot, stage ? staged(slot, bytes_of(slot.shape, slot.type)) : view.data);
+}
+
+nb::object Session::kept_output(Slot& slot) {
+  if (slot.kept.is_valid() && slot.kept_kind == kind()) {
+    const ArrayView view(slot.kept, slot.name.c_str(), slot.array_type);
+    if (fits(slot, view)) {
+      bind_output(slot, view);
+      return slot.kept;
+    }
+  }
+  slot.kept = new_output(slot);
+  slot.kept_kind = kind();
+  return slot.kept;
+}
+
+nb::object Session::make_output(Slot& slot, nb::handle given) {
   if (!slot.extents.is_valid() || slot.extents.is_none()) {
     if (given.is_valid())
       refuse(PyExc_ValueError,
              "output '" + slot.name + "' has extents that a run finds out: it cannot be given");
     return nb::none();  // Its allocator has the memory.
   }
-  if (!given.is_valid() && like.is_valid()) return new_output(slot, like);
-  const nb::object array =
-      given.is_valid() ? nb::borrow(given) : nb::object(empty_(slot.extents, slot.dtype));
-  const ArrayView view(array, slot.name.c_str());
-  const std::string output = "output '" + slot.name + "'";
-  if (view.type != slot.type || !same(view.shape, slot.shape))
-    refuse(PyExc_ValueError, output + " is " + numpy_name(slot.type) + text_of(slot.shape) +
-                                 ", and the array given for it " + view.type_name +
-                                 text_of(view.shape));
-  if (!view.contiguous || view.read_only)
-    refuse(
-        PyExc_ValueError,
-        output + ": the array given for it " +
-            (view.read_only ? "is read-only" : "has elements that do not lie next to each other"));
-  const bool stage = gpu_ && !view.on_gpu;
-  bind(slot, stage ? staged(slot, bytes_of(slot.shape, slot.type)) : view.data);
-  return array;
+  if (!given.is_valid()) return reuse_ ? kept_output(slot) : new_output(slot);
+  const ArrayView view(given, slot.name.c_str(), slot.array_type);
+  if (!fits(slot, view)) refuse_output(slot, view);
+  bind_output(slot, view);
+  return nb::borrow(given);
 }
 
-nb::object Session::take_output(Slot& slot, nb::object array, bool made_here, nb::handle like) {
+nb::object Session::take_output(Slot& slot, nb::object array, bool made_here) {
   const bool grown = array.is_none();
   if (grown) {
     slot.shape = slot.growing->shape;
     const nb::object extents = tuple_of(slot.shape);
-    array = like.is_valid() ? device_array_(like, extents, numpy_name(slot.type))
-                            : empty_(extents, slot.dtype);
+    array = like_ ? python_.device_array(like_->array, extents, numpy_name(slot.type))
+                  : empty_(extents, slot.dtype);
   } else if (!gpu_) {
     return array;
   }
-  if (like.is_valid() && !grown && made_here) return array;
-  const ArrayView view(array, slot.name.c_str());
+  if (like_ && !grown && made_here) return array;
+  const ArrayView view(array, slot.name.c_str(), slot.array_type);
   const size_t bytes = bytes_of(slot.shape, slot.type);
   if (!bytes || (view.on_gpu && !grown)) return array;
   const void* from = grown ? slot.growing->data() : slot.staging;
@@ -263,99 +266,20 @@ nb::object Session::take_output(Slot& slot, nb::object array, bool made_here, nb
   return array;
 }
 
-void Session::find_stream(nb::handle stream, nb::handle inputs,
-                          const std::deque<ArrayView>& views) {
-  stream_ = nullptr;
-  if (!stream.is_none()) {
-    stream_ = stream_of(nb::cast<Handle>(stream));
-    return;
-  }
-  const auto on_gpu = std::ranges::find_if(views, &ArrayView::on_gpu);
-  if (!gpu_ || on_gpu == views.end()) return;
-  const auto told =
-      on_gpu->exchange ? exchange_stream(*on_gpu->exchange, on_gpu->gpu) : std::nullopt;
-  stream_ = stream_of(told ? *told : nb::cast<Address>(current_stream_(inputs)));
-}
-
-nb::object Session::take_inputs(nb::handle inputs, nb::handle stream) {
-  std::deque<ArrayView> views;
-  nb::object like;  // An array on the GPU: outputs are to be its kind.
+void Session::take_inputs(nb::handle inputs, nb::handle stream) {
   const size_t given = nb::len(inputs);
   if (given != inputs_.size())
-    refuse(PyExc_TypeError, "the plan has " + std::to_string(inputs_.size()) +
-                                (inputs_.size() == 1 ? " input, and " : " inputs, and ") +
+    refuse(PyExc_TypeError, "the plan has " + counted(inputs_.size(), "input") + ", and " +
                                 std::to_string(given) + (given == 1 ? " was" : " were") + " given");
-  for (nb::handle array : inputs) {
-    const ArrayView& view = views.emplace_back(array, inputs_[views.size()].name.c_str());
-    if (view.on_gpu) like = nb::borrow(array);
+  for (size_t i = 0; i < given; ++i) {
+    PyObject* const array = PyTuple_GetItem(inputs.ptr(), static_cast<Py_ssize_t>(i));
+    const ArrayView& view =
+        views_.emplace_back(array, inputs_[i].name.c_str(), inputs_[i].array_type);
+    if (view.on_gpu) like_ = &view;
   }
-  find_stream(stream, inputs, views);
-  for (size_t i = 0; i < views.size(); ++i) set_input(inputs_[i], views[i]);
+  find_stream(stream, inputs);
+  for (size_t i = 0; i < given; ++i) set_input(inputs_[i], views_[i]);
   if (shapes_changed_) refresh_outputs();
-  return like;
-}
-
-nb::object Session::run(nb::handle inputs, nb::handle outputs, nb::handle stream) {
-  const Busy busy(busy_);
-  const InCall call;
-  const nb::object like = take_inputs(inputs, stream);
-  std::vector<nb::object> made;
-  for (size_t i = 0; i < outputs_.size(); ++i) {
-    nb::object given = outputs.is_none() ? nb::object() : nb::object(outputs[i]);
-    if (given.is_valid() && given.is_none()) given.reset();
-    made.push_back(make_output(outputs_[i], given, like));
-  }
-  bool done = false;
-  {
-    nb::gil_scoped_release released;
-    done = context_->enqueueV3(stream_);
-  }
-  if (!done) fail("the run failed");
-  RaiseKept::raise();
-  must_wait_ = gpu_ && !like.is_valid();  // The caller's arrays are read until then.
-  nb::list results;
-  for (size_t i = 0; i < outputs_.size(); ++i) {
-    const bool made_here = outputs.is_none() || nb::object(outputs[i]).is_none();
-    results.append(take_output(outputs_[i], made[i], made_here, like));
-  }
-  if (must_wait_) {
-    nb::gil_scoped_release released;
-    done = gpu_->synchronize(stream_);
-  }
-  if (!done) fail("the run failed on the GPU");
-  return results;
-}
-
-std::vector<bool> Session::fixed() const {
-  std::vector<bool> fixed;
-  for (const Slot& slot : outputs_)
-    fixed.push_back(slot.extents.is_valid() && !slot.extents.is_none());
-  return fixed;
-}
-
-/// Seconds of a run by C++ alone, the least of several rounds: the figure that calls from Python
-/// are compared with.
-double time_enqueue(IExecutionContext& context, int32_t runs, Handle stream) {
-  using Clock = std::chrono::steady_clock;
-  constexpr int kRounds = 5;
-  double best = 0;
-  for (int round = 0; round < kRounds; ++round) {
-    const auto start = Clock::now();
-    for (int32_t i = 0; i < runs; ++i) context.enqueueV3(stream_of(stream));
-    const double took = std::chrono::duration<double>(Clock::now() - start).count() / runs;
-    if (round == 0 || took < best) best = took;
-  }
-  return best;
-}
-
-void bind_session(nb::module_& m) {
-  m.def("time_enqueue", &time_enqueue, "context"_a, "runs"_a, "stream"_a = 0,
-        nb::call_guard<nb::gil_scoped_release>());
-  Documented<Session>(m, "Session", "Runs of an engine with arrays of any library.")
-      .def(nb::init<nb::object, nb::object, nb::object, nb::object, nb::object, nb::object>(),
-           "engine"_a, "context"_a, "gpu"_a.none(), "fail"_a, "device_array"_a, "current_stream"_a)
-      .def("fixed", &Session::fixed)
-      .def("run", &Session::run, "inputs"_a, "outputs"_a.none(), "stream"_a.none());
 }
 
 }  // namespace tenon::python

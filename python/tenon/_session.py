@@ -30,72 +30,43 @@ class Outputs(tuple):
         return "Outputs(" + ", ".join(f"{name}={value!r}" for name, value in self.asdict().items()) + ")"
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
 def _fail(log, what: str):
     raise RunError("\n".join(dict.fromkeys([what, *log.take()])))
 
 
-class Session:
-    """One thread's runs of a plan: call it with arrays.
+def _ordered(names, inputs, named):
+    """Arrays in the plan's order, of those that came in it and those that came by name."""
+    if len(inputs) == 1 and isinstance(inputs[0], dict):
+        named = {**inputs[0], **named}
+        inputs = ()
+    missing = [name for name in names[len(inputs):] if name not in named]
+    unknown = [name for name in named if name not in names[len(inputs):]]
+    if missing or unknown or len(inputs) > len(names):
+        raise TypeError(f"the plan's inputs are {', '.join(names)}; missing: {', '.join(missing) or 'none'}; "
+                        f"not known: {', '.join(map(str, unknown)) or 'none'}")
+    return (*inputs, *(named[name] for name in names[len(inputs):]))
+
+
+class Session(own.Session):
+    """One thread's runs of a plan: `run(*inputs, out=None, stream=None, **named)` calls it with arrays.
 
     Inputs are arrays of NumPy, PyTorch, CuPy, JAX, or of anything else with DLPack, the buffer protocol or the CUDA array
     interface, in the plan's order or by name. They are read where they lie, and outputs are of the inputs' kind.
-    One output comes as an array, several come as Outputs. With `reuse=True` the same arrays are written at each run.
-    Python's lock is released during a run. Work on a GPU is put on the current stream of the caller's library.
+    One output comes as an array, several come as Outputs. `out`: arrays to write the outputs into, in order or by name (None:
+    one is made). With `reuse=True` the same arrays are written at each run. Python's lock is released during a run. Work on a
+    GPU is put on the current stream of the caller's library, or on `stream`: a stream of PyTorch or CuPy, or an address.
     """
 
     def __init__(self, plan, *, reuse: bool = False, graphs: bool = False):
-        self._plan, self._reuse = plan, reuse
         context = plan.engine.create_execution_context()
         if context is None:
             plan._log.fail(RunError, "no execution context could be made")
-        self.context = context
         if graphs:
             own.set_graph_replay(context, True)
-        self._on_gpu = own.runs_on_gpu(plan.engine)
-        gpu = own.open_gpu(plan._device, plan._log) if self._on_gpu else None
-        # Neither refers to this object: the compiled session would keep it, and itself, alive.
-        self._native = own.Session(plan.engine, context, gpu, functools.partial(_fail, plan._log),
-                                   functools.partial(_device.empty_like_kind, gpu), _device.current_stream)
-        self._run = self._native.run
-        self._input_names = [tensor.name for tensor in plan.inputs]
-        self._output_names = [tensor.name for tensor in plan.outputs]
-        self._kept = None
-
-    def _ordered(self, inputs, named):
-        if len(inputs) == 1 and isinstance(inputs[0], dict):
-            named = {**inputs[0], **named}
-            inputs = ()
-        missing = [name for name in self._input_names[len(inputs):] if name not in named]
-        unknown = [name for name in named if name not in self._input_names[len(inputs):]]
-        if missing or unknown or len(inputs) > len(self._input_names):
-            raise TypeError(f"the plan's inputs are {', '.join(self._input_names)}; missing: "
-                            f"{', '.join(missing) or 'none'}; not known: {', '.join(unknown) or 'none'}")
-        return (*inputs, *(named[name] for name in self._input_names[len(inputs):]))
-
-    def __call__(self, *inputs, out=None, stream: int | None = None, **named):
-        """Runs the plan. `out`: arrays to write the outputs into, in order or by name (None: one is made)."""
-        if named or (len(inputs) == 1 and type(inputs[0]) is dict):
-            inputs = self._ordered(inputs, named)
-        if out is None:
-            out = self._kept
-        elif isinstance(out, dict):
-            out = [out.get(name) for name in self._output_names]
-        elif not isinstance(out, (list, tuple)):
-            out = [out]
-        if out is not None and len(out) != len(self._output_names):
-            raise TypeError(f"the plan has {_count(len(self._output_names), 'output')}, and "
-                            f"{_count(len(out), 'array')} {'was' if len(out) == 1 else 'were'} given")
-        try:
-            results = self._run(inputs, out, stream)
-        except ValueError:
-            if out is None or out is not self._kept:
-                raise
-            self._kept = None  # Another shape than the last run's: the kept arrays do not fit.
-            results = self._run(inputs, None, stream)
-        if self._reuse and self._kept is None:
-            self._kept = [result if fixed else None for result, fixed in zip(results, self._native.fixed())]
-        return results[0] if len(results) == 1 else Outputs(results, self._output_names)
+        gpu = own.open_gpu(plan._device, plan._log) if own.runs_on_gpu(plan.engine) else None
+        # The call is the compiled class's own. Nothing that it is given refers to this object, which would keep itself alive.
+        super().__init__(plan.engine, context, gpu, functools.partial(_fail, plan._log),
+                         functools.partial(_device.empty_like_kind, gpu), _device.current_stream,
+                         functools.partial(_ordered, [tensor.name for tensor in plan.inputs]),
+                         functools.partial(Outputs, names=[tensor.name for tensor in plan.outputs]), bool(reuse))
+        self._plan, self.context = plan, context

@@ -1,5 +1,6 @@
 """Arrays of libraries that have DLPack's functions in C."""
 import ctypes
+import sys
 
 import numpy as np
 import pytest
@@ -67,3 +68,41 @@ def test_arrays_are_read_by_dlpacks_functions_in_c():
         run(exchanged([9])(values))
     with pytest.raises(TypeError, match="is no array"):
         run(exchanged([1])(None))
+
+
+class _Emptied(np.ndarray):
+    """Its elements are gone when it is: as with a library that reuses memory at once."""
+
+    def __del__(self):
+        if self.base is None:
+            self.fill(np.nan)
+
+
+def test_what_dlpack_hands_over_lives_until_the_run_has_ended():
+    class Copying:
+        """Hands over a copy, of which there is no other holder."""
+
+        def __init__(self, values):
+            self.values = values
+
+        def __dlpack__(self, **settings):
+            copy = _Emptied(self.values.shape, np.float32)
+            copy[:] = self.values
+            return copy.__dlpack__()
+
+        def __dlpack_device__(self):
+            return self.values.__dlpack_device__()
+
+    run, values = tenon.build(onnx_model((2, 8)), device="cpu").session(), np.ones((2, 8), np.float32)
+    assert_close(run(Copying(values)), expected(values))
+
+
+def test_arrays_are_let_go_behind_the_run():
+    run, values = tenon.build(onnx_model((2, 8)), device="cpu").session(), bytearray(np.ones((2, 8), np.float32).tobytes())
+    run(memoryview(values).cast("f", (2, 8)))
+    values.extend(b"x")  # Refused while someone has a view.
+    array = np.ones((2, 8), np.float32)
+    count = sys.getrefcount(array)
+    with pytest.raises(ValueError, match="cannot be given|is float32"):
+        run(array, out=np.ones((3, 3), np.float32))
+    assert sys.getrefcount(array) == count
