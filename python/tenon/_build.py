@@ -1,6 +1,7 @@
 """Builds plans of models."""
 from __future__ import annotations
 
+import operator
 import os
 import sys
 import threading
@@ -21,7 +22,7 @@ def device_number(device) -> int:
     """The library's number of "cpu", "cuda", "cuda:1", 1, or None for the default."""
     if device is None:
         return own.DEFAULT_DEVICE
-    if isinstance(device, int):
+    if isinstance(device, int) and not isinstance(device, bool) and (device >= 0 or device in (own.CPU_DEVICE, own.DEFAULT_DEVICE)):
         return device
     name, _, index = str(device).partition(":")
     if name == "cpu" and not index:
@@ -74,10 +75,15 @@ def _add_module(network, model, inputs, shapes, dynamic_shapes):
 
 def _triple(name: str, given):
     """(least, best, most) of one shape, or of three."""
-    shapes = [tuple(given)] * 3 if all(isinstance(extent, int) for extent in given) else [tuple(one) for one in given]
-    if len(shapes) != 3:
-        raise ValueError(f"shapes['{name}']: one shape, or the least, best and most (three shapes)")
-    return shapes
+    try:
+        return [tuple(map(operator.index, given))] * 3
+    except TypeError:
+        pass  # Three shapes, then.
+    try:
+        least, best, most = (tuple(map(operator.index, one)) for one in given)
+    except (TypeError, ValueError):
+        raise ValueError(f"shapes['{name}']: one shape, or the least, best and most (three shapes), not {given!r}") from None
+    return least, best, most
 
 
 def _set_shapes(builder, network, config, shapes):

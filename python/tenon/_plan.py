@@ -158,6 +158,14 @@ def _restored(data: bytes, device: int, log_level: str) -> Plan:
     return Plan(data=data, device=device, log_level=log_level)
 
 
+def _has_bytes(data) -> bool:
+    try:
+        memoryview(data)
+    except TypeError:
+        return isinstance(data, (trt.IStreamReader, trt.IStreamReaderV2))
+    return True
+
+
 def load(plan, *, device=None, log_level: str = "error", allocator=None) -> Plan:
     """A plan from a file, which is mapped and not copied, or from bytes. Raises LoadError where it is none for this
     machine. `device`: the GPU that plans for GPUs are loaded on. `allocator`: where its memory comes from, an IGpuAllocator."""
@@ -166,6 +174,8 @@ def load(plan, *, device=None, log_level: str = "error", allocator=None) -> Plan
     number = device_number(device)
     if isinstance(plan, (str, os.PathLike)):
         loaded = Plan(path=os.fspath(plan), device=number, log_level=log_level, allocator=allocator)
+    elif isinstance(plan, Plan) or not _has_bytes(plan):
+        raise TypeError(f"a plan is a path or its bytes, not {type(plan).__name__}")
     else:
         loaded = Plan(data=plan, device=number, log_level=log_level, allocator=allocator)
     loaded.engine  # noqa: B018: loads, so that errors are raised here

@@ -34,6 +34,7 @@ def test_build_save_load_run(plan, tmp_path):
     close(tenon.load(bytes(plan))(batch(2)), batch(2))
     close(plan(x=batch(3)), batch(3))
     close(plan({"x": batch(3)}), batch(3))
+    close(tenon.build(onnx_model(), shapes={"x": np.array([3, 8])}, device="cpu")(batch(3)), batch(3))
 
 
 def test_models_come_as_paths_bytes_and_protos(tmp_path):
@@ -76,8 +77,16 @@ def test_wrong_inputs_are_refused(plan):
         run(batch(2), out=fixed)
     with pytest.raises(ValueError, match="output 'y': the array given for it has elements that do not lie next to each other"):
         run(batch(2), out=np.empty((2, 32), np.float32)[:, ::2])
+    for wrong, name in ((np.complex64, "complex64"), (">f4", ">f4"), (object, "object"), ("M8[s]", "datetime64")):
+        with pytest.raises(TypeError, match=f"input 'x' is float32, and the array is {name}"):
+            run(batch(4).astype(wrong))
     with pytest.raises(TypeError, match="not known: z"):
         run(z=batch(1))
+    with pytest.raises(TypeError, match=r"the plan's outputs are 'y', and arrays were given for \['z'\]"):
+        run(batch(1), out={"z": batch(1)})
+    for wrong in ("a", -1, 1.5, batch(1)):
+        with pytest.raises(TypeError, match="stream: the address of a CUDA stream"):
+            run(batch(1), stream=wrong)
     with pytest.raises(TypeError, match="is no array"):
         run("text")
     close(run(batch(4)), batch(4))
@@ -158,12 +167,21 @@ def test_errors_have_the_command_lines_text():
     assert "plan" in str(error.value).lower()
     with pytest.raises(tenon.LoadError, match="nowhere"):
         tenon.load("/nowhere.plan")
+    for wrong in (None, 3, ["a.plan"]):
+        with pytest.raises(TypeError, match="a plan is a path or its bytes"):
+            tenon.load(wrong)
+    for wrong in ("cudax", [1], -7, True):
+        with pytest.raises(ValueError, match="device '.*': \"cpu\", \"cuda\" or"):
+            tenon.load(b"", device=wrong)
     with pytest.raises(ValueError, match="precision 'fp7'"):
         tenon.build(onnx_model(), precision="fp7")
     with pytest.raises(ValueError, match="level 9: 0 to 5"):
         tenon.build(onnx_model(), level=9, shapes={"x": (1, 8)})
     with pytest.raises(TypeError, match="shapes: a dictionary by the inputs' names"):
         tenon.build(onnx_model(), shapes=(1, 8))
+    for wrong in ("1x8", (4.0, 8), [(1, 8), (2, 8)], 3):
+        with pytest.raises(ValueError, match=r"shapes\['x'\]: one shape, or the least, best and most"):
+            tenon.build(onnx_model(), shapes={"x": wrong})
     with pytest.raises(tenon.BuildError, match="no pass 'nothing'"):
         tenon.build(onnx_model(), shapes={"x": (1, 8)}, device="cpu", disable_passes="nothing")
     with pytest.raises(ValueError, match="device 'tpu'"):
