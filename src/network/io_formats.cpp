@@ -14,55 +14,49 @@ namespace {
 
 using nvinfer1::TensorFormat;
 
+using Types = uint32_t;
+template <class... Type>
+constexpr Types types(Type... type) {
+  return ((1U << static_cast<uint32_t>(type)) | ... | 0U);
+}
+constexpr auto kFloat = nvinfer1::DataType::kFLOAT, kHalf = nvinfer1::DataType::kHALF,
+               kBrain = nvinfer1::DataType::kBF16, kByte = nvinfer1::DataType::kINT8,
+               kPixel = nvinfer1::DataType::kUINT8, kFloat8 = nvinfer1::DataType::kFP8;
+
 /// Formats in the order of TensorFormat.
 struct FormatFacts {
   const char *name, *description;
   int64_t vector;  ///< 0: cannot be bound.
   bool channels_last;
   int inner_axes;  ///< Behind the channels.
+  Types types;     ///< That TensorRT has it for.
 };
 constexpr FormatFacts kFormatFacts[] = {
-    {"kLINEAR", "Row major linear format (kLINEAR)", 1, false, 0},
-    {"kCHW2", "Two wide channel vectorized row major format (kCHW2)", 2, false, 2},
-    {"kHWC8", "Channel major format where C is a multiple of 8 (kHWC8)", 8, true, 2},
-    {"kCHW4", "Four wide channel vectorized row major format (kCHW4)", 4, false, 2},
-    {"kCHW16", "Sixteen wide channel vectorized row major format (kCHW16)", 16, false, 2},
-    {"kCHW32", "Thirty-two wide channel vectorized row major format (kCHW32)", 32, false, 2},
+    {"kLINEAR", "Row major linear format (kLINEAR)", 1, false, 0, ~0U},
+    {"kCHW2", "Two wide channel vectorized row major format (kCHW2)", 2, false, 2,
+     types(kHalf, kBrain)},
+    {"kHWC8", "Channel major format where C is a multiple of 8 (kHWC8)", 8, true, 2,
+     types(kHalf, kBrain)},
+    {"kCHW4", "Four wide channel vectorized row major format (kCHW4)", 4, false, 2,
+     types(kByte, kHalf)},
+    {"kCHW16", "Sixteen wide channel vectorized row major format (kCHW16)", 16, false, 2,
+     types(kHalf)},
+    {"kCHW32", "Thirty-two wide channel vectorized row major format (kCHW32)", 32, false, 2,
+     types(kByte, kHalf, kFloat)},
     {"kDHWC8", "Channel major format in three dimensions where C is a multiple of 8 (kDHWC8)", 8,
-     true, 3},
+     true, 3, types(kHalf, kBrain)},
     {"kCDHW32", "Thirty-two wide channel vectorized format in three dimensions (kCDHW32)", 32,
-     false, 3},
-    {"kHWC", "Channel major format (kHWC)", 1, true, 2},
-    {"kDLA_LINEAR", "", 0, false, 2},
-    {"kDLA_HWC4", "", 0, true, 2},
-    {"kHWC16", "Channel major format where C is a multiple of 16 (kHWC16)", 16, true, 2},
-    {"kDHWC", "Channel major format in three dimensions (kDHWC)", 1, true, 3}};
+     false, 3, types(kHalf, kByte)},
+    {"kHWC", "Channel major format (kHWC)", 1, true, 2, types(kFloat, kPixel)},
+    {"kDLA_LINEAR", "", 0, false, 2, 0},
+    {"kDLA_HWC4", "", 0, true, 2, 0},
+    {"kHWC16", "Channel major format where C is a multiple of 16 (kHWC16)", 16, true, 2,
+     types(kHalf, kByte, kFloat8)},
+    {"kDHWC", "Channel major format in three dimensions (kDHWC)", 1, true, 3, types(kFloat)}};
 static_assert(std::size(kFormatFacts) == nvinfer1::EnumMax<TensorFormat>());
 
 const FormatFacts& facts_of(TensorFormat format) {
   return kFormatFacts[static_cast<size_t>(format)];
-}
-
-/// The format of that tensor, or the reason why it cannot have it.
-Result<IoFormat> format_for(TensorFormat format, const TensorType& type) {
-  const FormatFacts& facts = facts_of(format);
-  if (facts.vector == 0) return unsupported("there is no DLA");
-  const auto rank = static_cast<int>(type.shape.size());
-  const int axis = rank - facts.inner_axes - 1;
-  if (axis < 0)
-    return unsupported("it takes {} axes and more, and there are {}", facts.inner_axes + 1, rank);
-  if (rank == nvinfer1::Dims::MAX_DIMS && !facts.channels_last)
-    return unsupported("its vectors would be an axis more than {}", rank);
-  if (!type.shape[static_cast<size_t>(axis)].is_constant())
-    return unsupported("the number of channels is not known when the plan is built");
-  if (const auto word = to_public(type.type); word.has_value() && is_half_a_byte(*word))
-    return unsupported("two elements of {} share a byte", tenon::name_of(type.type));
-  return IoFormat{format,
-                  axis,
-                  type.shape[static_cast<size_t>(axis)].constant(),
-                  facts.vector,
-                  facts.channels_last,
-                  facts.description};
 }
 
 /// The one of least padding; channels last before packed ones, then by number.
@@ -72,7 +66,7 @@ Result<IoFormat> best_format(const TensorHandle& tensor, const char* kind, const
   const uint32_t allowed = tensor.getAllowedFormats();
   for (uint32_t i = 1; i < std::size(kFormatFacts); ++i) {
     if ((allowed >> i & 1U) == 0) continue;
-    auto format = format_for(static_cast<TensorFormat>(i), type);
+    auto format = format_of(static_cast<TensorFormat>(i), type);
     if (!format.ok())
       reasons += fmt::format("{}{} ({})", reasons.empty() ? "" : ", ", kFormatFacts[i].name,
                              format.error().message);
@@ -196,10 +190,9 @@ class Mover {
 
 void bind_input_format(Graph& graph, Value& input, const IoFormat& format) {
   const std::vector<Use> readers(input.uses().begin(), input.uses().end());
-  const auto rank = static_cast<int>(input.type.shape.size());
   const bool is_output = graph.is_output(&input);
   input.type.shape = format.to_buffer(input.type.shape);
-  Value* inner = Mover(graph, format, input.name, rank).unpack(&input);
+  Value* inner = from_buffer(graph, format, &input, input.name);
   for (const Use& use : readers) use.node->set_input(use.index, inner);
   if (is_output)
     for (size_t i = 0; i < graph.outputs().size(); ++i)
@@ -208,8 +201,7 @@ void bind_input_format(Graph& graph, Value& input, const IoFormat& format) {
 
 void bind_output_format(Graph& graph, int index, const IoFormat& format) {
   Value* inner = graph.outputs()[static_cast<size_t>(index)];
-  const auto rank = static_cast<int>(inner->type.shape.size());
-  Value* outer = Mover(graph, format, inner->name, rank).pack(inner);
+  Value* outer = to_buffer(graph, format, inner, inner->name);
   if (outer == inner) return;
   if (inner->producer() != nullptr) outer->producer()->origins = inner->producer()->origins;
   outer->name = std::move(inner->name);
@@ -218,6 +210,44 @@ void bind_output_format(Graph& graph, int index, const IoFormat& format) {
 }
 
 }  // namespace
+
+std::vector<TensorFormat> formats_of_type(nvinfer1::DataType type) {
+  std::vector<TensorFormat> formats;
+  for (size_t i = 0; i < std::size(kFormatFacts); ++i)
+    if ((kFormatFacts[i].types >> static_cast<uint32_t>(type) & 1U) != 0)
+      formats.push_back(static_cast<TensorFormat>(i));
+  return formats;
+}
+
+Result<IoFormat> format_of(TensorFormat format, const TensorType& type) {
+  const FormatFacts& facts = facts_of(format);
+  if (facts.vector == 0) return unsupported("there is no DLA");
+  const auto rank = static_cast<int>(type.shape.size());
+  const int axis = rank - facts.inner_axes - 1;
+  if (axis < 0)
+    return unsupported("it takes {} axes and more, and there are {}", facts.inner_axes + 1, rank);
+  if (rank == nvinfer1::Dims::MAX_DIMS && !facts.channels_last)
+    return unsupported("its vectors would be an axis more than {}", rank);
+  if (!type.shape[static_cast<size_t>(axis)].is_constant())
+    return unsupported("the number of channels is not known when the plan is built");
+  if (const auto word = to_public(type.type); word.has_value() && is_half_a_byte(*word))
+    return unsupported("two elements of {} share a byte", tenon::name_of(type.type));
+  return IoFormat{format,
+                  axis,
+                  type.shape[static_cast<size_t>(axis)].constant(),
+                  facts.vector,
+                  facts.channels_last,
+                  facts.description};
+}
+
+Value* to_buffer(Graph& graph, const IoFormat& format, Value* tensor, const std::string& name) {
+  return Mover(graph, format, name, static_cast<int>(tensor->type.shape.size())).pack(tensor);
+}
+
+Value* from_buffer(Graph& graph, const IoFormat& format, Value* buffer, const std::string& name) {
+  const auto rank = static_cast<int>(buffer->type.shape.size()) - (format.channels_last ? 0 : 1);
+  return Mover(graph, format, name, rank).unpack(buffer);
+}
 
 Extents IoFormat::to_buffer(const Extents& extents) const {
   return buffer_of(*this, extents);

@@ -44,6 +44,16 @@ using IoFormats = std::map<std::string, IoFormat, std::less<>>;
 /// "kHWC" and so on; "none" for numbers that name no format.
 const char* name_of(nvinfer1::TensorFormat format);
 
+/// Formats that TensorRT has for tensors of that type, without DLA's; linear first.
+std::vector<nvinfer1::TensorFormat> formats_of_type(nvinfer1::DataType type);
+
+/// The format of a tensor, or the reason why it cannot have it.
+Result<IoFormat> format_of(nvinfer1::TensorFormat format, const TensorType& type);
+
+/// Nodes that give the buffer of a tensor, and the tensor of a buffer, named after `name`.
+Value* to_buffer(Graph& graph, const IoFormat& format, Value* tensor, const std::string& name);
+Value* from_buffer(Graph& graph, const IoFormat& format, Value* buffer, const std::string& name);
+
 /// The formats of the network's inputs and outputs: linear wherever that is allowed, else the one
 /// of least padding that can be bound. `graph` is finished_graph(). An error names each that
 /// cannot.

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "network/convert.h"
+#include "network/plugin_formats.h"
 #include "network/stock_plugins.h"
 
 namespace tenon::network {
@@ -82,34 +83,39 @@ struct Typed {
   std::vector<PublicType> outputs;
 };
 
-Result<Typed> typed(plugin::Instance& instance, const Operands& known,
+/// `shapes`: of the outputs.
+Result<Typed> typed(plugin::Instance& instance, const Operands& known, const plugin::Words& shapes,
                     const Replacement& replaced) {
   Typed result{replaced, {}, {}};
   std::vector<PublicType> types;
   for (const PublicType type : known.types) types.push_back(replaced.of(type));
   TENON_ASSIGN(result.outputs, instance.output_types(types));
   for (size_t i = 0; i < types.size(); ++i) result.operands.push_back({known.dims[i], types[i]});
-  for (const PublicType type : result.outputs)
-    result.operands.push_back({nvinfer1::Dims{-1, {}}, type});
-  TENON_TRY(instance.check_formats(result.operands, static_cast<int32_t>(types.size())));
+  const auto outputs = plugin::constant_shapes(shapes);
+  for (size_t i = 0; i < result.outputs.size() && i < outputs.size(); ++i)
+    result.operands.push_back({to_dims(Extents(outputs[i])), result.outputs[i]});
+  const auto inputs = static_cast<int32_t>(types.size());
+  if (combinations_of(instance, result.operands, inputs).empty())
+    TENON_TRY(instance.check_formats(result.operands, inputs));
   return result;
 }
 
 /// The first types that the plugin takes; else its word on the operands' own.
-Result<Typed> accepted(plugin::Instance& instance, const Operands& known) {
+Result<Typed> accepted(plugin::Instance& instance, const Operands& known,
+                       const plugin::Words& shapes) {
   std::optional<Error> first;
   for (const Replacement& replaced : replacements()) {
-    auto one = typed(instance, known, replaced);
+    auto one = typed(instance, known, shapes, replaced);
     if (one.ok()) return one;
     if (!first.has_value()) first = one.error();
   }
   first->message +=
-      "; nor does it take all real operands in FP16, FP32 or BF16, or all integers in "
-      "INT32 or INT64 (linear is the only format that plugins are asked for)";
+      "; nor does it take all real operands in FP16, FP32 or BF16, or all integers in INT32 or "
+      "INT64, in any format that these tensors can have";
   return *first;
 }
 
-Result<Plugin> describe(plugin::Instance& instance, const Operands& known, const Typed& types,
+Result<Plugin> describe(plugin::Instance& instance, plugin::Words shapes, const Typed& types,
                         int32_t inputs) {
   const plugin::Identity identity = instance.identity();
   Plugin op;
@@ -117,12 +123,11 @@ Result<Plugin> describe(plugin::Instance& instance, const Operands& known, const
   op.version = identity.version;
   op.space = identity.space;
   op.inputs = inputs;
-  TENON_ASSIGN(op.output_shapes, instance.output_shapes(known.dims, known.shape_counts));
+  op.output_shapes = std::move(shapes);
   for (const PublicType type : types.outputs)
     op.output_types.push_back(static_cast<int64_t>(from_public(type)));
   // Its serialized fields may depend on its configuration.
-  TENON_TRY(instance.configure(types.operands, inputs));
-  TENON_ASSIGN(op.fields, instance.serialized());
+  TENON_ASSIGN(op.fields, configured_fields(instance, types.operands, inputs));
   op.timing_id = instance.timing_id();
   return op;
 }
@@ -141,8 +146,9 @@ Result<std::vector<Value*>> add_plugin(Emitter& e, plugin::Instance& instance,
   TENON_ASSIGN(const std::optional<plugin::StockPlugin> stock, plugin::stock_plugin(instance));
   if (stock.has_value()) return expanded(e, *stock, operands);
   TENON_ASSIGN(const Operands known, read_operands(operands, static_cast<size_t>(inputs)));
-  TENON_ASSIGN(const Typed types, accepted(instance, known));
-  TENON_ASSIGN(Plugin op, describe(instance, known, types, inputs));
+  TENON_ASSIGN(plugin::Words shapes, instance.output_shapes(known.dims, known.shape_counts));
+  TENON_ASSIGN(const Typed types, accepted(instance, known, shapes));
+  TENON_ASSIGN(Plugin op, describe(instance, std::move(shapes), types, inputs));
   for (size_t i = 0; i < known.types.size(); ++i)
     operands[i] = e.cast(operands[i], from_public(types.replaced.of(known.types[i])));
   std::vector<Value*> results = e.add_node(std::make_unique<Plugin>(std::move(op)),

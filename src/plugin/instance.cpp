@@ -37,6 +37,19 @@ Status check_generation(const nvinfer1::IPluginV2& plugin) {
       plugin.getPluginType());
 }
 
+/// `operand` counts on from inputs to outputs.
+std::string refusal(int32_t operand, int32_t inputs, const OperandType& type) {
+  constexpr std::string_view kNames[] = {"FP32", "FP16", "INT8",  "INT32", "BOOL", "UINT8",
+                                         "FP8",  "BF16", "INT64", "INT4",  "FP4",  "E8M0"};
+  const auto index = static_cast<size_t>(type.type);
+  const std::string format = type.format == nvinfer1::TensorFormat::kLINEAR
+                                 ? "linear"
+                                 : fmt::format("in format {}", static_cast<int>(type.format));
+  return fmt::format("does not take {} {} {} and in {}", operand < inputs ? "input" : "output",
+                     operand < inputs ? operand : operand - inputs, format,
+                     index < std::size(kNames) ? kNames[index] : "an unknown type");
+}
+
 nvinfer1::IPluginV3* no_other() {
   return nullptr;
 }
@@ -70,13 +83,12 @@ Result<std::unique_ptr<Instance>> Instance::clone_of(nvinfer1::IPluginV2& plugin
   return make_v2_instance(std::move(clone));
 }
 
-std::string Instance::refusal(int32_t operand, int32_t inputs, nvinfer1::DataType type) {
-  constexpr std::string_view kNames[] = {"FP32", "FP16", "INT8",  "INT32", "BOOL", "UINT8",
-                                         "FP8",  "BF16", "INT64", "INT4",  "FP4",  "E8M0"};
-  const auto index = static_cast<size_t>(type);
-  return fmt::format("does not take {} {} linear and in {}", operand < inputs ? "input" : "output",
-                     operand < inputs ? operand : operand - inputs,
-                     index < std::size(kNames) ? kNames[index] : "an unknown type");
+Status Instance::check_formats(std::span<const OperandType> operands, int32_t inputs) {
+  if (!builds()) return failed("has no capability kBUILD");
+  for (int32_t i = 0; i < static_cast<int32_t>(operands.size()); ++i)
+    if (!takes(i, operands, inputs))
+      return failed(refusal(i, inputs, operands[static_cast<size_t>(i)]));
+  return {};
 }
 
 Status Instance::find_creator(const Identity& identity) {
@@ -169,10 +181,16 @@ std::vector<nvinfer1::DynamicPluginTensorDesc> dynamic_descriptions(
 
 std::vector<nvinfer1::DynamicPluginTensorDesc> dynamic_descriptions(
     std::span<const OperandType> operands) {
-  std::vector<nvinfer1::PluginTensorDesc> plain;
-  for (const OperandType& operand : operands)
-    plain.push_back({operand.dims, operand.type, nvinfer1::TensorFormat::kLINEAR, 1.0F});
-  return dynamic_descriptions(plain);
+  std::vector<nvinfer1::DynamicPluginTensorDesc> result;
+  for (const OperandType& operand : operands) {
+    const nvinfer1::PluginTensorDesc plain{operand.dims, operand.type, operand.format, 1.0F};
+    nvinfer1::Dims closed = operand.dims;
+    std::replace_if(
+        closed.d, closed.d + std::max(closed.nbDims, 0), [](int64_t e) { return e < 0; }, 1);
+    const ExtentBounds bounds = operand.bounds.value_or(ExtentBounds{closed, closed, closed});
+    result.push_back({plain, bounds.min, bounds.max, bounds.opt});
+  }
+  return result;
 }
 
 }  // namespace tenon::plugin

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,10 +19,17 @@ struct Identity {
   std::string type, version, space;
 };
 
+/// The extents that the profiles allow.
+struct ExtentBounds {
+  nvinfer1::Dims min, opt, max;
+};
+
 /// An operand as building sees it: -1 for extents that are not constant.
 struct OperandType {
   nvinfer1::Dims dims;
   nvinfer1::DataType type;
+  nvinfer1::TensorFormat format = nvinfer1::TensorFormat::kLINEAR;
+  std::optional<ExtentBounds> bounds = {};  ///< Nothing before there are profiles.
 };
 
 /// A plugin object of our own, of either generation: IPluginV3 or IPluginV2DynamicExt. Not
@@ -56,8 +64,17 @@ class Instance {
   /// `shape_inputs`: number of elements of each, numbered after the inputs.
   virtual Result<Words> output_shapes(std::span<const nvinfer1::Dims> inputs,
                                       std::span<const int32_t> shape_inputs) = 0;
-  /// Inputs and outputs in turn: whether it takes them linear and of these types.
-  virtual Status check_formats(std::span<const OperandType> operands, int32_t inputs) = 0;
+  /// Whether it takes the operand at `position`, inputs and outputs in turn, in its type and
+  /// format, given those in front of it.
+  virtual bool takes(int32_t position, std::span<const OperandType> operands, int32_t inputs) = 0;
+  /// How many combinations of types and formats it has at most.
+  virtual int32_t combination_limit() {
+    return nvinfer1::IPluginV2DynamicExt::kFORMAT_COMBINATION_LIMIT;
+  }
+  /// takes() of every operand; else the first one that it refuses.
+  Status check_formats(std::span<const OperandType> operands, int32_t inputs);
+  /// Whether there is anything to ask: not for an object that can only run.
+  virtual bool builds() const { return true; }
   /// Tells it the operands that it was asked about last and will be built for.
   virtual Status configure(std::span<const OperandType> operands, int32_t inputs) = 0;
   /// For each output the input that it shares memory with, or -1.
@@ -84,15 +101,13 @@ class Instance {
 
  protected:
   static constexpr int32_t kNoTactic = -1;
-  /// The operand that supportsFormatCombination refused; `operand` counts on from inputs to
-  /// outputs.
-  static std::string refusal(int32_t operand, int32_t inputs, nvinfer1::DataType type);
   Error failed(std::string_view what) const {
     return user_error("plugin '{}': {}", identity().type, what);
   }
 };
 
-/// Operands as plugins are told of them, with all ranges the extents themselves.
+/// Operands as plugins are told of them, with all ranges the extents themselves; open extents
+/// without bounds may be 1 alone.
 std::vector<nvinfer1::DynamicPluginTensorDesc> dynamic_descriptions(
     std::span<const nvinfer1::PluginTensorDesc> operands);
 std::vector<nvinfer1::DynamicPluginTensorDesc> dynamic_descriptions(

@@ -174,6 +174,21 @@ Result<std::vector<std::vector<int64_t>>> shapes_of(const Words& program,
   return shapes;
 }
 
+std::vector<std::vector<int64_t>> constant_shapes(const Words& program) {
+  std::vector<std::vector<int64_t>> shapes;
+  for (size_t at = 0; at < program.size();) {
+    std::vector<int64_t>& shape = shapes.emplace_back();
+    for (int64_t axes = program[at++]; axes > 0 && at < program.size(); --axes) {
+      const int64_t words = program[at++];
+      // The builder makes one word of an expression of constants.
+      const bool constant = words == 1 && at + 1 < program.size() && program[at] == 0;
+      shape.push_back(constant ? program[at + 1] : -1);
+      at += static_cast<size_t>(words) * 3;
+    }
+  }
+  return shapes;
+}
+
 std::vector<int64_t> size_outputs(const Words& program) {
   std::vector<int64_t> outputs;
   for (size_t at = 0; at < program.size();)

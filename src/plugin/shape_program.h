@@ -24,6 +24,8 @@ inline constexpr int64_t kSizeWord = 4;
 Result<std::vector<std::vector<int64_t>>> shapes_of(const Words& program,
                                                     std::span<const std::vector<int64_t>> inputs,
                                                     std::span<const std::optional<int64_t>> sizes);
+/// The same with -1 for extents that are not constant.
+std::vector<std::vector<int64_t>> constant_shapes(const Words& program);
 /// The outputs whose numbers extents are.
 std::vector<int64_t> size_outputs(const Words& program);
 

@@ -66,20 +66,16 @@ class BatchInstance final : public Instance {
     return words;
   }
 
-  Status check_formats(std::span<const OperandType> operands, int32_t inputs) override {
+  bool takes(int32_t position, std::span<const OperandType> operands, int32_t inputs) override {
+    const OperandType& asked = operands[static_cast<size_t>(position)];
+    if (with_types_ == nullptr)  // One format for all.
+      return asked.format == operands[0].format &&
+             plugin_->supportsFormat(asked.type, asked.format);
     std::vector<PluginTensorDesc> all;
     for (const DynamicPluginTensorDesc& wide : dynamic_descriptions(operands))
       all.push_back(without_batch(wide.desc));
-    const auto count = static_cast<int32_t>(all.size());
-    for (int32_t i = 0; i < count; ++i) {
-      const DataType type = all[static_cast<size_t>(i)].type;
-      const bool taken =
-          with_types_ != nullptr
-              ? with_types_->supportsFormatCombination(i, all.data(), inputs, count - inputs)
-              : plugin_->supportsFormat(type, PluginFormat::kLINEAR);
-      if (!taken) return failed(refusal(i, inputs, type));
-    }
-    return {};
+    return with_types_->supportsFormatCombination(position, all.data(), inputs,
+                                                  static_cast<int32_t>(all.size()) - inputs);
   }
 
   Status configure(std::span<const OperandType> operands, int32_t inputs) override {
@@ -92,8 +88,10 @@ class BatchInstance final : public Instance {
     }
     TENON_ASSIGN(const std::vector<Dims> outputs, output_dims(extents));
     for (size_t i = 0; i < outputs.size(); ++i) configuration.outputs[i].dims = outputs[i];
-    if (!extents.empty() && extents[0].nbDims > 0)
-      configuration.batch = static_cast<int32_t>(std::max<int64_t>(extents[0].d[0], 1));
+    if (!extents.empty() && extents[0].nbDims > 0) {
+      const Dims& most = operands[0].bounds ? operands[0].bounds->max : extents[0];
+      configuration.batch = static_cast<int32_t>(std::max<int64_t>(most.d[0], 1));
+    }
     tell(configuration);
     return {};
   }
@@ -176,7 +174,8 @@ class BatchInstance final : public Instance {
     const auto none =
         std::make_unique<bool[]>(static_cast<size_t>(std::max(in, out)));  // Nothing is broadcast.
     plugin_->configurePlugin(input_dims.data(), in, output_dims.data(), out, input_types.data(),
-                             output_types.data(), none.get(), none.get(), PluginFormat::kLINEAR,
+                             output_types.data(), none.get(), none.get(),
+                             c.inputs.empty() ? PluginFormat::kLINEAR : c.inputs[0].format,
                              c.batch);
   }
 

@@ -44,15 +44,12 @@ class V2Instance final : public Instance {
     return words;
   }
 
-  Status check_formats(std::span<const OperandType> operands, int32_t inputs) override {
+  bool takes(int32_t position, std::span<const OperandType> operands, int32_t inputs) override {
     std::vector<PluginTensorDesc> all;
     for (const DynamicPluginTensorDesc& wide : dynamic_descriptions(operands))
       all.push_back(wide.desc);
-    const auto count = static_cast<int32_t>(all.size());
-    for (int32_t i = 0; i < count; ++i)
-      if (!plugin_->supportsFormatCombination(i, all.data(), inputs, count - inputs))
-        return failed(refusal(i, inputs, all[static_cast<size_t>(i)].type));
-    return {};
+    return plugin_->supportsFormatCombination(position, all.data(), inputs,
+                                              static_cast<int32_t>(all.size()) - inputs);
   }
 
   Status configure(std::span<const OperandType> operands, int32_t inputs) override {

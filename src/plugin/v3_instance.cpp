@@ -39,7 +39,7 @@ class V3Instance final : public Instance {
     builder_.reset(other);
     if (other != nullptr) build_ = build_of(*other);
   }
-  bool builds() const { return build_ != nullptr; }
+  bool builds() const override { return build_ != nullptr; }
   IPluginV3* third_generation() override { return builder_ ? builder_.get() : plugin_.get(); }
   Status check() const {
     if (core_ == nullptr || runtime_ == nullptr)
@@ -82,17 +82,19 @@ class V3Instance final : public Instance {
     return words;
   }
 
-  Status check_formats(std::span<const OperandType> operands, int32_t inputs) override {
-    if (build_ == nullptr) return failed("has no capability kBUILD");
+  bool takes(int32_t position, std::span<const OperandType> operands, int32_t inputs) override {
+    if (build_ == nullptr) return false;
     const std::vector<DynamicPluginTensorDesc> all = dynamic_descriptions(operands);
-    const auto count = static_cast<int32_t>(all.size());
-    for (int32_t i = 0; i < count; ++i)
-      if (!build_->supportsFormatCombination(i, all.data(), inputs, count - inputs))
-        return failed(refusal(i, inputs, all[static_cast<size_t>(i)].desc.type));
-    return {};
+    return build_->supportsFormatCombination(position, all.data(), inputs,
+                                             static_cast<int32_t>(all.size()) - inputs);
+  }
+
+  int32_t combination_limit() override {
+    return build_ == nullptr ? 0 : build_->getFormatCombinationLimit();
   }
 
   Status configure(std::span<const OperandType> operands, int32_t inputs) override {
+    if (build_ == nullptr) return {};
     const std::vector<DynamicPluginTensorDesc> all = dynamic_descriptions(operands);
     if (build_->configurePlugin(all.data(), inputs, all.data() + inputs,
                                 static_cast<int32_t>(all.size()) - inputs) != 0)

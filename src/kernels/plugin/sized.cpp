@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/plugin/choice.h"
 #include "kernels/plugin/resources.h"
 #include "network/convert.h"
 #include "ops/structure.h"
@@ -35,7 +36,7 @@ class PluginSizedKernel final : public SizedKernel {
   }
 
   Status prepare(const Plugin& op) {
-    TENON_ASSIGN(instance_, plugin::Instance::create({op.type, op.version, op.space}, op.fields));
+    TENON_ASSIGN(instance_, plugin::Instance::create(identity_of(op), op.fields));
     const std::vector<std::optional<int64_t>> open(outputs_.size());
     TENON_ASSIGN(const auto bounds, plugin::shapes_of(program_, extents_, open));
     if (bounds.size() != outputs_.size()) return user_error("the plugin's shapes are cut off");

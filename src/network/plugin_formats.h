@@ -1,0 +1,21 @@
+#pragma once
+
+#include <vector>
+
+#include "ir/graph.h"
+#include "plugin/combination.h"
+
+namespace tenon::network {
+
+/// Combinations of formats that the plugin takes these operands in, few reformats first and no more
+/// than are worth a trial each; none where it refuses all.
+std::vector<plugin::Combination> combinations_of(plugin::Instance& instance,
+                                                 const std::vector<plugin::OperandType>& operands,
+                                                 int32_t inputs);
+
+/// Configures the plugin for operands in the formats that it takes best, for the fields that it
+/// serializes then.
+Result<std::string> configured_fields(plugin::Instance& instance,
+                                      std::vector<plugin::OperandType> operands, int32_t inputs);
+
+}  // namespace tenon::network
