@@ -8,6 +8,7 @@
 #include "api/builder_config.h"
 #include "api/candidate_record.h"
 #include "api/config_check.h"
+#include "api/configure_plugins.h"
 #include "api/creators.h"
 #include "api/host_memory.h"
 #include "api/implicit_quantization.h"
@@ -274,9 +275,11 @@ void end_reports(BuilderConfig& settings, const Plan& plan, Logger& logger) {
   if (settings.getFlag(BuilderFlag::kMONITOR_MEMORY)) report_memory(logger);
 }
 
-void take_profiles(const BuilderConfig& config, CompileRequest& request) {
+/// The profiles, of which plugins are told.
+Status take_profiles(const BuilderConfig& config, CompileRequest& request) {
   for (const IOptimizationProfile* profile : config.profiles())
     request.profiles.push_back(dynamic_cast<const OptimizationProfile*>(profile)->profile());
+  return configure_plugins(*request.graph, request.profiles);
 }
 
 }  // namespace
@@ -286,7 +289,7 @@ Result<std::unique_ptr<Graph>> optimized_graph(Network& network, BuilderConfig& 
   TENON_TRY(check_config(config, network, reporter));
   CompileRequest request;
   TENON_ASSIGN(request.graph, network.finished_graph());
-  take_profiles(config, request);
+  TENON_TRY(take_profiles(config, request));
   TENON_ASSIGN(request.backend, chosen_backend(config, 0, reporter));
   const bool strongly_typed = network.getFlag(NetworkDefinitionCreationFlag::kSTRONGLY_TYPED);
   request.passes = pass_options(config, *request.backend.device, strongly_typed, reporter);
@@ -314,7 +317,7 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
   TENON_TRY(find_creators(*request.graph));
   TENON_TRY(progress.network_done());
   const bool refittable = is_refittable(*settings);
-  take_profiles(*settings, request);
+  TENON_TRY(take_profiles(*settings, request));
   request.levels = settings->pass_switches().levels;
   TENON_ASSIGN(const network::IoFormats formats, bind_formats(*settings, *definition, request));
   Stopwatch watch;

@@ -205,5 +205,32 @@ TEST(PluginFormats, NoneOfWhichATensorCanHaveAreAnError) {
   EXPECT_TRUE(session.log.complained("does not take input 0 linear and in FP32"));
 }
 
+TEST(PluginBounds, AreThoseOfTheProfiles) {
+  FormattedSession session(1, 1, {DataType::kFLOAT}, Dims{4, {-1, 5, -1, 4}});
+  for (const auto& [least, usual, most] : {std::array<int64_t, 3>{2, 4, 8}, {3, 5, 16}}) {
+    IOptimizationProfile* profile = session.builder->createOptimizationProfile();
+    profile->setDimensions("x", OptProfileSelector::kMIN, Dims4{least, 5, 6, 4});
+    profile->setDimensions("x", OptProfileSelector::kOPT, Dims4{usual, 5, 7, 4});
+    profile->setDimensions("x", OptProfileSelector::kMAX, Dims4{most, 5, 9, 4});
+    session.config->addOptimizationProfile(profile);
+  }
+  ASSERT_TRUE(session.build()) << session.log.text();
+  ASSERT_FALSE(record.configured_open.empty());
+  for (const auto& all : record.configured_open)
+    for (const DynamicPluginTensorDesc& tensor : all)
+      for (int32_t i = 0; i < 4; ++i) {
+        EXPECT_GT(tensor.min.d[i], 0);
+        EXPECT_GT(tensor.max.d[i], 0);
+      }
+  // A network that is under construction has no profiles yet.
+  ASSERT_EQ(record.configured_open.back().size(), 2U);
+  for (const DynamicPluginTensorDesc& tensor : record.configured_open.back()) {
+    EXPECT_EQ(extents_of(tensor.desc.dims), (std::vector<int64_t>{-1, 5, -1, 4}));
+    EXPECT_EQ(extents_of(tensor.min), (std::vector<int64_t>{2, 5, 6, 4}));
+    EXPECT_EQ(extents_of(tensor.opt), (std::vector<int64_t>{4, 5, 7, 4}));
+    EXPECT_EQ(extents_of(tensor.max), (std::vector<int64_t>{16, 5, 9, 4}));
+  }
+}
+
 }  // namespace
 }  // namespace api_test
