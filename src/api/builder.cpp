@@ -12,6 +12,7 @@
 #include "api/creators.h"
 #include "api/host_memory.h"
 #include "api/implicit_quantization.h"
+#include "api/lower_plugins.h"
 #include "api/memory_source.h"
 #include "api/optimization_profile.h"
 #include "api/plan_settings.h"
@@ -296,6 +297,7 @@ Result<std::unique_ptr<Graph>> optimized_graph(Network& network, BuilderConfig& 
   const bool on_gpu = !request.backend.device->capabilities().host_cores;
   TENON_TRY(apply_precisions(config, network, on_gpu, request.passes));
   TENON_TRY(keep_within_budget(config, request, reporter));
+  TENON_TRY(lower_plugins(*request.graph, request.passes));
   report_unmatched(request.passes, *request.graph, reporter);
   if (!request.profiles.empty()) TENON_TRY(apply_profiles(*request.graph, request.profiles));
   TENON_ASSIGN(const auto applied, run_passes(*request.graph, request.passes, reporter));
@@ -335,6 +337,7 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
   const bool on_gpu = !request.backend.device->capabilities().host_cores;
   TENON_TRY(apply_precisions(*settings, *definition, on_gpu, request.passes));
   TENON_TRY(keep_within_budget(*settings, request, *reporter_));
+  TENON_TRY(lower_plugins(*request.graph, request.passes));
   report_unmatched(request.passes, *request.graph, *reporter_);
   request.select.threads = kernel_threads(*request.backend.device);
   request.select.level = request.passes.level;

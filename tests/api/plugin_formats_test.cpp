@@ -205,6 +205,16 @@ TEST(PluginFormats, NoneOfWhichATensorCanHaveAreAnError) {
   EXPECT_TRUE(session.log.complained("does not take input 0 linear and in FP32"));
 }
 
+TEST(PluginFormats, FollowThePrecisionOfTheNetwork) {
+  FormattedSession session(bit(TensorFormat::kLINEAR), bit(TensorFormat::kLINEAR),
+                           {DataType::kFLOAT, DataType::kHALF, DataType::kBF16});
+  session.config->setFlag(BuilderFlag::kBF16);
+  const Arrays y = session.run({{"x", floats({2, 5, 3, 4}, counted())}});
+  EXPECT_EQ(y.at("y").values<float>(), counted());
+  const std::set<int32_t> lowered{int32_t(DataType::kBF16)}, kept{int32_t(DataType::kFLOAT)};
+  EXPECT_EQ(record.ran_types, session.builder->platformHasFastFp16() ? lowered : kept);
+}
+
 TEST(PluginBounds, AreThoseOfTheProfiles) {
   FormattedSession session(1, 1, {DataType::kFLOAT}, Dims{4, {-1, 5, -1, 4}});
   for (const auto& [least, usual, most] : {std::array<int64_t, 3>{2, 4, 8}, {3, 5, 16}}) {

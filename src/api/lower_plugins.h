@@ -1,0 +1,13 @@
+#pragma once
+
+#include "base/status.h"
+#include "ir/graph.h"
+#include "passes/pass.h"
+
+namespace tenon::api {
+
+/// Where layers may compute in 16 bits, gives the plugins that take all their FP32 operands in that
+/// type such operands, behind casts, so that they are not cast back and forth between such layers.
+Status lower_plugins(Graph& graph, const PassOptions& passes);
+
+}  // namespace tenon::api
