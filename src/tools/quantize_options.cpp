@@ -39,7 +39,7 @@ Error unknown_flag(std::string_view typed) {
   const Row* meant = nullptr;
   size_t least = 1 + name.size() / 3;
   for (const Row& row : kRows)
-    if (const size_t letters = edit_distance(name, row.name); letters < least) {
+    if (const size_t letters = letters_apart(name, row.name); letters < least) {
       least = letters;
       meant = &row;
     }

@@ -136,6 +136,16 @@ size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
+size_t letters_apart(std::string_view typed, std::string_view name) {
+  const size_t letters = edit_distance(typed, name);
+  for (size_t end = 0; end != std::string_view::npos && !typed.empty();) {
+    end = name.find_first_of("_-");
+    if (name.substr(0, end) == typed) return std::min<size_t>(letters, 1);
+    name.remove_prefix(end == std::string_view::npos ? name.size() : end + 1);
+  }
+  return letters;
+}
+
 Result<std::vector<NamedShape>> parse_shape_list(std::string_view text) {
   std::vector<NamedShape> shapes;
   TENON_ASSIGN(const std::vector<NamedText> entries, parse_map(text));

@@ -28,6 +28,9 @@ bool matches(std::string_view pattern, std::string_view text);
 
 /// Letters to insert, drop or change, and neighbours to swap, whatever their case.
 size_t edit_distance(std::string_view a, std::string_view b);
+/// The same from a typed name to one that exists; one where it is a word of that name, as shapes is
+/// of calibration_shapes.
+size_t letters_apart(std::string_view typed, std::string_view name);
 
 struct NamedShape {
   std::string name;  ///< May hold one `*`.

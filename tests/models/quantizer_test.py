@@ -203,6 +203,7 @@ def test_what_cannot_be_is_refused(tenon, network):
     assert "has no array for the input 'x'" in tenon(
         "quantize", f"--onnx_path={network.file}", f"--calibration_data={saved(network.folder, z=np.ones((3, 2), np.float32))}", status=1)
     assert "--nothing=1 is no flag of" in tenon("quantize", "--nothing=1", status=1)
+    assert "did you mean --calibration_shapes?" in tenon("quantize", f"--onnx_path={network.file}", "--shapes=x:1x2", status=1)
     assert "--use_zero_point cannot be used" in tenon("quantize", "--use_zero_point", status=1)
     assert "true or false is expected" in tenon("quantize", f"--onnx_path={network.file}", "--per_channel=maybe", status=1)
     assert "at least 0 is expected" in tenon("quantize", f"--onnx_path={network.file}", "--max-drop=-1", status=1)

@@ -87,6 +87,15 @@ TEST(EditDistance, CountsLettersAndSwaps) {
   EXPECT_EQ(edit_distance("kitten", "sitting"), 3);
 }
 
+TEST(Values, AWordOfANameIsNearIt) {
+  EXPECT_EQ(letters_apart("shapes", "calibration_shapes"), 1);
+  EXPECT_EQ(letters_apart("calibration", "calibration_shapes"), 1);
+  EXPECT_EQ(letters_apart("drop", "max-drop"), 1);
+  EXPECT_EQ(letters_apart("shapes", "shapes"), 0);
+  EXPECT_GT(letters_apart("", "max-drop"), 1);
+  EXPECT_GT(letters_apart("shape", "calibration_shapes"), 1);
+}
+
 TEST(Percentiles, LieBetween0And100) {
   EXPECT_EQ(*parse_percentiles("50,99.9"), (std::vector<double>{50, 99.9}));
   EXPECT_FALSE(parse_percentiles("101").ok());

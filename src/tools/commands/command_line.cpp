@@ -52,7 +52,7 @@ Error unknown_flag(Session& session, const Usage& usage, std::string_view typed)
   std::string_view name = typed.substr(typed.find_first_not_of('-'));
   name = name.substr(0, name.find('='));
   for (const OwnFlag& flag : usage.flags)
-    if (edit_distance(name, flag.name) <= 1 + name.size() / 4 && name.size() > 1)
+    if (letters_apart(name, flag.name) <= 1 + name.size() / 4 && name.size() > 1)
       return session.fail(ErrorId::kUnknownFlag, "{} is no flag of `tenon {}`; did you mean {}?",
                           typed, usage.command, spelled(flag.name, flag.argument));
   const std::string_view meant =
