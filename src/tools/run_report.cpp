@@ -12,6 +12,7 @@
 #include "tools/exports.h"
 #include "tools/report/page.h"
 #include "tools/report/timeline.h"
+#include "tools/values.h"
 
 namespace tenon::tools {
 namespace {
@@ -26,21 +27,6 @@ constexpr OptionId kPrecisionFlags[] = {OptionId::fp16,         OptionId::bf16, 
                                         OptionId::fp8,          OptionId::int4, OptionId::best,
                                         OptionId::stronglyTyped};
 constexpr OptionId kPrecisionTexts[] = {OptionId::layerPrecisions, OptionId::layerOutputTypes};
-
-/// As a shell reads it.
-std::string quoted(std::string_view word) {
-  const bool plain = std::ranges::all_of(word, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           std::string_view("-_=./:,+%@").find(c) != std::string_view::npos;
-  });
-  if (plain && !word.empty()) return std::string(word);
-  std::string text;
-  for (const char c : word) {
-    if (c == '\'') text += "'\\'";
-    text += c;
-  }
-  return fmt::format("'{}'", text);
-}
 
 Json figures(const QueryLog& queries, Metric metric) {
   static constexpr double kPercentiles[] = {90, 95, 99};
@@ -92,7 +78,7 @@ ReportParts new_report(const Arguments& arguments, std::span<const char* const> 
   const std::string file = arguments.text(model);
   parts.title = file.substr(file.find_last_of('/') + 1);
   parts.command = program;
-  for (const char* word : words) parts.command += fmt::format(" {}", quoted(word));
+  for (const char* word : words) parts.command += fmt::format(" {}", shell_word(word));
   parts.library = fmt::format("{}.{}.{}", getInferLibMajorVersion(), getInferLibMinorVersion(),
                               getInferLibPatchVersion());
   const auto name_of = [](OptionId id) { return option_rows()[static_cast<size_t>(id)].name; };

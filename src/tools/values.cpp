@@ -117,6 +117,20 @@ bool matches(std::string_view pattern, std::string_view text) {
   return text.size() >= head.size() + tail.size() && text.starts_with(head) && text.ends_with(tail);
 }
 
+std::string shell_word(std::string_view word) {
+  const bool plain = std::ranges::all_of(word, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("-_=./:,+%@").find(c) != std::string_view::npos;
+  });
+  if (plain && !word.empty()) return std::string(word);
+  std::string text;
+  for (const char c : word) {
+    if (c == '\'') text += "'\\'";
+    text += c;
+  }
+  return fmt::format("'{}'", text);
+}
+
 size_t edit_distance(std::string_view a, std::string_view b) {
   const auto is_same = [&](size_t i, size_t j) { return to_lower(a[i]) == to_lower(b[j]); };
   // Of beginnings of `a` of so many letters: two less, one less, and these.

@@ -26,6 +26,9 @@ std::vector<std::string_view> split_outside_quotes(std::string_view text, char s
 /// `text` equals `pattern`, in which one `*` stands for anything.
 bool matches(std::string_view pattern, std::string_view text);
 
+/// In quotes where a shell would read it as anything else.
+std::string shell_word(std::string_view word);
+
 /// Letters to insert, drop or change, and neighbours to swap, whatever their case.
 size_t edit_distance(std::string_view a, std::string_view b);
 /// The same from a typed name to one that exists; one where it is a word of that name, as shapes is

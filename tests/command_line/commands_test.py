@@ -68,6 +68,14 @@ def test_benches_write_reports_and_others_refuse_to(tenon, tmp_path: Path):
     assert not (tmp_path / "other.html").exists()
 
 
+def test_the_next_commands_can_be_pasted(tenon, tmp_path: Path):
+    write_model(tmp_path / "my net.onnx", 2)
+    text = tenon("build", "my net.onnx", *CPU)
+    assert "tenon bench 'my net.plan'" in text and "tenon build 'my net.onnx' --fp16" in text
+    assert "tenon bench 'my net.plan' --layers" in tenon("bench", "my net.plan", "--duration=0.05", *CPU)
+    assert "tenon compare 'my net.onnx' 'my net.optimized.onnx'" in tenon("optimize", "my net.onnx")
+
+
 def test_a_small_budget_gives_a_plan(tenon, tmp_path: Path):
     write_model(tmp_path / "two.onnx", 2)
     text = tenon("build", "two.onnx", "--budget=1ms", *CPU)

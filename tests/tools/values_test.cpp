@@ -87,6 +87,14 @@ TEST(EditDistance, CountsLettersAndSwaps) {
   EXPECT_EQ(edit_distance("kitten", "sitting"), 3);
 }
 
+TEST(ShellWord, IsQuotedWhereAShellWouldReadItAsAnythingElse) {
+  EXPECT_EQ(shell_word("models/net-1.onnx"), "models/net-1.onnx");
+  EXPECT_EQ(shell_word("my net.onnx"), "'my net.onnx'");
+  EXPECT_EQ(shell_word("it's"), "'it'\\''s'");
+  EXPECT_EQ(shell_word("$x;y"), "'$x;y'");
+  EXPECT_EQ(shell_word(""), "''");
+}
+
 TEST(Values, AWordOfANameIsNearIt) {
   EXPECT_EQ(letters_apart("shapes", "calibration_shapes"), 1);
   EXPECT_EQ(letters_apart("calibration", "calibration_shapes"), 1);

@@ -2,6 +2,7 @@
 #include "tools/commands/engine_source.h"
 #include "tools/commands/plan_table.h"
 #include "tools/page.h"
+#include "tools/values.h"
 
 namespace tenon::tools {
 namespace {
@@ -40,7 +41,7 @@ std::string plan_name(const std::string& model) {
 }
 
 void show_next(Session& session, const Arguments& arguments) {
-  const std::string plan = arguments.text(OptionId::saveEngine);
+  const std::string plan = shell_word(arguments.text(OptionId::saveEngine));
   session.heading("Next");
   Table table("ll");
   table.add({fmt::format("tenon bench {}", plan), "how fast it is"});
@@ -49,7 +50,7 @@ void show_next(Session& session, const Arguments& arguments) {
   const bool narrow = arguments.has(OptionId::fp16) || arguments.has(OptionId::bf16) ||
                       arguments.has(OptionId::best) || arguments.has(OptionId::stronglyTyped);
   if (!narrow)
-    table.add({fmt::format("tenon build {} --fp16", arguments.text(OptionId::onnx)),
+    table.add({fmt::format("tenon build {} --fp16", shell_word(arguments.text(OptionId::onnx))),
                "half precision: often twice as fast"});
   session.line("{}", table.text());
 }

@@ -7,6 +7,7 @@
 #include "tools/commands/plan_table.h"
 #include "tools/interrupt.h"
 #include "tools/page.h"
+#include "tools/values.h"
 
 namespace tenon::tools {
 namespace {
@@ -79,9 +80,9 @@ Status show_both(Session& session, const std::string& before_file, const std::st
 void show_next(Session& session, const std::string& file, const std::string& model) {
   session.heading("Next");
   Table table("ll");
-  table.add({fmt::format("netron {}", file), "look at it"});
-  table.add({fmt::format("tenon compare {} {}", model, file), "both compute the same"});
-  table.add({fmt::format("tenon inspect {} --nodes", file), "every node"});
+  table.add({fmt::format("netron {}", shell_word(file)), "look at it"});
+  table.add({fmt::format("tenon compare {} {}", shell_word(model), shell_word(file)), "both compute the same"});
+  table.add({fmt::format("tenon inspect {} --nodes", shell_word(file)), "every node"});
   session.line("{}", table.text());
 }
 

@@ -18,6 +18,7 @@
 #include "tools/report/markdown.h"
 #include "tools/report/page.h"
 #include "tools/report/timeline.h"
+#include "tools/values.h"
 
 namespace tenon::tools {
 namespace {
@@ -114,7 +115,7 @@ Result<Json> report_of_plan(Session& session, const std::string& file,
       ran ? read_json(path)
           : Result<Json>(user_error("'{}' could not be run; see the messages above", file));
   std::remove(path.c_str());
-  if (document.ok()) (*document)["command"] = fmt::format("tenon report {}", file);
+  if (document.ok()) (*document)["command"] = fmt::format("tenon report {}", shell_word(file));
   return document;
 }
 
