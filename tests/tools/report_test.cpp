@@ -79,7 +79,11 @@ TEST(PerformanceSummary, WarnsWhereSomethingElseBoundsTheRun) {
   EXPECT_NE(warnings(0, 0, 1, 1, 2).find("D2H-bound"), std::string::npos);
   // Deviations of 2.4 % and 2.6 % of the mean.
   EXPECT_EQ(warnings(0, 0, 0.976, 1.024, 0), "");
-  EXPECT_NE(warnings(0, 0, 0.974, 1.026, 0).find("unstable"), std::string::npos);
+  EXPECT_NE(warnings(0, 0, 0.974, 1.026, 0).find("GPU compute time is unstable"),
+            std::string::npos);
+  const std::string on_cpu = warnings(0, 0, 0.974, 1.026, 0, {.on_cpu = true});
+  EXPECT_NE(on_cpu.find("Compute time is unstable"), std::string::npos);
+  EXPECT_EQ(on_cpu.find("GPU"), std::string::npos);
   ReportSettings settings;
   settings.streams = 2;
   EXPECT_NE(warnings(0, 0, 1, 1, 0, settings).find("2 inference streams"), std::string::npos);
