@@ -11,7 +11,8 @@
 // driver of the tests that only pretends (TENON_CUDA_PATH=build/release/tests/fake_driver): with
 // that the host's work is all there is. For plans of the CPU (--cpu as first argument) the run is
 // left out: times are those of setInputShape and updateDeviceMemorySizeForShapes, which makes the
-// shape ready.
+// shape ready. With --verbose ahead of the plan's name the library says what it did for each new
+// shape: kernels, modules of code, compilations.
 #include <NvInfer.h>
 #include <tenon/device.h>
 
@@ -34,8 +35,9 @@ constexpr int kTurns = 3, kRuns = 200;
 
 class Log final : public ILogger {
  public:
+  bool is_verbose = false;
   void log(Severity severity, const char* message) noexcept override {
-    if (severity <= Severity::kWARNING) std::fprintf(stderr, "%s\n", message);
+    if (severity <= Severity::kWARNING || is_verbose) std::fprintf(stderr, "%s\n", message);
   }
 };
 
@@ -110,13 +112,18 @@ void compare(Runs& runs, const std::vector<int64_t>& values) {
 }  // namespace
 
 int main(int count, char** words) {
-  const bool on_cpu = count > 1 && std::string(words[1]) == "--cpu";
-  if (on_cpu) --count, ++words;
+  const auto take = [&](const char* flag) {
+    const bool given = count > 1 && std::string(words[1]) == flag;
+    if (given) --count, ++words;
+    return given;
+  };
+  const bool on_cpu = take("--cpu");
+  Log log;
+  log.is_verbose = take("--verbose");
   if (count < 3) {
-    std::fprintf(stderr, "usage: new_shapes [--cpu] PLAN FIRST [VALUE...]\n");
+    std::fprintf(stderr, "usage: new_shapes [--cpu] [--verbose] PLAN FIRST [VALUE...]\n");
     return 1;
   }
-  Log log;
   std::ifstream file(words[1], std::ios::binary);
   const std::vector<char> bytes((std::istreambuf_iterator<char>(file)), {});
   const std::unique_ptr<tenon::IGpu> gpu(on_cpu ? nullptr : tenon::openGpu(0, log));

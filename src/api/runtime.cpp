@@ -106,6 +106,9 @@ Result<ICudaEngine*> Runtime::engine_of(std::shared_ptr<const void> owner,
   TENON_ASSIGN(Backend backend, backend_for(plan));
   warn_of_missing_libraries(plan, backend, *reporter_);
   backend.application = std::make_shared<ReportingApplication>(reporter_);
+  backend.tell = [reporter = reporter_](const std::string& message) {
+    reporter->verbose("{}", message);
+  };
   backend.memory = memory_of(allocator_);
   TENON_ASSIGN(auto engine,
                Engine::create(std::move(plan), std::move(backend), plan_code_allowed_));

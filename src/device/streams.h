@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "base/status.h"
+#include "device/code_work.h"
 #include "device/kernel_record.h"
 
 namespace tenon {
@@ -25,6 +26,7 @@ class Streams {
   virtual Result<DeviceHandle> make_pinned(size_t bytes) = 0;
   /// Bytes of the device's memory that are free.
   virtual Result<size_t> free_memory() = 0;
+  virtual CodeWork code_work() const { return {}; }
 
   virtual Status record(void* event, void* stream) = 0;
   /// On a stream that is being captured: each launch of the graph records the event anew.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -44,6 +45,7 @@ struct Backend {
   int64_t shared_memory = INT64_MAX;                    ///< As Problem::shared_memory.
   NumericsOptions numerics = {};                        ///< As Problem::numerics.
   const TacticTable* tactics_here = nullptr;            ///< Null: all are those of the nodes.
+  std::function<void(const std::string&)> tell = {};    ///< Takes verbose messages; empty: none.
 
   /// What the node runs by.
   const std::string& tactic_of(const Node& node) const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/stopwatch.h"
 #include "kernels/algorithm.h"
 #include "ops/structure.h"
 #include "plan/graph_parts.h"
@@ -250,6 +251,24 @@ Result<std::shared_ptr<const Program>> Engine::program(const SymbolValues& symbo
                         [&] { return make_program(symbols, threads, attachments); });
 }
 
+namespace {
+
+/// "Shapes b=7 are new: extents in 0.10 ms, 54 steps' kernels in 2.31 ms (...), steps in 0.52 ms".
+std::string making_text(const Program& program, double extents, const CodeWork& code) {
+  std::string symbols;
+  for (const auto& [name, value] : program.graph().symbols())
+    symbols += fmt::format(" {}={}", name, value);
+  constexpr double kMilli = 1e3;
+  return fmt::format(
+      "Shapes{} are new: extents in {:.2f} ms, kernels of {} steps in {:.2f} ms ({} modules loaded "
+      "in {:.2f} ms, {} compiled in {:.2f} ms), the list of steps in {:.2f} ms",
+      symbols, extents * kMilli, program.step_count(), program.making().kernels * kMilli,
+      code.loaded, code.load_seconds * kMilli, code.compiled, code.compile_seconds * kMilli,
+      program.making().steps * kMilli);
+}
+
+}  // namespace
+
 Result<std::shared_ptr<const Program>> Engine::make_program(const SymbolValues& symbols,
                                                             int threads, Attachments* attachments) {
   std::shared_lock together(making_, std::defer_lock);
@@ -260,11 +279,18 @@ Result<std::shared_ptr<const Program>> Engine::make_program(const SymbolValues& 
   Backend backend = backend_;
   backend.attachments = attachments;
   backend.tactics_here = tactics_under(symbols);
+  const auto code_work = [streams = backend.device->streams()] {
+    return streams == nullptr ? CodeWork() : streams->code_work();
+  };
+  const CodeWork before = code_work();
+  Stopwatch watch;
   TENON_ASSIGN(ConcreteGraph concrete, ConcreteGraph::create(graph(), symbols));
+  const double extents = watch.lap();
   TENON_ASSIGN(std::shared_ptr<const Program> program,
                Program::create(backend, *constants_, std::move(concrete), threads, branches_,
                                weights_.get(), known_list(backend.tactics_here, symbols).get()));
   keep_list(backend.tactics_here, symbols, program->list());
+  if (backend.tell) backend.tell(making_text(*program, extents, code_work() - before));
   return program;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/parallel.h"
+#include "base/stopwatch.h"
 #include "device/cpu/cpu_device.h"
 #include "device/streams.h"
 #include "ops/application.h"
@@ -21,7 +22,9 @@ Result<std::unique_ptr<Program>> Program::create(const Backend& backend, Constan
                                                  const Branches& branches, WeightStore* weights,
                                                  const StepList* known) {
   auto program = std::unique_ptr<Program>(new Program(std::move(graph)));
+  Stopwatch watch;
   TENON_ASSIGN(std::vector<MadeStep> made, program->make_steps(backend, constants, threads));
+  program->making_.kernels = watch.lap();
   Device& device = *backend.device;
   if (weights != nullptr) {
     TENON_ASSIGN(program->reads_, place_weights(program->graph_, made, *weights));
@@ -34,6 +37,7 @@ Result<std::unique_ptr<Program>> Program::create(const Backend& backend, Constan
                              .known = known};
   TENON_ASSIGN(program->list_, lower(program->graph_, made, options));
   TENON_TRY(program->bind(device, constants, std::move(made)));
+  program->making_.steps = watch.lap();
   return program;
 }
 

@@ -46,6 +46,11 @@ class Program {
                                                  const StepList* known = nullptr);
 
   size_t arena_bytes() const { return places_.bytes; }
+  /// Seconds that create() took for kernels, and for the steps of these.
+  struct Making {
+    double kernels = 0, steps = 0;
+  };
+  const Making& making() const { return making_; }
   /// Most bytes live at any one step.
   size_t arena_lower_bound() const;
   /// The plan level's account of it.
@@ -183,6 +188,7 @@ class Program {
   size_t most_own_ = 0;       ///< The same.
   size_t most_inner_ = 0;     ///< Addresses that one step's bodies need.
   int side_stream_count_ = 0;
+  Making making_;
 };
 
 }  // namespace tenon

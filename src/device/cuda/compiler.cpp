@@ -3,9 +3,11 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <set>
 
+#include "base/stopwatch.h"
 #include "device/cuda/kernel_cache.h"
 #include "device/cuda/nvrtc.h"
 
@@ -176,6 +178,15 @@ Status collect_device_code(const DeviceCode& code, int capability, CodeLibrary& 
   return {};
 }
 
+namespace {
+std::atomic<int64_t> compiled_sources = 0, compile_nanoseconds = 0;
+}  // namespace
+
+CodeWork compiler_work() {
+  return {.compiled = compiled_sources,
+          .compile_seconds = static_cast<double>(compile_nanoseconds) * 1e-9};
+}
+
 Result<std::string> compile_device_code(const DeviceCode& code, int capability) {
   return compile_device_code(code, capability, load_nvrtc());
 }
@@ -190,9 +201,12 @@ Result<std::string> compile_device_code(const DeviceCode& code, int capability,
   const NvrtcLoan loan(*opened);
   const Nvrtc& nvrtc = loan.nvrtc();
   TENON_ASSIGN(const Target target, choose_target(nvrtc, capability));
+  Stopwatch watch;
   Program program(nvrtc);
   TENON_TRY(program.create(code));
   TENON_TRY(program.compile(code, target));
+  ++compiled_sources;
+  compile_nanoseconds += static_cast<int64_t>(watch.lap() * 1e9);
   TENON_ASSIGN(std::string binary, program.binary(code, target));
   keep_cached_kernel(key, binary);
   if (find_cached_kernel(kLastCompiler) != version) keep_cached_kernel(kLastCompiler, version);

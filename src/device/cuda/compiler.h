@@ -7,6 +7,7 @@
 
 #include "base/status.h"
 #include "device/code_library.h"
+#include "device/code_work.h"
 #include "device/source_text.h"
 
 namespace tenon::cuda {
@@ -38,6 +39,9 @@ Result<std::string> compile_device_code(const DeviceCode& code, int capability);
 /// The same by a given compiler, or without one: its error says why.
 Result<std::string> compile_device_code(const DeviceCode& code, int capability,
                                         const Result<const Nvrtc*>& compiler);
+
+/// The compiler's own work so far, for sources that neither the cache nor a library had.
+CodeWork compiler_work();
 
 /// The key of that cache: 32 hex digits.
 std::string device_code_hash(const DeviceCode& code, int capability, std::string_view compiler);

@@ -2,6 +2,7 @@
 
 #include <future>
 
+#include "base/stopwatch.h"
 #include "device/cuda/cublaslt.h"
 #include "device/cuda/cudnn.h"
 #include "device/cuda/driver.h"
@@ -119,6 +120,13 @@ DeviceFacts CudaDevice::facts() const {
   return facts;
 }
 
+CodeWork CudaDevice::code_work() const {
+  CodeWork work = compiler_work();
+  work.loaded = loaded_;
+  work.load_seconds = static_cast<double>(load_nanoseconds_) * 1e-9;
+  return work;
+}
+
 void CudaDevice::read_library_versions() {
   properties_.libraries =
       fmt::format("driver {}.{}, nvrtc {}, cublasLt {}, cudnn {}", driver().version / 1000,
@@ -215,7 +223,10 @@ ModuleCache::Loaded CudaDevice::load_module(const DeviceCode& code,
     TENON_ASSIGN(compiled, compile_device_code(code, capability()));
   }
   const std::string_view binary = known ? known->text() : compiled;
+  Stopwatch watch;
   TENON_ASSIGN(std::shared_ptr<const Module> loaded, Module::load(binary));
+  ++loaded_;
+  load_nanoseconds_ += static_cast<int64_t>(watch.lap() * 1e9);
   if (!code.lets_next_start) return loaded;
   // Declared by the prelude of kernels/jit.
   if (void* const flag = loaded->variable("tenon_lets_next_start")) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -27,6 +28,7 @@ class CudaDevice final : public Device, public Streams {
 
   const DeviceProperties& properties() const override { return properties_; }
   DeviceFacts facts() const override;
+  CodeWork code_work() const override;
   Result<DeviceBuffer> allocate(size_t bytes) override;
   Status upload(void* device, const void* host, size_t bytes, Queue queue) override;
   Status download(void* host, const void* device, size_t bytes, Queue queue) override;
@@ -110,6 +112,7 @@ class CudaDevice final : public Device, public Streams {
   CUcontext context_ = nullptr;
   std::mutex attachment_mutex_, fence_mutex_;
   ModuleCache modules_;
+  std::atomic<int64_t> loaded_ = 0, load_nanoseconds_ = 0;
   std::shared_ptr<const Module> fence_module_;
   Function fence_;
   std::map<const void*, std::shared_ptr<void>> attachments_;  ///< By the type's key.
