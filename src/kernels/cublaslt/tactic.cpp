@@ -164,25 +164,39 @@ class MatmulKernel final : public Kernel, public MovableConstants {
   /// The constant operands as `computed` wants them.
   Status prepare_weights(const Problem& problem, const Product& product, const Product& computed,
                          bool transposes) {
-    const auto upload = [&](const Tensor& tensor) {
-      owned_bytes_ += cuda::owned_constants(problem, static_cast<size_t>(tensor.byte_count()));
-      return cuda::upload_constant(problem, tensor.bytes(),
-                                   static_cast<size_t>(tensor.byte_count()));
+    const bool turns = transposes && !product.b.transposed, rounded = rounds(problem, product);
+    const auto make = [&] {
+      Tensor weights = *product.constant_b;
+      if (product.b.transposed)
+        weights = weights.reshaped({product.n, product.k});
+      else if (turns)
+        weights = transposed(weights, product.k, product.n);
+      if (rounded) weights = cuda::rounded_to_tf32(weights);
+      return computed.n == product.n ? weights : padded_rows(weights, computed.n);
     };
-    Tensor weights = *product.constant_b;
-    if (product.b.transposed)
-      weights = weights.reshaped({product.n, product.k});
-    else if (transposes)
-      weights = transposed(weights, product.k, product.n);
-    if (rounds(problem, product)) weights = cuda::rounded_to_tf32(weights);
-    const bool pads = computed.n != product.n;
-    if (pads) weights = padded_rows(weights, computed.n);
-    TENON_ASSIGN(weights_, upload(weights));
-    product_weight_bytes_ = static_cast<size_t>(weights.byte_count());
-    if (!pads || product.bias_input < 0) return {};
-    TENON_ASSIGN(bias_,
-                 upload(padded_rows(product.constant_bias->reshaped({product.n}), computed.n)));
+    TENON_ASSIGN(ConstantStore::Part weights,
+                 keep(problem, *product.constant_b,
+                      fmt::format("cublaslt: {}x{} to {}{}{}", product.k, product.n, computed.n,
+                                  turns ? ", transposed" : "", rounded ? ", rounded" : ""),
+                      make));
+    weights_ = std::move(weights.buffer);
+    product_weight_bytes_ = weights.bytes;
+    if (computed.n == product.n || product.bias_input < 0) return {};
+    TENON_ASSIGN(ConstantStore::Part bias,
+                 keep(problem, *product.constant_bias,
+                      fmt::format("cublaslt: {} to {}", product.n, computed.n), [&] {
+                        return padded_rows(product.constant_bias->reshaped({product.n}),
+                                           computed.n);
+                      }));
+    bias_ = std::move(bias.buffer);
     return {};
+  }
+
+  Result<ConstantStore::Part> keep(const Problem& problem, const Tensor& source,
+                                   const std::string& recipe, FunctionRef<Tensor()> make) {
+    TENON_ASSIGN(ConstantStore::Part part, cuda::keep_constant(problem, source, recipe, make));
+    owned_bytes_ += cuda::owned_constants(problem, part.bytes);
+    return part;
   }
 
   Status run_padded(Matmul::Addresses at, const LaunchArguments& arguments) const {

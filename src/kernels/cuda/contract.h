@@ -56,6 +56,22 @@ inline Result<DeviceBuffer> upload_constant(const Problem& problem, const void* 
   return device_of(problem).upload_constant(bytes, count);
 }
 
+/// The same for contents that follow from a tensor's and the text of `recipe` alone: where they are
+/// there already, as for shapes that were met before, nothing is made.
+inline Result<ConstantStore::Part> keep_constant(const Problem& problem, const Tensor& source,
+                                                 const std::string& recipe,
+                                                 FunctionRef<Tensor()> make) {
+  if (problem.constants != nullptr)
+    return problem.constants->share_made(source, recipe, [&] {
+      const Tensor made = make();
+      return std::vector(made.bytes(), made.bytes() + made.byte_count());
+    });
+  const Tensor made = make();
+  const auto bytes = static_cast<size_t>(made.byte_count());
+  TENON_ASSIGN(DeviceBuffer buffer, upload_constant(problem, made.bytes(), bytes));
+  return ConstantStore::Part{std::move(buffer), bytes};
+}
+
 /// Of constants that a kernel keeps: shared ones are there once, however many kernels have them.
 inline size_t owned_constants(const Problem& problem, size_t bytes) {
   return problem.constants == nullptr ? bytes : 0;

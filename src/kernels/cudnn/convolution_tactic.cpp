@@ -1,3 +1,5 @@
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "device/cuda/cuda_device.h"
@@ -51,14 +53,7 @@ class ConvolutionKernel final : public Kernel, public MovableConstants {
     TENON_ASSIGN(kernel->library_, library_of(*problem.device));
     const Convolution convolution = cudnn::packed(whole, config.packing);
     TENON_TRY(kernel->build(convolution, config.engine));
-    const Tensor& constant = *problem.input(whole.weights_input).constant;
-    Tensor weights = packed_weights(whole, config.packing, constant);
-    if (whole.type == DataType::kFloat32 && kernel->plan_.uses_matrix_units())
-      weights = cuda::rounded_to_tf32(weights);
-    kernel->weight_bytes_ = static_cast<size_t>(weights.byte_count());
-    kernel->owned_bytes_ = cuda::owned_constants(problem, kernel->weight_bytes_);
-    TENON_ASSIGN(kernel->weights_,
-                 cuda::upload_constant(problem, weights.bytes(), kernel->weight_bytes_));
+    TENON_TRY(kernel->keep_weights(problem, whole, config.packing));
     if (config.packing.fold > 0) {
       TENON_ASSIGN(kernel->packer_, Packer::create(problem, whole, convolution, config.packing));
     }
@@ -106,6 +101,23 @@ class ConvolutionKernel final : public Kernel, public MovableConstants {
       return unsupported("{} operands; takes {}", graph_.operands.size(), kMaxBindings - 3);
     TENON_ASSIGN(plan_, build_plan(context, graph_.graph, convolution.type == DataType::kFloat32,
                                    limits_of(convolution), engine));
+    return {};
+  }
+
+  Status keep_weights(const Problem& problem, const Convolution& whole, const Packing& packing) {
+    const Tensor& constant = *problem.input(whole.weights_input).constant;
+    const bool rounds = whole.type == DataType::kFloat32 && plan_.uses_matrix_units();
+    const std::string recipe =
+        fmt::format("conv.cudnn: [{}]{}, fold {}x{}{}", fmt::join(whole.weights, ","),
+                    whole.channels_last ? " channels last" : "", packing.fold, packing.channels,
+                    rounds ? ", rounded" : "");
+    TENON_ASSIGN(ConstantStore::Part weights, cuda::keep_constant(problem, constant, recipe, [&] {
+                   Tensor packed = packed_weights(whole, packing, constant);
+                   return rounds ? cuda::rounded_to_tf32(packed) : packed;
+                 }));
+    weight_bytes_ = weights.bytes;
+    owned_bytes_ = cuda::owned_constants(problem, weights.bytes);
+    weights_ = std::move(weights.buffer);
     return {};
   }
 

@@ -34,11 +34,12 @@ class MatmulKernel final : public Kernel, public MovableConstants {
     const Operand& b = problem.input(product.b_input);
     if (product.type == DataType::kFloat32 && kernel->plan_.uses_matrix_units() && b.dense() &&
         b.constant != nullptr && product.b_input != product.a_input) {
-      const Tensor weights = cuda::rounded_to_tf32(*b.constant);
-      kernel->weight_bytes_ = static_cast<size_t>(weights.byte_count());
-      kernel->owned_bytes_ = cuda::owned_constants(problem, kernel->weight_bytes_);
-      TENON_ASSIGN(kernel->weights_,
-                   cuda::upload_constant(problem, weights.bytes(), kernel->weight_bytes_));
+      TENON_ASSIGN(ConstantStore::Part weights,
+                   cuda::keep_constant(problem, *b.constant, "rounded to tf32",
+                                       [&] { return cuda::rounded_to_tf32(*b.constant); }));
+      kernel->weight_bytes_ = weights.bytes;
+      kernel->owned_bytes_ = cuda::owned_constants(problem, weights.bytes);
+      kernel->weights_ = std::move(weights.buffer);
     }
     return std::unique_ptr<Kernel>(std::move(kernel));
   }
