@@ -212,11 +212,25 @@ Operand ConcreteGraph::operand(const Value* value) const {
   operand.layout = value->type.layout;
   operand.strides = storage(value).strides;
   operand.constant = known(value);
-  const Storage& where = storage(value);
-  operand.alignment = std::gcd(operand.alignment, where.offset * byte_size(operand.type));
-  if (const auto found = alignments_.find(where.root); found != alignments_.end())
-    operand.alignment = std::gcd(operand.alignment, found->second);
+  operand.alignment = alignment(value);
   return operand;
+}
+
+int64_t ConcreteGraph::alignment(const Value* value) const {
+  const Storage& where = storage(value);
+  const int64_t bytes = std::gcd(Operand{}.alignment, where.offset * byte_size(value->type.type));
+  const auto found = alignments_.find(where.root);
+  return found == alignments_.end() ? bytes : std::gcd(bytes, found->second);
+}
+
+bool ConcreteGraph::has_equal_operands(const Node& node, const Node& other) const {
+  const auto are_equal = [this](const Value* a, const Value* b) {
+    if (a == nullptr || b == nullptr) return a == b;
+    return extents(a) == extents(b) && storage(a).strides == storage(b).strides &&
+           alignment(a) == alignment(b);
+  };
+  return std::ranges::equal(node.inputs(), other.inputs(), are_equal) &&
+         std::ranges::equal(node.outputs(), other.outputs(), are_equal);
 }
 
 Problem ConcreteGraph::problem(const Node& node, const Backend& backend, int threads) const {

@@ -56,6 +56,9 @@ class ConcreteGraph {
   /// The node moves no data here: it has the tactic "view", and under these extents its outputs are
   /// views.
   bool is_view(const Node& node) const;
+  /// Whether two nodes, whose values have the same types, have the same extents, strides and
+  /// alignment.
+  bool has_equal_operands(const Node& node, const Node& other) const;
   /// For a resolved node.
   Problem problem(const Node& node, const Backend& backend, int threads) const;
 
@@ -66,6 +69,7 @@ class ConcreteGraph {
   void place_concats();
   void place_values();
   bool place_view(const Node& node);
+  int64_t alignment(const Value* value) const;
   Result<Storage> view_of(const Node& node, int output) const;
 
   const Graph* graph_ = nullptr;

@@ -286,10 +286,14 @@ Result<std::shared_ptr<const Program>> Engine::make_program(const SymbolValues& 
   Stopwatch watch;
   TENON_ASSIGN(ConcreteGraph concrete, ConcreteGraph::create(graph(), symbols));
   const double extents = watch.lap();
+  const MakingKey key{backend.tactics_here, threads};
+  const auto list = known_list(backend.tactics_here, symbols);
+  const auto known = known_program(key);
   TENON_ASSIGN(std::shared_ptr<const Program> program,
                Program::create(backend, *constants_, std::move(concrete), threads, branches_,
-                               weights_.get(), known_list(backend.tactics_here, symbols).get()));
+                               weights_.get(), list.get(), known.get()));
   keep_list(backend.tactics_here, symbols, program->list());
+  if (known == nullptr && !symbols.empty()) keep_known(key, program);
   if (backend.tell) backend.tell(making_text(*program, extents, code_work() - before));
   return program;
 }
@@ -326,10 +330,25 @@ void Engine::keep_list(const TacticTable* tactics, const SymbolValues& symbols,
     known = std::make_shared<const StepList>(list);
 }
 
+std::shared_ptr<const KnownProgram> Engine::known_program(const MakingKey& key) {
+  const std::lock_guard lock(lists_mutex_);
+  const auto found = known_programs_.find(key);
+  return found == known_programs_.end() ? nullptr : found->second;
+}
+
+/// Not of kernels whose state is a context's.
+void Engine::keep_known(const MakingKey& key, const std::shared_ptr<const Program>& program) {
+  if (has_plugins_) return;
+  auto known = std::make_shared<const KnownProgram>(program);
+  const std::lock_guard lock(lists_mutex_);
+  known_programs_.try_emplace(key, std::move(known));
+}
+
 void Engine::forget_programs() {
   programs_.clear();
   const std::lock_guard lock(lists_mutex_);
   lists_.clear();
+  known_programs_.clear();
 }
 
 const TacticTable* Engine::tactics_under(const SymbolValues& symbols) const {

@@ -10,6 +10,7 @@
 #include "plan/plan.h"
 #include "runtime/dynamic_run.h"
 #include "runtime/graph_replay.h"
+#include "runtime/known_program.h"
 #include "runtime/profile_replay.h"
 #include "runtime/program.h"
 #include "runtime/program_cache.h"
@@ -94,6 +95,10 @@ class Engine {
   std::shared_ptr<const StepList> known_list(const TacticTable* tactics,
                                              const SymbolValues& symbols);
   void keep_list(const TacticTable* tactics, const SymbolValues& symbols, const StepList& list);
+  /// Kernels depend on the choice of kernels and on threads.
+  using MakingKey = std::pair<const TacticTable*, int>;
+  std::shared_ptr<const KnownProgram> known_program(const MakingKey& key);
+  void keep_known(const MakingKey& key, const std::shared_ptr<const Program>& program);
 
   Plan plan_;
   Backend backend_;
@@ -112,6 +117,7 @@ class Engine {
   std::mutex lists_mutex_;
   /// The lists of the largest shapes so far, for each choice of kernels.
   std::map<const TacticTable*, std::shared_ptr<const StepList>> lists_;
+  std::map<MakingKey, std::shared_ptr<const KnownProgram>> known_programs_;
   /// Shared by those who make programs, which a refit waits for; plugins are made one at a time.
   std::shared_mutex making_;
   std::mutex bounds_mutex_;

@@ -13,17 +13,29 @@
 #include "plan/bodies.h"
 #include "plan/memory_planner.h"
 #include "runtime/control_kernel.h"
+#include "runtime/known_program.h"
 #include "runtime/sample_steps.h"
 
 namespace tenon {
+namespace {
+
+/// Whether code for new shapes is there, for which threads would take longer to start than kernels
+/// take to make.
+bool has_code(const ConstantStore& constants, const KnownProgram* known) {
+  return known != nullptr && constants.code() != nullptr &&
+         constants.code()->use() == CodeLibrary::Use::kLend;
+}
+
+}  // namespace
 
 Result<std::unique_ptr<Program>> Program::create(const Backend& backend, ConstantStore& constants,
                                                  ConcreteGraph graph, int threads,
                                                  const Branches& branches, WeightStore* weights,
-                                                 const StepList* known) {
+                                                 const StepList* known_list,
+                                                 const KnownProgram* known) {
   auto program = std::unique_ptr<Program>(new Program(std::move(graph)));
   Stopwatch watch;
-  TENON_ASSIGN(std::vector<MadeStep> made, program->make_steps(backend, constants, threads));
+  TENON_ASSIGN(std::vector<MadeStep> made, program->make_steps(backend, constants, threads, known));
   program->making_.kernels = watch.lap();
   Device& device = *backend.device;
   if (weights != nullptr) {
@@ -34,26 +46,56 @@ Result<std::unique_ptr<Program>> Program::create(const Backend& backend, Constan
                              .branches = branches,
                              .cache_bytes = cpu::last_level_cache(),
                              .streamed = streamed_of(program->reads_),
-                             .known = known};
+                             .known = known_list};
   TENON_ASSIGN(program->list_, lower(program->graph_, made, options));
   TENON_TRY(program->bind(device, constants, std::move(made)));
   program->making_.steps = watch.lap();
   return program;
 }
 
+/// For each step the one whose launches it takes: itself, where these are made for it.
+std::vector<size_t> Program::leaders_of(const std::vector<MadeStep>& steps,
+                                        const KnownProgram* known) const {
+  std::vector<size_t> leaders;
+  PointerMap<Node, size_t> numbers;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const Node& node = *steps[i].node;
+    leaders.push_back(i);
+    if (known == nullptr) continue;
+    numbers[&node] = i;
+    const Node& leader = known->leader_of(node);
+    const auto found = numbers.find(&leader);
+    if (&leader != &node && found != numbers.end() && graph_.has_equal_operands(node, leader))
+      leaders.back() = found->second;
+  }
+  return leaders;
+}
+
 Result<std::vector<MadeStep>> Program::make_steps(const Backend& backend, ConstantStore& constants,
-                                                  int threads) const {
+                                                  int threads, const KnownProgram* known) const {
   std::vector<MadeStep> steps;
   for (const auto& node : graph_.graph().nodes())
     if (has_step(graph_, *node)) steps.emplace_back().node = node.get();
+  const std::vector<size_t> leaders = leaders_of(steps, known);
+  std::vector<size_t> own;
+  for (size_t i = 0; i < steps.size(); ++i)
+    if (leaders[i] == i) own.push_back(i);
   std::vector<Status> made(steps.size());
   const auto make = [&](size_t i) { made[i] = make_step(backend, constants, threads, steps[i]); };
+  const auto make_own = [&](size_t i) { make(own[i]); };
   // A GPU's kernels are compiled, several at a time.
-  if (backend.device->capabilities().compiles_kernels)
+  if (backend.device->capabilities().compiles_kernels && !has_code(constants, known))
     for_each_node_parallel(
-        steps.size(), [&](size_t i) -> const Node& { return *steps[i].node; }, make);
+        own.size(), [&](size_t i) -> const Node& { return *steps[own[i]].node; }, make_own);
   else
-    for (size_t i = 0; i < steps.size(); ++i) make(i);
+    for (size_t i = 0; i < own.size(); ++i) make_own(i);
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const MadeStep& leader = steps[leaders[i]];
+    if (leaders[i] == i || !made[leaders[i]].ok()) continue;
+    steps[i].kernel = known->kernel_of(*steps[i].node)->with_launches_of(*leader.kernel);
+    steps[i].tactic = leader.tactic;
+    if (steps[i].kernel == nullptr) make(i);
+  }
   for (Status& status : made) TENON_TRY(std::move(status));
   return steps;
 }

@@ -20,6 +20,7 @@
 namespace tenon {
 
 class ControlKernel;
+class KnownProgram;
 class MovableConstants;
 
 /// A result that a step of an observed run has just written: one of its node's results, or a sample
@@ -39,11 +40,14 @@ class Program {
  public:
   /// With `weights`, the large constants are there: steps read copies of those that the store has
   /// on the host alone, which each run makes. Null: all are in `constants` and with the kernels.
+  /// `known` and `known_list` are of other shapes, and may be null; the former is by the same
+  /// choice of kernels.
   static Result<std::unique_ptr<Program>> create(const Backend& backend, ConstantStore& constants,
                                                  ConcreteGraph graph, int threads,
                                                  const Branches& branches = {},
                                                  WeightStore* weights = nullptr,
-                                                 const StepList* known = nullptr);
+                                                 const StepList* known_list = nullptr,
+                                                 const KnownProgram* known = nullptr);
 
   size_t arena_bytes() const { return places_.bytes; }
   /// Seconds that create() took for kernels, and for the steps of these.
@@ -82,6 +86,8 @@ class Program {
   std::vector<std::string> range_texts(bool detailed) const;
   /// A step's node; a plain copy has its source's.
   const Node& step_node(int step) const { return *steps_[step].node; }
+  /// Null: a plain copy.
+  const Kernel* step_kernel(int step) const { return steps_[step].kernel.get(); }
   int step_stream(int step) const { return steps_[step].stream; }
   /// Bytes of constants that the step's kernel keeps in memory of its own, and those of all steps.
   size_t step_owned_bytes(int step) const;
@@ -141,7 +147,9 @@ class Program {
   Status make_step(const Backend& backend, ConstantStore& constants, int threads,
                    MadeStep& step) const;
   Result<std::vector<MadeStep>> make_steps(const Backend& backend, ConstantStore& constants,
-                                           int threads) const;
+                                           int threads, const KnownProgram* known) const;
+  std::vector<size_t> leaders_of(const std::vector<MadeStep>& steps,
+                                 const KnownProgram* known) const;
   Status bind(Device& device, ConstantStore& constants, std::vector<MadeStep> made);
   Status bind_step(const Step& step, ConstantStore& constants, BoundStep& bound);
   Result<Operand> bind_operand(const Place& place, ConstantStore& constants,

@@ -5,46 +5,14 @@
 
 #include <algorithm>
 #include <iterator>
-#include <unordered_map>
+
+#include "ops/operation_text.h"
 
 namespace tenon {
 namespace {
 
 /// Constants up to this many elements are axes, pads, steps, zero points.
 constexpr int64_t kFewElements = 16;
-
-/// Prints attributes; of tensors only type and extents.
-class AttributePrinter final : public AttributeVisitor {
- public:
-  explicit AttributePrinter(std::string& out) : out_(out) {}
-  void visit(std::string_view name, bool& v) override { add(name, v); }
-  void visit(std::string_view name, int64_t& v) override { add(name, v); }
-  void visit(std::string_view name, double& v) override { add(name, v); }
-  void visit(std::string_view name, std::string& v) override { add(name, v); }
-  void visit(std::string_view name, DataType& v) override { add(name, name_of(v)); }
-  void visit(std::string_view name, std::vector<int64_t>& v) override {
-    add(name, fmt::format("{}", fmt::join(v, ",")));
-  }
-  void visit(std::string_view name, std::vector<double>& v) override {
-    add(name, fmt::format("{}", fmt::join(v, ",")));
-  }
-  void visit(std::string_view name, std::vector<std::string>& v) override {
-    add(name, fmt::format("{}", fmt::join(v, ",")));
-  }
-  void visit(std::string_view name, Tensor& v) override {
-    add(name, fmt::format("{}", fmt::join(v.extents(), "x")));
-  }
-  void visit_enum(std::string_view name, int& v, std::span<const std::string_view> names) override {
-    add(name, names[v]);
-  }
-
- private:
-  template <class T>
-  void add(std::string_view name, const T& value) {
-    fmt::format_to(std::back_inserter(out_), " {}={}", name, value);
-  }
-  std::string& out_;
-};
 
 /// Kernels look at few integers before they take a problem, and loop as these say.
 void add_constant(std::string& out, const Tensor& constant) {
@@ -67,28 +35,6 @@ void add_operand(std::string& out, const Operand& operand) {
   if (operand.alignment < 16) fmt::format_to(std::back_inserter(out), "/{}B", operand.alignment);
 }
 
-void add_operation(std::string& out, const Operation& operation) {
-  out += operation.name();
-  AttributePrinter printer(out);
-  operation.visit_attributes(printer);
-  for (const auto& body : operation.bodies()) {
-    out += " {";
-    std::unordered_map<const Value*, size_t> numbers;
-    for (const Value* input : body->inputs()) numbers.emplace(input, numbers.size());
-    for (const auto& inner : body->nodes()) {
-      add_operation(out, *inner);
-      for (const Value* input : inner->inputs())
-        fmt::format_to(std::back_inserter(out), " %{}",
-                       input == nullptr ? -1 : static_cast<int>(numbers[input]));
-      for (const Value* output : inner->outputs()) numbers.emplace(output, numbers.size());
-      out += ";";
-    }
-    for (const Value* output : body->outputs())
-      fmt::format_to(std::back_inserter(out), " ->%{}", numbers[output]);
-    out += "}";
-  }
-}
-
 }  // namespace
 
 std::string problem_key(const Problem& problem) {
@@ -102,7 +48,7 @@ std::string problem_key(const Problem& problem) {
   if (problem.isa_limit != Problem{}.isa_limit) key += fmt::format("isa={}|", problem.isa_limit);
   if (!problem.packed.empty()) key += "packed|";
   if (std::ranges::any_of(problem.inputs, &Operand::uniform_rows)) key += "uniform|";
-  add_operation(key, problem.operation);
+  add_operation_text(key, problem.operation);
   key += "|";
   for (const Operand& input : problem.inputs) add_operand(key, input);
   key += " ->";

@@ -20,6 +20,7 @@ struct LaunchShape {
   /// must execute `griddepcontrol.wait` (begin_kernel() in kernels/jit/prelude.cuh) in every
   /// thread before it touches memory that other kernels write or read.
   bool overlaps_previous = false;
+  bool operator==(const LaunchShape&) const = default;
 };
 
 /// A kernel of a loaded Module, which must outlive it.

@@ -1,8 +1,12 @@
 // Kernels that are plans: compiled, loaded, launched one after the other.
+#include <algorithm>
+#include <mutex>
+
 #include "device/cuda/driver.h"
 #include "kernels/cuda/contract.h"
 #include "kernels/jit/tactic.h"
 #include "kernels/movable_constants.h"
+#include "kernels/shared_launches.h"
 
 namespace tenon {
 namespace {
@@ -43,10 +47,15 @@ KeyedCode choose_code(const JitLaunch& launch, const CodeLibrary* library, int c
   return library->has(open.key) ? open : exact;
 }
 
-/// A launch with its loaded function.
-struct LoadedLaunch {
+/// A function with its module.
+struct LoadedCode {
   std::shared_ptr<const cuda::Module> module;
   cuda::Function function;
+};
+
+/// A launch with its loaded code.
+struct LoadedLaunch {
+  LoadedCode code;
   KeyedCode keyed;
   cuda::LaunchShape shape;
   std::vector<int64_t> open_constants;  ///< The first argument, unless empty.
@@ -55,6 +64,13 @@ struct LoadedLaunch {
   JitArgument zeroed;
   int64_t zeroed_bytes = 0;
   bool starts_early = false;
+
+  bool is_like(const LoadedLaunch& other) const {
+    return code.module == other.code.module && keyed.key == other.keyed.key &&
+           shape == other.shape && open_constants == other.open_constants &&
+           arguments == other.arguments && maps == other.maps && zeroed == other.zeroed &&
+           zeroed_bytes == other.zeroed_bytes && starts_early == other.starts_early;
+  }
 };
 
 const void* address_of(const JitArgument& argument, const LaunchArguments& launch) {
@@ -120,52 +136,107 @@ Status encode(const JitTensorMap& map, const void* base, CUtensorMap& to) {
   return {};
 }
 
-class JitKernel final : public Kernel, public MovableConstants {
- public:
-  JitKernel(const JitPlan& plan, size_t inputs)
-      : workspace_bytes_(static_cast<size_t>(plan.workspace_bytes)),
-        aliases_(plan.aliases),
-        used_(inputs, false) {
+/// The launches of a kernel but for its constants, which kernels of equal layers share.
+struct Launches {
+  explicit Launches(const JitPlan& plan, const Problem& problem)
+      : workspace_bytes(static_cast<size_t>(plan.workspace_bytes)),
+        aliases(plan.aliases),
+        used(problem.inputs.size(), false) {
     for (const JitLaunch& launch : plan.launches) {
       for (const JitArgument& argument : launch.arguments) use(argument);
       for (const JitTensorMap& map : launch.maps) use(map.base);
     }
+    for (const JitConstant& constant : plan.constants) recipes.push_back(constant.recipe);
   }
 
-  Status load(cuda::CudaDevice& device, const JitLaunch& launch, const Problem& problem) {
-    device_ = &device;
-    library_ = cuda::library_of(problem);
+  Status load(cuda::CudaDevice& on, const JitLaunch& launch, const Problem& problem) {
+    device = &on;
+    library = cuda::library_of(problem);
     LoadedLaunch loaded;
-    loaded.keyed = choose_code(launch, library_, device.capability());
+    loaded.keyed = choose_code(launch, library, on.capability());
     if (loaded.keyed.is_open) loaded.open_constants = launch.open.values;
     if (launch.arguments.size() > kMaxArguments)
       return unsupported("a kernel with {} operands", launch.arguments.size());
-    loaded.shape = {.grid_x = static_cast<unsigned>(launch.grid[0]),
-                    .grid_y = static_cast<unsigned>(launch.grid[1]),
-                    .grid_z = static_cast<unsigned>(launch.grid[2]),
-                    .block_x = static_cast<unsigned>(launch.block[0]),
-                    .block_y = static_cast<unsigned>(launch.block[1]),
-                    .block_z = static_cast<unsigned>(launch.block[2]),
-                    .shared_bytes = static_cast<unsigned>(launch.shared_bytes),
-                    .cluster_x = static_cast<unsigned>(launch.cluster),
-                    .cooperative = launch.cooperative,
-                    .overlaps_previous =
-                        launch.overlaps && launch.zeroed_bytes == 0 && device.capability() >= 90};
+    loaded.shape = {
+        .grid_x = static_cast<unsigned>(launch.grid[0]),
+        .grid_y = static_cast<unsigned>(launch.grid[1]),
+        .grid_z = static_cast<unsigned>(launch.grid[2]),
+        .block_x = static_cast<unsigned>(launch.block[0]),
+        .block_y = static_cast<unsigned>(launch.block[1]),
+        .block_z = static_cast<unsigned>(launch.block[2]),
+        .shared_bytes = static_cast<unsigned>(launch.shared_bytes),
+        .cluster_x = static_cast<unsigned>(launch.cluster),
+        .cooperative = launch.cooperative,
+        .overlaps_previous = launch.overlaps && launch.zeroed_bytes == 0 && on.capability() >= 90};
     if (launch.maps.size() > kMaxMaps) return unsupported("a kernel with many tensor maps");
     loaded.arguments = launch.arguments;
     loaded.maps = launch.maps;
     loaded.zeroed = launch.zeroed;
     loaded.zeroed_bytes = launch.zeroed_bytes;
-    TENON_TRY(find_function(loaded));
+    TENON_ASSIGN(loaded.code, find(loaded, false));
     if (limits_shared_memory(problem)) {
-      TENON_ASSIGN(const int fixed, loaded.function.attribute(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES));
+      TENON_ASSIGN(const int fixed,
+                   loaded.code.function.attribute(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES));
       TENON_TRY(check_shared(problem, launch.name, fixed + launch.shared_bytes));
     }
     loaded.starts_early = loaded.shape.overlaps_previous && launch.starts_early;
-    if (loaded.starts_early && !launches_.empty()) TENON_TRY(let_next_start(launches_.back()));
-    launches_.push_back(std::move(loaded));
+    if (loaded.starts_early && !all.empty()) {
+      TENON_ASSIGN(all.back().code, find(all.back(), true));
+    }
+    all.push_back(std::move(loaded));
     return {};
   }
+
+  /// The last launch's code where the next kernel may start before its end.
+  Result<LoadedCode> last_that_lets_next_start() const {
+    const std::lock_guard lock(mutex);
+    if (early.module == nullptr) {
+      TENON_ASSIGN(early, find(all.back(), true));
+    }
+    return early;
+  }
+
+  bool operator==(const Launches& other) const {
+    return workspace_bytes == other.workspace_bytes && aliases == other.aliases &&
+           used == other.used && recipes == other.recipes &&
+           std::ranges::equal(all, other.all, [](const LoadedLaunch& a, const LoadedLaunch& b) {
+             return a.is_like(b);
+           });
+  }
+
+  cuda::CudaDevice* device = nullptr;
+  CodeLibrary* library = nullptr;  ///< The engine's.
+  size_t workspace_bytes;
+  std::vector<std::pair<int, int>> aliases;
+  std::vector<bool> used;
+  std::vector<std::string> recipes;  ///< Of the constants.
+  std::vector<LoadedLaunch> all;
+
+ private:
+  Result<LoadedCode> find(const LoadedLaunch& launch, bool lets_next_start) const {
+    cuda::DeviceCode code = launch.keyed.code;
+    code.lets_next_start = lets_next_start;
+    LoadedCode loaded;
+    TENON_ASSIGN(loaded.module, device->module(code, library, launch.keyed.key));
+    TENON_ASSIGN(loaded.function, loaded.module->function("kernel"));
+    if (launch.shape.shared_bytes > kFreeShared)
+      TENON_TRY(loaded.function.allow_shared(static_cast<int>(launch.shape.shared_bytes)));
+    if (launch.shape.cluster_x > kPortableCluster)
+      TENON_TRY(loaded.function.allow_large_clusters(launch.shape));
+    return loaded;
+  }
+  void use(const JitArgument& argument) {
+    if (argument.kind == JitArgument::Kind::kInput)
+      used[static_cast<size_t>(argument.index)] = true;
+  }
+
+  mutable std::mutex mutex;
+  mutable LoadedCode early;
+};
+
+class JitKernel final : public Kernel, public MovableConstants, public SharedLaunches {
+ public:
+  explicit JitKernel(std::shared_ptr<const Launches> launches) : launches_(std::move(launches)) {}
 
   Status keep(const Problem& problem, const JitConstant& constant) {
     if (problem.constants != nullptr && !constant.recipe.empty()) {
@@ -188,11 +259,28 @@ class JitKernel final : public Kernel, public MovableConstants {
       return argument.kind == JitArgument::Kind::kConstant &&
              static_cast<size_t>(argument.index) >= blocks_.size();
     };
-    for (const LoadedLaunch& launch : launches_)
+    for (const LoadedLaunch& launch : launches_->all)
       if (std::ranges::any_of(launch.arguments, is_missing) ||
           std::ranges::any_of(launch.maps, is_missing, &JitTensorMap::base))
         return internal_error("a launch reads a constant that its kernel does not keep");
     return {};
+  }
+
+  bool launches_like(const Kernel& other) const override {
+    const auto* kernel = dynamic_cast<const JitKernel*>(&other);
+    return kernel != nullptr && *launches_ == *kernel->launches_;
+  }
+  std::unique_ptr<Kernel> with_launches_of(const Kernel& other) const override {
+    const auto* kernel = dynamic_cast<const JitKernel*>(&other);
+    const auto is_nameless = [](const std::string& recipe) { return recipe.empty(); };
+    if (kernel == nullptr || kernel->launches_->recipes != launches_->recipes ||
+        std::ranges::any_of(launches_->recipes, is_nameless))
+      return nullptr;
+    auto made = std::make_unique<JitKernel>(kernel->launches_);
+    made->constants_ = constants_;
+    made->blocks_ = blocks_;
+    made->owned_bytes_ = owned_bytes_;
+    return made;
   }
 
   Status run(const LaunchArguments& arguments) const override {
@@ -204,7 +292,7 @@ class JitKernel final : public Kernel, public MovableConstants {
   std::vector<Block> blocks() const override { return blocks_; }
   Status run_with(const LaunchArguments& arguments,
                   std::span<const void* const> blocks) const override {
-    for (const LoadedLaunch& launch : launches_) {
+    for (const LoadedLaunch& launch : launches_->all) {
       if (launch.zeroed_bytes > 0)
         TENON_DRIVER(cuMemsetD8Async,
                      reinterpret_cast<CUdeviceptr>(address_of(launch.zeroed, arguments)), 0,
@@ -225,46 +313,33 @@ class JitKernel final : public Kernel, public MovableConstants {
         ++count;
       }
       addresses[count] = nullptr;
-      TENON_TRY(launch.function.launch_addresses(launch.shape, arguments.queue.stream, addresses));
+      const bool lets_next_start = last_.module != nullptr && &launch == &launches_->all.back();
+      const cuda::Function& function = lets_next_start ? last_.function : launch.code.function;
+      TENON_TRY(function.launch_addresses(launch.shape, arguments.queue.stream, addresses));
     }
     return {};
   }
 
   bool waits_for_previous() const override {
-    return !launches_.empty() && launches_.front().starts_early;
+    return !launches_->all.empty() && launches_->all.front().starts_early;
   }
   Status let_next_start() override {
-    return launches_.empty() ? Status{} : let_next_start(launches_.back());
+    if (launches_->all.empty()) return {};
+    TENON_ASSIGN(last_, launches_->last_that_lets_next_start());
+    return {};
   }
-  size_t workspace_bytes() const override { return workspace_bytes_; }
+  size_t workspace_bytes() const override { return launches_->workspace_bytes; }
   size_t owned_bytes() const override { return owned_bytes_; }
-  bool uses_input(int index) const override { return used_[static_cast<size_t>(index)]; }
+  bool uses_input(int index) const override { return launches_->used[static_cast<size_t>(index)]; }
   bool may_alias(int input, int output) const override {
-    for (const auto& [from, to] : aliases_)
-      if (from == input && to == output) return true;
-    return false;
+    return std::ranges::find(launches_->aliases, std::pair(input, output)) !=
+           launches_->aliases.end();
   }
 
  private:
-  Status find_function(LoadedLaunch& launch) const {
-    TENON_ASSIGN(launch.module, device_->module(launch.keyed.code, library_, launch.keyed.key));
-    TENON_ASSIGN(launch.function, launch.module->function("kernel"));
-    if (launch.shape.shared_bytes > kFreeShared)
-      TENON_TRY(launch.function.allow_shared(static_cast<int>(launch.shape.shared_bytes)));
-    if (launch.shape.cluster_x <= kPortableCluster) return {};
-    return launch.function.allow_large_clusters(launch.shape);
-  }
-  Status let_next_start(LoadedLaunch& launch) const {
-    launch.keyed.code.lets_next_start = true;
-    return find_function(launch);
-  }
   void add(DeviceBuffer constant, size_t bytes) {
     blocks_.push_back({constant.get(), bytes});
     constants_.push_back(std::move(constant));
-  }
-  void use(const JitArgument& argument) {
-    if (argument.kind == JitArgument::Kind::kInput)
-      used_[static_cast<size_t>(argument.index)] = true;
   }
   static const void* resolve(const JitArgument& argument, const LaunchArguments& launch,
                              std::span<const void* const> blocks) {
@@ -272,13 +347,9 @@ class JitKernel final : public Kernel, public MovableConstants {
     return address_of(argument, launch);
   }
 
-  cuda::CudaDevice* device_ = nullptr;
-  CodeLibrary* library_ = nullptr;  ///< The engine's.
-  size_t workspace_bytes_;
-  std::vector<std::pair<int, int>> aliases_;
-  std::vector<bool> used_;
-  std::vector<LoadedLaunch> launches_;
-  std::vector<DeviceBuffer> constants_;
+  std::shared_ptr<const Launches> launches_;
+  LoadedCode last_;  ///< Of the last launch, where the next kernel may start before its end.
+  std::vector<std::shared_ptr<const void>> constants_;
   std::vector<Block> blocks_;  ///< The constants.
   size_t owned_bytes_ = 0;
 };
@@ -316,8 +387,9 @@ Result<std::unique_ptr<Kernel>> make_jit_kernel(const Problem& problem, const Ji
     TENON_TRY(collect(plan, capability, collects ? *library : nobodys));
     return std::unique_ptr<Kernel>(std::make_unique<CompiledKernel>());
   }
-  auto kernel = std::make_unique<JitKernel>(plan, problem.inputs.size());
-  for (const JitLaunch& launch : plan.launches) TENON_TRY(kernel->load(*device, launch, problem));
+  auto launches = std::make_shared<Launches>(plan, problem);
+  for (const JitLaunch& launch : plan.launches) TENON_TRY(launches->load(*device, launch, problem));
+  auto kernel = std::make_unique<JitKernel>(std::move(launches));
   for (const JitConstant& constant : plan.constants) TENON_TRY(kernel->keep(problem, constant));
   TENON_TRY(kernel->check_constants());
   return std::unique_ptr<Kernel>(std::move(kernel));

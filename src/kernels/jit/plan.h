@@ -29,6 +29,7 @@ struct JitArgument {
   int index = 0;       ///< Of the input, output, constant or the launch's tensor map.
   int64_t offset = 0;  ///< In bytes; the number itself of a kNumber, which is an i64.
 
+  bool operator==(const JitArgument&) const = default;
   static JitArgument input(int index) { return {Kind::kInput, index}; }
   static JitArgument output(int index = 0) { return {Kind::kOutput, index}; }
   static JitArgument constant(int index) { return {Kind::kConstant, index}; }
@@ -50,6 +51,7 @@ struct JitTensorMap {
   /// steps.
   struct Pixels {
     int64_t count[2] = {1, 1}, begin[2] = {0, 0}, step[2] = {1, 1};
+    bool operator==(const Pixels&) const = default;
     /// From the image's last place to the first tap's last one.
     int64_t upper(const JitTensorMap& map, size_t axis) const {
       return begin[axis] + (count[axis] - 1) * step[axis] - (map.extents[axis + 1] - 1);
@@ -57,6 +59,7 @@ struct JitTensorMap {
   };
   std::optional<Pixels> pixels;
   int row_bytes = 128;  ///< Of a box along the fastest axis: 128 or 64.
+  bool operator==(const JitTensorMap&) const = default;
 };
 
 /// Why TMA does not take the map; ok where it does.

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "base/pointer_map.h"
+#include "kernels/shared_launches.h"
+#include "runtime/program.h"
+
+namespace tenon {
+
+/// A program that was made before by the same choice of kernels, and the parts of it that other
+/// shapes do not change: which steps are equal but for the contents of constants, and the constants
+/// that kernels keep.
+class KnownProgram {
+ public:
+  explicit KnownProgram(std::shared_ptr<const Program> program);
+
+  /// A node whose step is equal to this one's, the first of them; itself where it stands alone.
+  const Node& leader_of(const Node& node) const;
+  /// The node's kernel, whose constants another one's launches can be put over; null: there is
+  /// none.
+  const SharedLaunches* kernel_of(const Node& node) const;
+
+ private:
+  struct Entry {
+    const Node* leader = nullptr;
+    const SharedLaunches* kernel = nullptr;
+  };
+  std::shared_ptr<const Program> program_;
+  PointerMap<Node, Entry> entries_;
+};
+
+}  // namespace tenon
