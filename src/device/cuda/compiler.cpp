@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <set>
+#include <shared_mutex>
 
 #include "base/stopwatch.h"
 #include "device/cuda/kernel_cache.h"
@@ -19,6 +22,21 @@ constexpr const char* kWarningsThatAreDefects = "-diag-error=940,549";
 constexpr int kFirstWithMinimal = 1204;
 /// Under it the cache has the version of the compiler that made its latest entry.
 constexpr const char* kLastCompiler = "compiler";
+
+/// The hash of text that lives as long as the process, such as a file of the library: of hundreds
+/// of kernels' sources most is that. Thread-safe.
+XXH128_hash_t lasting_hash(std::string_view text) {
+  static std::shared_mutex mutex;
+  static std::map<std::pair<const char*, size_t>, XXH128_hash_t> known;
+  const std::pair key(text.data(), text.size());
+  {
+    const std::shared_lock lock(mutex);
+    if (const auto found = known.find(key); found != known.end()) return found->second;
+  }
+  const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
+  const std::unique_lock lock(mutex);
+  return known.try_emplace(key, hash).first->second;
+}
 
 /// Hashes text and, once each, the headers that it includes.
 class Hasher {
@@ -35,10 +53,10 @@ class Hasher {
   }
 
   void add_code(const SourceText& text) {
-    const size_t size = text.size();
-    XXH3_128bits_update(state_.get(), &size, sizeof size);
-    text.for_each([&](std::string_view piece, bool) {
-      XXH3_128bits_update(state_.get(), piece.data(), piece.size());
+    text.for_each([&](std::string_view piece, bool is_file) {
+      if (!is_file) return add(piece);
+      const XXH128_hash_t hash = lasting_hash(piece);
+      XXH3_128bits_update(state_.get(), &hash, sizeof hash);
     });
     if (!headers_.empty()) add_headers(text.whole());
   }

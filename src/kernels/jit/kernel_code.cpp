@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <mutex>
 
 #include "kernels/jit/sources.h"
 
@@ -145,20 +147,49 @@ Result<SourceText> body_of(std::initializer_list<std::string_view> files) {
   return text;
 }
 
-/// Adds the open numbers to the parameters of the piece's kernels, or says that one has no place
-/// for them. Parts of the piece are added by `add`.
-template <class Add>
-bool add_open_parameter(std::string_view piece, Add add) {
+constexpr std::string_view kOpenParameter =
+    "const __grid_constant__ OpenConstants open_constants, ";
+
+/// A text cut where its kernels' parameters begin.
+struct CutText {
+  std::vector<std::string_view> parts;
+  bool has_places = true;  ///< False: a kernel's begin nowhere.
+};
+
+CutText cut(std::string_view text) {
   constexpr std::string_view kKernel = "kernel(";
-  for (size_t at = 0; (at = piece.find("__global__", at)) != std::string_view::npos; at = 0) {
-    const size_t open = piece.find(kKernel, at);
-    if (open == std::string_view::npos) return false;
-    add(piece.substr(0, open + kKernel.size()));
-    add(std::string_view("const __grid_constant__ OpenConstants open_constants, "));
-    piece.remove_prefix(open + kKernel.size());
+  CutText result;
+  for (size_t at = 0; (at = text.find("__global__", at)) != std::string_view::npos; at = 0) {
+    const size_t open = text.find(kKernel, at);
+    result.has_places &= open != std::string_view::npos;
+    if (!result.has_places) return result;
+    result.parts.push_back(text.substr(0, open + kKernel.size()));
+    text.remove_prefix(open + kKernel.size());
   }
-  add(piece);
-  return true;
+  result.parts.push_back(text);
+  return result;
+}
+
+/// The same of a file of the library, cut once. Thread-safe.
+const CutText& cut_file(std::string_view file) {
+  static std::mutex mutex;
+  static std::map<std::pair<const char*, size_t>, CutText> known;
+  const std::lock_guard lock(mutex);
+  const auto [entry, is_new] = known.try_emplace({file.data(), file.size()});
+  if (is_new) entry->second = cut(file);
+  return entry->second;
+}
+
+/// Adds the open numbers to the parameters of the piece's kernels, or says that one has no place
+/// for them.
+bool add_open_parameter(std::string_view piece, bool is_file, SourceText& text) {
+  const CutText own = is_file ? CutText() : cut(piece);
+  const CutText& pieces = is_file ? cut_file(piece) : own;
+  for (size_t i = 0; i < pieces.parts.size(); ++i) {
+    if (i > 0) text.add_file(kOpenParameter);
+    is_file ? text.add_file(pieces.parts[i]) : text.add(std::string(pieces.parts[i]));
+  }
+  return pieces.has_places;
 }
 
 /// "{4, 3}"; of none "{0}".
@@ -274,9 +305,7 @@ OpenSource OpenText::source(const SourceText& prelude, const SourceText& body) c
   }
   bool has_places = true;
   body.for_each([&](std::string_view piece, bool is_file) {
-    has_places &= add_open_parameter(piece, [&](std::string_view part) {
-      is_file ? text.add_file(part) : text.add(std::string(part));
-    });
+    has_places &= add_open_parameter(piece, is_file, text);
   });
   if (!has_places) return {};
   return {std::move(text), values_};

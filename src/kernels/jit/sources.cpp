@@ -1,12 +1,15 @@
 #include "kernels/jit/sources.h"
 
+#include <algorithm>
+
 #include "kernels/jit/source_table.h"
 
 namespace tenon {
 
 Result<std::string_view> device_file(std::string_view path) {
-  for (const DeviceSource& source : device_source_table())
-    if (source.path == path) return source.text;
+  const auto table = device_source_table();
+  const auto found = std::ranges::lower_bound(table, path, {}, &DeviceSource::path);
+  if (found != table.end() && found->path == path) return found->text;
   return internal_error("no device source '{}'", path);
 }
 
