@@ -22,6 +22,9 @@ struct Weights {
   const char *numbers, *scales, *zeros;
 };
 
+/// The first of a step's blocks of scales.
+__device__ inline int block_of(int step) { return kScaleBlock < kStep ? step * kBlocks : step * kStep / kScaleBlock; }
+
 /// Scales and zero points of a block lie by pairs of columns: `row`, `row + 8`.
 __device__ inline void fetch_step(char* to, const Weights& from, int first, int step, int lane) {
 #pragma unroll
@@ -33,7 +36,7 @@ __device__ inline void fetch_step(char* to, const Weights& from, int first, int 
 #pragma unroll
     for (int v = 0; v < kVectors; ++v) copy_async(here + v * 512 + lane * 16, numbers + v * 512 + lane * 16, true);
     if constexpr (kBlocks > 0) {
-      const u64 block = u64(tile) * kAllBlocks + (kScaleBlock < kStep ? step * kBlocks : step * kStep / kScaleBlock);
+      const u64 block = u64(tile) * kAllBlocks + block_of(step);
       here += kWeightBytes;
       if (lane * 16 < kScaleBytes) copy_async(here + lane * 16, from.scales + block * (16 * sizeof(Scale)) + lane * 16, true);
       if (lane * 16 < kZeroBytes) copy_async(here + kScaleBytes + lane * 16, from.zeros + block * 32 + lane * 16, true);
@@ -41,12 +44,30 @@ __device__ inline void fetch_step(char* to, const Weights& from, int first, int 
   }
 }
 
-/// A step's numbers of a row, as the tensor cores' right operand takes them.
+__device__ inline void prefetch_run(const char* from, u32 bytes) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes) : "memory");
+#endif
+}
+/// Asks for steps of the warp that the ring does not take to come to the second-level cache, while the kernel ahead runs.
+__device__ inline void prefetch_steps(const Weights& from, int first, int begin, int count, int lane) {
+  const int tile = first + lane;
+  if (count <= 0 || lane >= kTiles || tile >= kAllTiles) return;
+  prefetch_run(from.numbers + (u64(tile) * kSteps + begin) * kWeightBytes, count * kWeightBytes);
+  if constexpr (kBlocks > 0) {
+    const u64 block = u64(tile) * kAllBlocks + block_of(begin);
+    const int blocks = block_of(begin + count - 1) + kBlocks - block_of(begin);
+    prefetch_run(from.scales + block * (16 * sizeof(Scale)), blocks * (16 * int(sizeof(Scale))));
+    if (kHasZeros) prefetch_run(from.zeros + block * 32, blocks * 32);
+  }
+}
+
+/// A step's numbers of a row, as the tensor cores' right operand takes them; others stay 0.
 __device__ inline void load_row(u32 (&x)[kParts][4], const X* from, bool inside) {
 #pragma unroll
   for (int p = 0; p < kParts; ++p) {
-    uint4 v = make_uint4(0, 0, 0, 0);
-    if (inside) v = *reinterpret_cast<const uint4*>(from + p * 32);
+    if (!inside) continue;
+    const uint4 v = *reinterpret_cast<const uint4*>(from + p * 32);
     x[p][0] = v.x, x[p][1] = v.y, x[p][2] = v.z, x[p][3] = v.w;
   }
 }
@@ -57,32 +78,50 @@ __device__ inline void load_minus(u32 (&minus)[2], const char* zeros, int pair) 
   minus[0] = minus_of(zero[0], false), minus[1] = minus_of(zero[1], true);
 }
 
-/// Adds a tile's step: sums of (row, 2 part), (row, 2 part + 1), and of column row + 8.
-__device__ inline void add_step(float (&sums)[4], const char* at, const u32 (&x)[kParts][4], u32 (&minus)[2], int lane) {
-  u32 words[kVectors * 4];
+/// Of a thread and each tile: sums of (row, 2 part), (row, 2 part + 1), and of column row + 8, in two parts, so that products
+/// that follow each other do not wait for each other.
+struct Sums {
+  float of[kTiles][2][4];
+};
+
+/// Adds a step of all tiles. Those behind the last one have sums that are not read.
+__device__ inline void add_step(Sums& sums, const char* at, const u32 (&x)[kParts][4], u32 (&minus)[kTiles][2], int lane) {
+  u32 words[kTiles][kVectors * 4];
 #pragma unroll
-  for (int v = 0; v < kVectors; ++v) {
-    const uint4 vector = *reinterpret_cast<const uint4*>(at + v * 512 + lane * 16);
-    words[4 * v] = vector.x, words[4 * v + 1] = vector.y, words[4 * v + 2] = vector.z, words[4 * v + 3] = vector.w;
+  for (int i = 0; i < kTiles * kVectors; ++i) {
+    const int t = i / kVectors, v = i % kVectors;
+    const uint4 vector = *reinterpret_cast<const uint4*>(at + t * kTileBytes + v * 512 + lane * 16);
+    words[t][4 * v] = vector.x, words[t][4 * v + 1] = vector.y, words[t][4 * v + 2] = vector.z, words[t][4 * v + 3] = vector.w;
   }
   constexpr int kPartsEach = kBlocks == 0 ? kParts : kParts / kBlocks;  // Of a block.
-  float block[4] = {0, 0, 0, 0};
+  Sums block = {};
 #pragma unroll
   for (int p = 0; p < kParts; ++p) {
     const int number = p / kPartsEach;
-    if (kZeroBytes > 0 && p % kPartsEach == 0)
-      load_minus(minus, at + kWeightBytes + kScaleBytes + number * 32, lane / 4);
 #pragma unroll
-    for (int i = 0; i < 2; ++i) {
-      u32 a[4];
-      unpack_weights(a, words + (2 * p + i) * kWordsEach, minus);
-      multiply(kBlocks == 0 ? sums : block, a, x[p][2 * i], x[p][2 * i + 1]);
-    }
+    for (int t = 0; t < kTiles; ++t)
+      if (kZeroBytes > 0 && p % kPartsEach == 0)
+        load_minus(minus[t], at + t * kTileBytes + kWeightBytes + kScaleBytes + number * 32, lane / 4);
+#pragma unroll
+    for (int i = 0; i < 2; ++i)
+#pragma unroll
+      for (int t = 0; t < kTiles; ++t) {
+        u32 a[4];
+        unpack_weights(a, words[t] + (2 * p + i) * kWordsEach, minus[t]);
+        multiply(kBlocks == 0 ? sums.of[t][i] : block.of[t][i], a, x[p][2 * i], x[p][2 * i + 1]);
+      }
     if (kBlocks == 0 || (p + 1) % kPartsEach != 0) continue;
-    float scale[2];
-    load_wide<2>(reinterpret_cast<const Scale*>(at + kWeightBytes) + number * 16 + lane / 4 * 2, scale);
 #pragma unroll
-    for (int i = 0; i < 4; ++i) sums[i] = fmaf(block[i], scale[i / 2], sums[i]), block[i] = 0;
+    for (int t = 0; t < kTiles; ++t) {
+      float scale[2];
+      load_wide<2>(reinterpret_cast<const Scale*>(at + t * kTileBytes + kWeightBytes) + number * 16 + lane / 4 * 2, scale);
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        float& sum = sums.of[t][0][i];
+        sum = fmaf(block.of[t][0][i] + block.of[t][1][i], scale[i / 2], sum);
+        block.of[t][0][i] = block.of[t][1][i] = 0;
+      }
+    }
   }
 }
 
@@ -113,20 +152,32 @@ __device__ inline void meet() {
   __syncthreads();
 }
 
+/// Bits of one element of a row, or of two.
+template <int kCount>
+struct WordOf {
+  using type = u32;
+};
+template <>
+struct WordOf<1> {
+  using type = u16;
+};
+
 /// The block's piece of the rows, 0 beyond the end of k; several loads of a thread are under way at a time.
 __device__ inline void load_rows(X* to, const X* __restrict__ x, int piece) {
-  constexpr int kLoads = kPiece * kStep / kLoad, kBatch = 4;
+  using Word = WordOf<kLoad>::type;
+  constexpr int kLoads = kPiece * kStep / kLoad, kBatch = 4, kWords = kLoad * 2 / int(sizeof(Word));
   for (int begin = threadIdx.x; begin < kM * kLoads; begin += kBatch * kBlock) {
-    Pack<X, kLoad> v[kBatch] = {};
+    Pack<Word, kWords> v[kBatch] = {};
 #pragma unroll
     for (int b = 0; b < kBatch; ++b) {
       const int i = begin + b * kBlock, k = piece * kStep + i % kLoads * kLoad;
-      if (i < kM * kLoads && k < kK) v[b] = load_pack<kLoad>(x + locate<XRowAt>(Index(i / kLoads)) + k);
+      if (i < kM * kLoads && k < kK)
+        v[b] = load_pack<kWords>(reinterpret_cast<const Word*>(x + locate<XRowAt>(Index(i / kLoads)) + k));
     }
 #pragma unroll
     for (int b = 0; b < kBatch; ++b) {
       const int i = begin + b * kBlock;
-      if (i < kM * kLoads) store_pack<kLoad>(to + i / kLoads * kRow + i % kLoads * kLoad, v[b]);
+      if (i < kM * kLoads) store_pack<kWords>(reinterpret_cast<Word*>(to + i / kLoads * kRow + i % kLoads * kLoad), v[b]);
     }
   }
 }
@@ -147,13 +198,14 @@ extern "C" __global__ void __launch_bounds__(kBlock)
   if (first >= kAllTiles) count = 0;
   char* const ring = ring_of_all + warp * (kAhead * kStageBytes);
   const Weights from{numbers, scales, zeros};
-#pragma unroll
+#pragma unroll 1
   for (int i = 0; i < kAhead; ++i) {
     if (i < count) fetch_step(ring + i * kStageBytes, from, first, begin + i, lane);
     asm volatile("cp.async.commit_group;" ::: "memory");
   }
-  float sums[kTiles][4] = {};
-  u32 minus[kTiles][2];
+  prefetch_steps(from, first, begin + kAhead, count - kAhead, lane);
+  Sums sums = {};
+  u32 minus[kTiles][2], values[kParts][4] = {};
 #pragma unroll
   for (int i = 0; i < kTiles; ++i) {
     minus[i][0] = minus_of(kZero, false), minus[i][1] = minus_of(kZero, true);
@@ -167,11 +219,8 @@ extern "C" __global__ void __launch_bounds__(kBlock)
     asm volatile("cp.async.wait_group %0;" ::"n"(kAhead - 1) : "memory");
     __syncwarp();
     char* const here = ring + slot * kStageBytes;
-    u32 values[kParts][4];
     load_row(values, numbers_of_row + i * kStep, row < kM);
-#pragma unroll
-    for (int t = 0; t < kTiles; ++t)
-      if (first + t < kAllTiles) add_step(sums[t], here + t * kTileBytes, values, minus[t], lane);
+    add_step(sums, here, values, minus, lane);
     __syncwarp();
     if (i + kAhead < count) fetch_step(here, from, first, begin + i + kAhead, lane);
     asm volatile("cp.async.commit_group;" ::: "memory");
@@ -183,7 +232,7 @@ extern "C" __global__ void __launch_bounds__(kBlock)
     if (kBlocks == 0 && first + t < kAllTiles)
       load_wide<2>(reinterpret_cast<const Scale*>(scales) + (first + t) * 16 + 2 * row, scale);
 #pragma unroll
-    for (int i = 0; i < 4; ++i) own[i % 2 * kPitch + t * 16 + i / 2 * 8] = sums[t][i] * scale[i / 2];
+    for (int i = 0; i < 4; ++i) own[i % 2 * kPitch + t * 16 + i / 2 * 8] = (sums.of[t][0][i] + sums.of[t][1][i]) * scale[i / 2];
   }
   meet();
   // Blocks of a cluster finish a part of the columns each.

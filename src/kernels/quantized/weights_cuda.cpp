@@ -49,8 +49,8 @@ struct Sharing {
   }
 };
 
-constexpr Sharing kBlocks[] = {{8, 1, 1}, {4, 2, 1}, {4, 2, 2}, {8, 1, 2},
-                               {2, 4, 1}, {2, 4, 2}, {1, 8, 1}, {4, 1, 2}};
+constexpr Sharing kBlocks[] = {{8, 1, 1}, {4, 2, 1}, {4, 2, 2},  {8, 1, 2}, {2, 4, 1}, {2, 4, 2},
+                               {1, 8, 1}, {4, 1, 2}, {16, 1, 1}, {8, 2, 1}, {4, 4, 1}, {2, 8, 1}};
 constexpr int64_t kSplits[] = {1, 2, 4, 8};
 
 bool is_half(DataType type) {
@@ -110,31 +110,46 @@ int64_t stage_bytes(const Problem& problem, const Description& d, const Sharing&
          (kTile * kStep * d.bits() / 8 + blocks * kTile * (scale + (d.has_zeros ? 2 : 0)));
 }
 
-/// Steps that are on their way: as many as keep a multiprocessor's share of the bytes that memory
-/// has under way at a time (latency times rate, some 32 KiB), even of a single block.
+/// Of a block besides the ring: sums and rows.
+int64_t other_bytes(const Description& d, const Sharing& s) {
+  return s.deep * kRows * (s.columns() + 4) * 4 + d.rows * (s.piece(d) * kStep + 32) * 2;
+}
+
+/// Steps that are on their way to shared memory: as many as leave room on the multiprocessor for a
+/// block of the launch behind, whose weights come while this one ends.
 int64_t steps_ahead(const Problem& problem, const Description& d, const Sharing& s) {
-  constexpr int64_t kBytesAhead = 48 * 1024;
+  constexpr int64_t kReserved = 1024,
+                    kMost = 32;  // Of a block's memory; that are waited for apart.
+  const int64_t half =
+      std::min((shared_limit(problem) + kReserved) / 2 - kReserved, allowed_shared(problem));
+  const int64_t fitting = (half - other_bytes(d, s)) / (s.warps() * stage_bytes(problem, d, s));
   const int64_t each = blocks_for(s.piece(d), s.deep);
-  const int64_t wanted = kBytesAhead / (s.warps() * stage_bytes(problem, d, s));
-  return std::clamp<int64_t>(wanted, 1, std::max<int64_t>(each, 1));
+  return std::clamp<int64_t>(fitting, 1, std::clamp<int64_t>(each, 1, kMost));
 }
 
 int64_t shared_bytes(const Problem& problem, const Description& d, const Sharing& s) {
-  const int64_t ring = s.warps() * steps_ahead(problem, d, s) * stage_bytes(problem, d, s);
-  return ring + s.deep * kRows * (s.columns() + 4) * 4 + d.rows * (s.piece(d) * kStep + 32) * 2;
+  return s.warps() * steps_ahead(problem, d, s) * stage_bytes(problem, d, s) + other_bytes(d, s);
 }
 
-/// About how long it takes, in bytes of the busiest multiprocessor: weights, rows and sums. One
-/// with few warps waits.
+/// About how many cycles the busiest multiprocessor takes once weights are there, since memory
+/// takes equally long for every sharing: instructions of its warps, or the chain of one warp's
+/// steps; rows and sums on their way; blocks that meet.
 double estimate(const Problem& problem, const Description& d, const Sharing& s) {
+  // Counted in machine code for sm_90: instructions of a step, and of each of its tiles; cycles
+  // from a step's bytes to its sums.
+  constexpr int64_t kOfStep = 38, kOfTile = 114, kChain = 250;
+  // Of a multiprocessor: schedulers, bytes of shared memory a cycle. Two barriers of a cluster and
+  // a load from another block, in cycles.
+  constexpr int64_t kSchedulers = 4, kSharedRate = 128, kMeeting = 600;
   const int64_t blocks = blocks_for(d.tiles() * kTile, s.columns()) * s.splits;
   const int64_t each = blocks_for(blocks, multiprocessors(problem));
-  const int64_t weights = s.piece(d) * stage_bytes(problem, d, s) / s.tiles * (s.columns() / kTile);
-  const int64_t rows = d.rows * s.piece(d) * kStep * 2, sums = kRows * s.columns() * 4 * s.deep;
-  constexpr int64_t kMeeting = 4096, kEnoughWarps = 8;
-  const double waiting = each * s.warps() < kEnoughWarps ? 2 : 1;
-  return waiting * static_cast<double>(each * (weights + rows + sums)) +
-         static_cast<double>(s.splits > 1 ? kMeeting : 0);
+  const int64_t steps = blocks_for(s.piece(d), s.deep) * each;
+  const int64_t products =
+      std::max(steps * s.warps() * (kOfStep + s.tiles * kOfTile) / kSchedulers, steps * kChain);
+  const int64_t rows = d.rows * s.piece(d) * kStep * 2;
+  const int64_t sums = 2 * kRows * s.columns() * 4 * s.deep;
+  return static_cast<double>(products + each * (rows + sums) / kSharedRate +
+                             (s.splits > 1 ? kMeeting : 0));
 }
 
 std::vector<std::string> sharings(const Problem& problem) {

@@ -14,6 +14,13 @@ __device__ inline u32 minus_of(float zero, [[maybe_unused]] bool second) {
 #endif
 }
 
+/// The digits of a word that `mask` leaves, among those of `start`, in one instruction.
+__device__ inline u32 digits_of(u32 word, u32 mask, u32 start) {
+  u32 r;
+  asm("lop3.b32 %0, %1, %2, %3, 0xea;" : "=r"(r) : "r"(word), "r"(mask), "r"(start));  // (a & b) | c
+  return r;
+}
+
 #if MATRIX_BF16
 __device__ inline u32 add_pairs(u32 a, u32 b) {
   u32 r;
@@ -52,13 +59,13 @@ __device__ inline void unpack_weights(u32 (&a)[4], const u32* words, const u32 (
     const u32 w = words[0];
 #if MATRIX_BF16
 #pragma unroll
-    for (int i = 0; i < 4; ++i) a[i] = add_pairs((w >> (4 * i) & 0x000f000fu) | 0x43004300u, minus[i % 2]);
+    for (int i = 0; i < 4; ++i) a[i] = add_pairs(digits_of(w >> (4 * i), 0x000f000fu, 0x43004300u), minus[i % 2]);
 #else
     const u32 upper = w >> 8;
-    a[0] = add_pairs((w & 0x000f000fu) | 0x64006400u, minus[0]);
-    a[1] = add_sixteenths((w & 0x00f000f0u) | 0x64006400u, minus[1]);
-    a[2] = add_pairs((upper & 0x000f000fu) | 0x64006400u, minus[0]);
-    a[3] = add_sixteenths((upper & 0x00f000f0u) | 0x64006400u, minus[1]);
+    a[0] = add_pairs(digits_of(w, 0x000f000fu, 0x64006400u), minus[0]);
+    a[1] = add_sixteenths(digits_of(w, 0x00f000f0u, 0x64006400u), minus[1]);
+    a[2] = add_pairs(digits_of(upper, 0x000f000fu, 0x64006400u), minus[0]);
+    a[3] = add_sixteenths(digits_of(upper, 0x00f000f0u, 0x64006400u), minus[1]);
 #endif
   }
 }
