@@ -127,21 +127,101 @@ void Graph::erase(Node* node) {
   nodes_.erase(std::next(found).base());
 }
 
-int Graph::remove_dead() {
-  std::unordered_set<const Node*> alive;
-  std::vector<const Node*> work;
-  const auto reach = [&](const Node* node) {
-    if (node != nullptr && alive.insert(node).second) work.push_back(node);
+namespace {
+
+using Symbols = std::unordered_set<std::string>;
+
+/// Of extents and known contents.
+void add_symbols(const Value& value, Symbols& symbols) {
+  const auto add = [&](const Dim& dim) {
+    if (dim.is_constant()) return;
+    for (std::string& name : dim.symbols()) symbols.insert(std::move(name));
   };
-  for (const Value* output : outputs_) reach(output->producer());
-  for (const auto& node : nodes_)
-    if (node->has_side_effects()) reach(node.get());
-  while (!work.empty()) {
-    const Node* node = work.back();
-    work.pop_back();
-    for (const Value* input : node->inputs())
-      if (input != nullptr) reach(input->producer());
+  std::ranges::for_each(value.type.shape, add);
+  if (value.elements.has_value()) std::ranges::for_each(*value.elements, add);
+}
+
+/// Extents of the node's results that its operands do not tell.
+Symbols decided_by(const Node& node) {
+  Symbols decided, told;
+  for (const Value* output : node.outputs())
+    for (const Dim& dim : output->type.shape)
+      if (!dim.is_constant())
+        if (auto name = dim.as_symbol()) decided.insert(std::move(*name));
+  if (decided.empty()) return decided;
+  for (const Value* input : node.inputs())
+    if (input != nullptr) add_symbols(*input, told);
+  std::erase_if(decided, [&](const std::string& name) { return told.contains(name); });
+  return decided;
+}
+
+/// The nodes that a graph's results need.
+class Liveness {
+ public:
+  explicit Liveness(const Graph& graph) : graph_(graph) {
+    for (const Value* output : graph.outputs()) reach(output->producer());
+    for (const auto& node : graph.nodes())
+      if (node->has_side_effects()) reach(node.get());
+    do spread();
+    while (reach_deciders());
   }
+  bool contains(const Node* node) const { return alive_.contains(node); }
+
+ private:
+  void reach(const Node* node) {
+    if (node != nullptr && alive_.insert(node).second) work_.push_back(node);
+  }
+
+  void spread() {
+    while (!work_.empty()) {
+      const Node* node = work_.back();
+      work_.pop_back();
+      for (const Value* input : node->inputs())
+        if (input != nullptr) reach(input->producer());
+    }
+  }
+
+  /// Nodes whose results nothing reads but their extents, which depend on data.
+  bool reach_deciders() {
+    std::vector<std::pair<const Node*, Symbols>> deciders;
+    for (const auto& node : graph_.nodes())
+      if (!contains(node.get()))
+        if (Symbols decided = decided_by(*node); !decided.empty())
+          deciders.emplace_back(node.get(), std::move(decided));
+    if (deciders.empty()) return false;
+    Symbols open = open_symbols();
+    for (const auto& [node, decided] : deciders) {
+      const auto is_open = [&](const std::string& name) { return open.contains(name); };
+      if (std::ranges::none_of(decided, is_open)) continue;
+      reach(node);
+      for (const std::string& name : decided) open.erase(name);
+    }
+    return !work_.empty();
+  }
+
+  /// Symbols in use that neither an input nor a node that stays decides.
+  Symbols open_symbols() const {
+    Symbols open;
+    for (const auto& node : graph_.nodes())
+      if (contains(node.get()))
+        for (const Value* output : node->outputs()) add_symbols(*output, open);
+    Symbols known;
+    for (const Value* input : graph_.inputs()) add_symbols(*input, known);
+    for (const auto& node : graph_.nodes())
+      if (contains(node.get())) known.merge(decided_by(*node));
+    std::erase_if(open, [&](const std::string& name) { return known.contains(name); });
+    return open;
+  }
+
+  const Graph& graph_;
+  std::unordered_set<const Node*> alive_;
+  std::vector<const Node*> work_;
+};
+
+}  // namespace
+
+int Graph::remove_dead() {
+  const Liveness alive(*this);
   const auto dead = [&](const Node* node) { return node != nullptr && !alive.contains(node); };
   for (const auto& node : nodes_)
     if (dead(node.get())) node->truncate_inputs(0);

@@ -149,7 +149,7 @@ class Graph {
   void replace_uses(Value* from, Value* to);
   /// Removes a node whose outputs have no uses.
   void erase(Node* node);
-  /// Removes nodes that reach no output (nodes with side effects stay). Returns how many.
+  /// Removes nodes without side effects that no output needs, nor its extents. Returns how many.
   int remove_dead();
   /// Restores topological order, keeping the order of independent nodes. Fails on a cycle, naming
   /// its nodes.

@@ -105,6 +105,24 @@ TEST(Graph, RemoveDeadKeepsSideEffects) {
   EXPECT_TRUE(a->output()->uses().empty());
 }
 
+/// An extent that depends on data is known once the node that has it ran, although nothing reads
+/// that node's results.
+TEST(Graph, NodesThatDecideAnExtentInUseStay) {
+  Graph graph;
+  const Dim rows = Dim::symbol("rows"), found = Dim::symbol("found"), unused = Dim::symbol("unused");
+  Value* x = graph.add_input("x", {DataType::kFloat32, {rows}});
+  Node* deciding = add(graph, {x}, "d");
+  deciding->output()->type.shape = {found};
+  add(graph, {x}, "n")->output()->type.shape = {unused};
+  add(graph, {deciding->output()}, "f")->output()->type.shape = {found};  // It only has it, too.
+  Node* extents = add(graph, {}, "e");
+  extents->output()->type.shape = {1};
+  extents->output()->elements = std::vector<Dim>{found * rows};
+  graph.add_output(extents->output());
+  EXPECT_EQ(graph.remove_dead(), 2);
+  EXPECT_EQ(names(graph), "de");
+}
+
 TEST(Graph, CloneIsDeep) {
   Graph graph;
   graph.symbol_ranges["n"] = {1, 4};

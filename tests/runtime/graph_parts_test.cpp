@@ -71,10 +71,20 @@ TEST(GraphParts, WholeGraphsWithoutSuchNodesAreOneStretch) {
   EXPECT_EQ(names_of(*without), " first [second]");
 }
 
+/// Nothing reads the places: only how many they are.
+constexpr char kCounted[] = R"((%0: f32[rows,6]) {
+  %1 = nonzero "places"(%0) : i64[2,found]
+  %2 = nonzero "again"(%0) : i64[2,others]
+  %3 = shape "counts"(%1) : i64[2]
+  %4 = shape "others"(%2) : i64[2]
+  %5 = add "both"(%3, %4) : i64[2]
+  return %5, %3
+})";
+
 /// Runs of several shapes agree with the reference.
-TEST(GraphParts, RunRight) {
+void expect_right_runs(const char* text) {
   for (const int64_t rows : {3, 5, 3}) {
-    const auto graph = graph_of(kPlaces);
+    const auto graph = graph_of(text);
     ASSERT_NE(graph, nullptr);
     const std::vector<Tensor> inputs = {numbers({rows, 6}, 2, 0.3)};
     const auto expected = evaluate_graph(*graph, inputs);
@@ -90,6 +100,14 @@ TEST(GraphParts, RunRight) {
         EXPECT_NEAR((*results)[i].as_double(k), (*expected)[i].as_double(k), 1e-5) << k;
     }
   }
+}
+
+TEST(GraphParts, RunRight) {
+  expect_right_runs(kPlaces);
+}
+
+TEST(GraphParts, ExtentsAreDecidedThoughNothingElseIsRead) {
+  expect_right_runs(kCounted);
 }
 
 class NamedTimes final : public StepTimes {
