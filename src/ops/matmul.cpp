@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ops/extent_rules.h"
 #include "ops/gemm_reference.h"
 #include "ops/math.h"
 #include "ops/reals.h"
@@ -37,16 +38,17 @@ Matrices as_matrices(const MatMul& op, Shape a, Shape b) {
 }
 
 /// Batch extents of the product; errors are for the caller to attribute.
-Result<Shape> batch_of(const Matrices& operands) {
+template <class Join>
+Result<Shape> batch_of(const Matrices& operands, Join join) {
   if (operands.a.size() < 2 || operands.b.size() < 2)
     return user_error("operands of at least one axis are expected");
   const Dim& inner_a = operands.a.back();
   const Dim& inner_b = operands.b[operands.b.size() - 2];
-  if (inner_a != inner_b && inner_a.is_constant() && inner_b.is_constant())
+  if (surely_differ(inner_a, inner_b))
     return user_error("the inner extents {} and {} differ", inner_a.to_string(),
                       inner_b.to_string());
-  return broadcast(Shape(operands.a.begin(), operands.a.end() - 2),
-                   Shape(operands.b.begin(), operands.b.end() - 2));
+  return join(Shape(operands.a.begin(), operands.a.end() - 2),
+              Shape(operands.b.begin(), operands.b.end() - 2));
 }
 
 Shape product_shape(const Matrices& operands, Shape batch) {
@@ -104,7 +106,8 @@ Status infer(const MatMul& op, InferContext& context) {
   if (context.rank(0) == 0 || context.rank(1) == 0)
     return context.fail("operands of at least one axis are expected");
   const Matrices operands = as_matrices(op, context.shape(0), context.shape(1));
-  auto batch = batch_of(operands);
+  auto batch = batch_of(
+      operands, [&](const Shape& a, const Shape& b) { return joined_shape(a, b, context); });
   if (!batch.ok()) return context.fail(batch.error().message);
   context.set_output(0, result_type(type), product_shape(operands, std::move(*batch)));
   return {};
@@ -115,7 +118,7 @@ Status evaluate(const MatMul& op, EvalContext& context) {
   const Tensor& b = context.input(1);
   if (a.rank() == 0 || b.rank() == 0) return context.fail("operands of an axis are expected");
   const Matrices shapes = as_matrices(op, to_shape(a.extents()), to_shape(b.extents()));
-  auto batch = batch_of(shapes);
+  auto batch = batch_of(shapes, [](const Shape& a, const Shape& b) { return broadcast(a, b); });
   if (!batch.ok()) return context.fail(batch.error().message);
   Tensor& out =
       context.make_output(0, result_type(a.type()), constants(product_shape(shapes, *batch)));

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "ops/extent_rules.h"
 #include "ops/movement.h"
 #include "ops/shapes.h"
 #include "ops/strided.h"
@@ -142,7 +143,7 @@ static Status infer_unknown_expand(InferContext& context) {
 Status infer(const Expand&, InferContext& context) {
   const auto target = context.elements(1);
   if (!target) return infer_unknown_expand(context);
-  TENON_ASSIGN(Shape shape, broadcast(context.shape(0), *target));
+  TENON_ASSIGN(Shape shape, expanded_shape(context.shape(0), *target, context));
   for (const Dim& extent : shape)
     if (extent.is_constant() && extent.constant() < 0)
       return context.fail(fmt::format("the shape {} has a negative extent", to_string(*target)));

@@ -1,5 +1,6 @@
 #include <cstring>
 
+#include "ops/extent_rules.h"
 #include "ops/movement.h"
 #include "ops/shapes.h"
 #include "ops/strided.h"
@@ -50,8 +51,7 @@ Result<Shape> gathered_nd(const GatherNd& op, const Shape& x, const Shape& indic
 Status check_elements_shapes(const Shape& x, const Shape& indices, int axis, const Fail& fail) {
   TENON_TRY(expect_rank(indices, static_cast<int>(x.size()), "the indices", fail));
   for (size_t i = 0; i < x.size(); ++i) {
-    const bool both = x[i].is_constant() && indices[i].is_constant();
-    if (static_cast<int>(i) != axis && both && indices[i].constant() > x[i].constant())
+    if (static_cast<int>(i) != axis && surely_more(indices[i], x[i]))
       return fail("axis {} of the indices has {} elements, x has {}", i, indices[i].constant(),
                   x[i].constant());
   }

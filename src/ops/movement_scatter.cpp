@@ -3,6 +3,7 @@
 #include <type_traits>
 
 #include "ir/element.h"
+#include "ops/extent_rules.h"
 #include "ops/movement.h"
 #include "ops/shapes.h"
 #include "ops/strided.h"
@@ -77,8 +78,7 @@ Status check_elements(const Shape& x, const Shape& indices, const Shape& updates
   TENON_TRY(expect_rank(updates, static_cast<int>(x.size()), "the updates", fail));
   for (size_t i = 0; i < x.size(); ++i) {
     TENON_TRY(expect_equal(indices[i], updates[i], "extents of indices and updates", fail));
-    const bool both = x[i].is_constant() && indices[i].is_constant();
-    if (static_cast<int>(i) != axis && both && indices[i].constant() > x[i].constant())
+    if (static_cast<int>(i) != axis && surely_more(indices[i], x[i]))
       return fail("axis {} of the indices has {} elements, x has {}", i, indices[i].constant(),
                   x[i].constant());
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ops/extent_rules.h"
 #include "ops/math.h"
 #include "ops/table.h"
 
@@ -133,7 +134,7 @@ Status infer(const Pointwise& op, InferContext& context) {
   for (int i = 1; i < info.arity; ++i) {
     if (i > first && context.input(i).type != type)
       return context.fail("the operands must be of one type");
-    auto joined = broadcast(shape, context.shape(i));
+    auto joined = joined_shape(shape, context.shape(i), context);
     if (!joined.ok()) return context.fail(joined.error().message);
     shape = std::move(*joined);
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ops/extent_rules.h"
 #include "ops/table.h"
 
 namespace tenon {
@@ -80,6 +81,8 @@ Status expect_rank(const Shape& shape, int rank, std::string_view what, const Fa
 }
 
 bool surely_differ(const Dim& a, const Dim& b) {
+  if (!(a == b) && !(a.is_constant() && b.is_constant()))
+    ExtentNotes::append({ExtentRule::Kind::kEqual, a, b, a});
   return a.is_constant() && b.is_constant() && a.constant() != b.constant();
 }
 

@@ -43,7 +43,7 @@ Result<Extents> concrete(const Shape& shape, const Fail& fail);
 Status expect_rank(const Shape& shape, int rank, std::string_view what, const Fail& fail);
 /// Fails when both are constants and differ.
 Status expect_equal(const Dim& a, const Dim& b, std::string_view what, const Fail& fail);
-/// Two constants that differ.
+/// Two constants that differ. Others are taken as equal (ops/extent_rules.h).
 bool surely_differ(const Dim& a, const Dim& b);
 /// Product of extents [begin, end).
 int64_t count_between(const Extents& extents, int begin, int end);

@@ -34,6 +34,9 @@ Source source_of(Value* value) {
   source.shape = source.small->type.shape;
   if (source.shape.size() > value->type.shape.size()) return {value, value, value->type.shape};
   source.shape.insert(source.shape.begin(), value->type.shape.size() - source.shape.size(), Dim(1));
+  for (size_t i = 0; i < source.shape.size(); ++i)  // An extent that may be 1 need not be.
+    if (source.expanded(i) && !(source.shape[i] == Dim(1)))
+      return {value, value, value->type.shape};
   return source;
 }
 

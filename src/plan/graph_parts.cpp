@@ -61,7 +61,7 @@ class Splitter {
       if (!is_given(*node)) pending_.push_back(node.get());
     while (!pending_.empty()) {
       const size_t before = pending_.size();
-      add_stretch();
+      TENON_TRY(add_stretch());
       add_deciding();
       if (pending_.size() == before)
         return internal_error("layer '{}' uses extents that nothing decides", pending_[0]->name);
@@ -102,7 +102,7 @@ class Splitter {
     return first_axes;
   }
 
-  void add_stretch() {
+  Status add_stretch() {
     std::vector<const Node*> nodes;
     for (bool more = true; more;) {
       const size_t before = nodes.size();
@@ -114,7 +114,9 @@ class Splitter {
       });
       more = nodes.size() > before;
     }
-    if (!nodes.empty()) parts_.push_back(stretch_of(nodes));
+    if (nodes.empty()) return {};
+    TENON_ASSIGN(parts_.emplace_back(), stretch_of(nodes));
+    return {};
   }
 
   /// Those that are ready by now; the symbols that one decides may make the next one steady.
@@ -133,7 +135,7 @@ class Splitter {
     }
   }
 
-  GraphPart stretch_of(const std::vector<const Node*>& nodes) const {
+  Result<GraphPart> stretch_of(const std::vector<const Node*>& nodes) const {
     GraphPart part;
     part.graph = std::make_unique<Graph>();
     part.graph->name = graph_.name;
@@ -154,6 +156,7 @@ class Splitter {
       }
     keep_apart(*part.graph);
     add_symbols(*part.graph, part.symbols);
+    TENON_ASSIGN(part.rules, ExtentRules::of(*part.graph));
     return part;
   }
 

@@ -8,6 +8,7 @@
 
 #include "base/status.h"
 #include "ir/graph.h"
+#include "ops/extent_rules.h"
 
 namespace tenon {
 
@@ -21,6 +22,7 @@ struct GraphPart {
   std::vector<const Value*> inputs, outputs;  ///< Of the whole graph, as those of `graph`.
   std::unordered_map<const Node*, const Node*> originals;  ///< Of the copies.
   std::set<std::string> symbols;  ///< That the extents of the stretch depend on.
+  ExtentRules rules;              ///< Of the stretch.
 };
 
 /// The parts in the order in which they run, when these symbols are known at the start. Stretches

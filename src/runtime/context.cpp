@@ -228,7 +228,9 @@ Result<SymbolValues> Context::bound_symbols() const {
                         name);
     shapes[name] = *input_shapes_[i];
   }
-  return bind_inputs(engine_->graph(), shapes, values_);
+  TENON_ASSIGN(SymbolValues symbols, bind_inputs(engine_->graph(), shapes, values_));
+  TENON_TRY(engine_->extent_rules().check(symbols));
+  return symbols;
 }
 
 Status Context::infer_shapes() {

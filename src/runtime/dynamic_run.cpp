@@ -144,6 +144,7 @@ struct DynamicRunner::Run {
           static_cast<int64_t>(std::gcd(reinterpret_cast<uintptr_t>(address), kWidest)));
     key += fmt::format("{}", fmt::join(alignments, ","));
     if (const Program* program = part.programs.find(key)) return program;
+    TENON_TRY(part.what.rules.check(used));
     TENON_ASSIGN(ConcreteGraph graph, ConcreteGraph::create(*part.what.graph, std::move(used)));
     for (size_t i = 0; i < inputs.size(); ++i)
       if (alignments[i] < static_cast<int64_t>(kWidest))

@@ -121,6 +121,7 @@ Result<std::shared_ptr<Engine>> Engine::create(Plan plan, Backend backend, bool 
   for (const Choice& choice : engine->plan_.choices)
     engine->tables_.push_back(table_of(choice, engine->graph()));
   engine->data_dependent_ = depends_on_data(engine->graph());
+  TENON_ASSIGN(engine->extent_rules_, ExtentRules::of(*engine->plan_.graph));
   engine->has_plugins_ = has_plugins(engine->graph());
   const auto branches = engine->plan_.settings.find(kBranchesSetting);
   if (branches != engine->plan_.settings.end())

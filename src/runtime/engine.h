@@ -7,6 +7,7 @@
 #include <shared_mutex>
 
 #include "kernels/backend.h"
+#include "ops/extent_rules.h"
 #include "plan/plan.h"
 #include "runtime/dynamic_run.h"
 #include "runtime/graph_replay.h"
@@ -38,6 +39,8 @@ class Engine {
   ConstantStore& constants() { return *constants_; }
   /// Some shapes are data-dependent: contexts run part by part (DynamicRunner).
   bool data_dependent() const { return data_dependent_; }
+  /// Assumptions of the graph about its extents.
+  const ExtentRules& extent_rules() const { return extent_rules_; }
   /// Streams beside its own that a run may use.
   int aux_stream_count() const { return aux_streams(branches_); }
   /// Position among the graph's inputs or outputs.
@@ -111,6 +114,7 @@ class Engine {
   std::atomic<int> contexts_ = 0;
   std::vector<TacticTable> tables_;  ///< One a choice of the plan.
   bool data_dependent_ = false, has_plugins_ = false;
+  ExtentRules extent_rules_;
   Branches branches_;
   std::atomic<int> generation_ = 0;
   ProgramCache programs_;

@@ -105,11 +105,12 @@ TEST(Graph, RemoveDeadKeepsSideEffects) {
   EXPECT_TRUE(a->output()->uses().empty());
 }
 
-/// An extent that depends on data is known once the node that has it ran, although nothing reads
-/// that node's results.
+/// A data-dependent extent is known once the node that decides it ran, although nothing reads that
+/// node's results.
 TEST(Graph, NodesThatDecideAnExtentInUseStay) {
   Graph graph;
-  const Dim rows = Dim::symbol("rows"), found = Dim::symbol("found"), unused = Dim::symbol("unused");
+  const Dim rows = Dim::symbol("rows"), found = Dim::symbol("found"),
+            unused = Dim::symbol("unused");
   Value* x = graph.add_input("x", {DataType::kFloat32, {rows}});
   Node* deciding = add(graph, {x}, "d");
   deciding->output()->type.shape = {found};

@@ -1,0 +1,120 @@
+#include "ops/extent_rules.h"
+
+#include <algorithm>
+
+#include "ops/control_flow.h"
+#include "ops/table.h"
+
+namespace tenon {
+namespace {
+
+thread_local ExtentNotes* innermost = nullptr;
+
+/// Larger expressions are not made of two extents: they would grow with each layer.
+constexpr int64_t kMostLeaves = 16;
+
+bool may_be_one(const Dim& dim, const InferContext& context) {
+  const Range range = range_of(dim, context);
+  return range.min <= 1 && range.max >= 1;
+}
+
+/// Whether symbols leave open which of both is the result.
+bool is_open(const Dim& a, const Dim& b) {
+  return !(a == b) && !(a == Dim(1)) && !(b == Dim(1)) && !(a.is_constant() && b.is_constant());
+}
+
+/// Result axes with the operands' extents from the last on; f(x, y, joined) for those that are
+/// open.
+template <class F>
+Result<Shape> joined_by(const Shape& a, const Shape& b, F f) {
+  TENON_ASSIGN(Shape shape, broadcast(a, b));
+  for (size_t i = 1; i <= std::min(a.size(), b.size()); ++i) {
+    const Dim &x = a[a.size() - i], &y = b[b.size() - i];
+    if (is_open(x, y)) f(x, y, shape[shape.size() - i]);
+  }
+  return shape;
+}
+
+std::string in_words(const Dim& dim, int64_t value) {
+  return dim.is_constant() ? fmt::format("{}", value)
+                           : fmt::format("{} = {}", dim.to_string(), value);
+}
+
+Status check_rule(const ExtentRule& rule, const SymbolValues& symbols) {
+  const auto a = rule.a.evaluate(symbols), b = rule.b.evaluate(symbols);
+  if (!a.has_value() || !b.has_value()) return {};
+  const auto fail = [&](std::string_view what) {
+    return user_error("layer '{}': the extents {} and {} of its operands {}", rule.layer,
+                      in_words(rule.a, *a), in_words(rule.b, *b), what);
+  };
+  if (rule.kind == ExtentRule::Kind::kEqual)
+    return *a == *b ? Status() : Status(fail("must be equal"));
+  if (rule.kind == ExtentRule::Kind::kAtMost)
+    return *a <= *b ? Status() : Status(fail("must not have the first larger"));
+  if (*a != *b && *a != 1 && *b != 1) return fail("must be equal, or one of them 1");
+  const auto result = rule.result.evaluate(symbols);
+  if (!result.has_value() || *result == (*a == 1 ? *b : *a)) return {};
+  return fail(
+      "were taken as equal when the plan was built; bounds of at least 2 for the larger one, or "
+      "one name for both in the model, tell which one is broadcast");
+}
+
+}  // namespace
+
+ExtentNotes::ExtentNotes(std::vector<ExtentRule>& rules) : rules_(rules), outer_(innermost) {
+  innermost = this;
+}
+ExtentNotes::~ExtentNotes() {
+  innermost = outer_;
+}
+
+void ExtentNotes::append(ExtentRule rule) {
+  if (innermost != nullptr) innermost->rules_.push_back(std::move(rule));
+}
+
+Result<ExtentRules> ExtentRules::of(Graph& graph) {
+  ExtentRules found;
+  for (const auto& node : graph.nodes()) {
+    if (is_control_flow(*node)) continue;
+    const size_t before = found.rules_.size();
+    {
+      const ExtentNotes notes(found.rules_);
+      TENON_TRY(infer_node(*node));
+    }
+    for (size_t i = before; i < found.rules_.size(); ++i) found.rules_[i].layer = node->name;
+  }
+  return found;
+}
+
+Status ExtentRules::check(const SymbolValues& symbols) const {
+  for (const ExtentRule& rule : rules_) TENON_TRY(check_rule(rule, symbols));
+  return {};
+}
+
+bool surely_more(const Dim& a, const Dim& b) {
+  if (a.is_constant() && b.is_constant()) return a.constant() > b.constant();
+  if (!(a == b)) ExtentNotes::append({ExtentRule::Kind::kAtMost, a, b, b});
+  return false;
+}
+
+Result<Shape> joined_shape(const Shape& a, const Shape& b, const InferContext& context) {
+  return joined_by(a, b, [&](const Dim& x, const Dim& y, Dim& joined) {
+    if (!y.is_constant() && !x.is_constant() && !may_be_one(y, context) && may_be_one(x, context))
+      joined = y;
+    ExtentNotes::append({ExtentRule::Kind::kJoined, x, y, joined});
+  });
+}
+
+Result<Shape> expanded_shape(const Shape& x, const Shape& target, const InferContext& context) {
+  return joined_by(x, target, [&](const Dim& from, const Dim& to, Dim& joined) {
+    if (!may_be_one(to, context))
+      joined = to;
+    else if (!may_be_one(from, context))
+      joined = from;
+    else if (from.size() + to.size() <= kMostLeaves)  // Equal, or one of them 1; 0 stays 0.
+      joined = floor_div(from * to, max(min(from, to), 1));
+    ExtentNotes::append({ExtentRule::Kind::kJoined, from, to, joined});
+  });
+}
+
+}  // namespace tenon
