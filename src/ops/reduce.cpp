@@ -275,11 +275,6 @@ Status evaluate(const Reduce& op, EvalContext& context) {
       context.has_input(1) ? std::optional(context.input(1).to_int64s()) : std::nullopt;
   auto reduced = reduced_axes(op, axes, x.rank());
   if (!reduced.ok()) return context.fail(reduced.error().message);
-  // By identity no function is applied.
-  if ((axes ? axes->empty() : op.axes.empty()) && op.empty_is_identity) {
-    context.set_output(0, x);
-    return {};
-  }
   const Extents extents = constants(reduced_shape(to_shape(x.extents()), *reduced, op.keep_dims));
   Tensor& out = context.make_output(0, x.type(), extents);
   const Plan plan = make_plan(x.extents(), *reduced);

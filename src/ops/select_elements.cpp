@@ -38,7 +38,8 @@ bool is_less(T a, T b) {
 Status infer(const ArgReduce& op, InferContext& context) {
   TENON_ASSIGN(const int64_t axis, context.axis(op.axis, context.rank(0)));
   Shape shape = context.shape(0);
-  if (shape[axis] == Dim(0)) return context.fail("the axis has no elements");
+  const auto empty = std::ranges::count(shape, Dim(0));  // Without results there is nothing to find.
+  if (shape[axis] == Dim(0) && empty == 1) return context.fail("the axis has no elements");
   if (op.keep_dims)
     shape[axis] = 1;
   else
@@ -53,7 +54,8 @@ Status evaluate(const ArgReduce& op, EvalContext& context) {
   if (op.axis < -rank || op.axis >= rank) return context.fail("the axis is out of range");
   const int64_t axis = op.axis < 0 ? op.axis + rank : op.axis;
   const AxisView view = view_along(x.extents(), axis);
-  if (view.extent == 0) return context.fail("the axis has no elements");
+  if (view.extent == 0 && view.outer * view.inner > 0)
+    return context.fail("the axis has no elements");
   Extents extents = x.extents();
   if (op.keep_dims)
     extents[axis] = 1;

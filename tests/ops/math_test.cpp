@@ -217,6 +217,26 @@ TEST(Reduce, EveryFunction) {
             values_of(evaluate("einsum{equation = \"abcd->bd\"}", {cube}).at(0)));
 }
 
+/// A sum over no axes is of one number: what comes before and behind it is done all the same.
+TEST(Reduce, OverNoAxes) {
+  const Tensor x = tensor_of(kFloat32, {2, 2}, {1, -2, 3, -0.5});
+  const auto reduce = [&](const std::string& function) {
+    return values_of(
+        evaluate("reduce{empty_is_identity = true, function = " + function + "}", {x}).at(0));
+  };
+  for (const char* same : {"sum", "prod", "max", "min", "mean", "log_sum_exp"})
+    EXPECT_EQ(reduce(same), (Doubles{1, -2, 3, -0.5})) << same;
+  for (const char* magnitude : {"l1", "l2"})
+    EXPECT_EQ(reduce(magnitude), (Doubles{1, 2, 3, 0.5})) << magnitude;
+  EXPECT_EQ(reduce("sum_square"), (Doubles{1, 4, 9, 0.25}));
+  EXPECT_NEAR(reduce("log_sum")[2], std::log(3), kRounded);
+}
+
+TEST(Selection, NoPlacesOfNoElements) {
+  const Tensor none(kFloat32, {2, 0, 0});
+  EXPECT_EQ(evaluate("arg_reduce{axis = 1}", {none}).at(0).extents(), (Extents{2, 1, 0}));
+}
+
 TEST(Selection, ArgReduceAndTopK) {
   const Tensor x = tensor_of(kFloat32, {2, 4}, {3, 9, 9, 1, NAN, 2, 7, 7});
   EXPECT_EQ(values_of(evaluate("arg_reduce{axis = 1}", {x}).at(0)), (Doubles{1, 0}));
