@@ -59,6 +59,11 @@ class Measurer {
     size_t index = 0;
     auto operator<=>(const Place&) const = default;
   };
+  /// Leaves the caches as a run of a whole network would: the operands that the layer ahead wrote
+  /// are there, constants are not. On the host's cores.
+  void cool(const Problem& problem, const Launch& launch);
+  Result<double> cold_time(const Problem& problem, const Kernel& kernel, const Launch& launch,
+                           int runs);
   static Place input_place(const Problem& problem, size_t index);
   static Place output_place(size_t index) { return {true, DataType::kFloat32, index}; }
   Result<void*> buffer(const Place& place, const Operand& operand);
@@ -75,6 +80,7 @@ class Measurer {
   bool awake_ = false;
   std::map<Place, Buffer> buffers_;
   ConstantStore constants_;
+  std::vector<std::byte> others_;  ///< Read in place of other layers' constants.
 };
 
 }  // namespace tenon
