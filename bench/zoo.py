@@ -43,6 +43,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--turns", type=int, default=6, help="0 compares results alone")
     parser.add_argument("--seconds", type=float, default=0.1, help="of each turn")
+    parser.add_argument("--cpu-time", action="store_true", help="processor time in place of time: where others use the machine")
     parser.add_argument("--steps", type=int, default=0, help="how many of the slowest steps to print")
     parser.add_argument("--limit", type=float, default=240, help="seconds for one model before it counts as failed")
     parser.add_argument("--json", type=Path, help="write the results to this file as well")
@@ -261,6 +262,22 @@ def layers(case: Case, arguments: argparse.Namespace) -> list[dict]:
     return steps
 
 
+def processor_ms(pid: int) -> float:
+    """Of all threads of the process and its children."""
+    spent = 0.0
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        spent += int((task / "schedstat").read_text().split()[0]) / 1e6
+        spent += sum(processor_ms(int(child)) for child in (task / "children").read_text().split())
+    return spent
+
+
+def turn(worker, count: int, by_processor: bool) -> list[float]:
+    """The time of each run; with the processor's time there is only their mean."""
+    before = processor_ms(worker.process.pid) if by_processor else 0.0
+    times = worker.ask("run", name="m", count=count)["ms"]
+    return [(processor_ms(worker.process.pid) - before) / count] if by_processor else times
+
+
 def take_turns(workers: dict, arguments: argparse.Namespace) -> dict[str, list[list[float]]]:
     times, counts = {name: [] for name in workers}, {}
     for name, worker in workers.items():
@@ -268,7 +285,7 @@ def take_turns(workers: dict, arguments: argparse.Namespace) -> dict[str, list[l
     for i in range(arguments.turns):
         names = list(workers)
         for name in names[i % len(names):] + names[:i % len(names)]:
-            times[name].append(workers[name].ask("run", name="m", count=counts[name])["ms"])
+            times[name].append(turn(workers[name], counts[name], arguments.cpu_time))
     return times
 
 
