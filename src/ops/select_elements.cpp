@@ -38,7 +38,8 @@ bool is_less(T a, T b) {
 Status infer(const ArgReduce& op, InferContext& context) {
   TENON_ASSIGN(const int64_t axis, context.axis(op.axis, context.rank(0)));
   Shape shape = context.shape(0);
-  const auto empty = std::ranges::count(shape, Dim(0));  // Without results there is nothing to find.
+  const auto empty =
+      std::ranges::count(shape, Dim(0));  // Without results there is nothing to find.
   if (shape[axis] == Dim(0) && empty == 1) return context.fail("the axis has no elements");
   if (op.keep_dims)
     shape[axis] = 1;

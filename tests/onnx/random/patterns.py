@@ -1,4 +1,4 @@
-"""Groups of nodes that passes look for, in the forms that exporters write, and such that look alike: other constants, axes,
+"""Groups of nodes that passes look for, in the forms that exporters write, and neighbours of these: other constants, axes,
 masks, and values that something else reads too."""
 import numpy as np
 from eager import Rejected
