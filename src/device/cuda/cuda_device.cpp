@@ -6,6 +6,7 @@
 #include "device/cuda/cublaslt.h"
 #include "device/cuda/cudnn.h"
 #include "device/cuda/driver.h"
+#include "device/cuda/lasting_context.h"
 #include "device/cuda/nvrtc.h"
 
 namespace tenon::cuda {
@@ -52,6 +53,7 @@ Result<std::shared_ptr<CudaDevice>> CudaDevice::open(int ordinal) {
   auto device = std::shared_ptr<CudaDevice>(new CudaDevice());
   TENON_TRY(device->read_properties(ordinal));
   TENON_DRIVER(cuDevicePrimaryCtxRetain, &device->context_, device->device_);
+  TENON_TRY(keep_context(device->device_, device->context_));
   TENON_TRY(device->activate());
   device->read_library_versions();
   return device;

@@ -9,6 +9,7 @@ Result<Driver> table_of(const SharedLibrary& library) {
   Driver table;
 #define TENON_FUNCTION(name) TENON_CUDA_LOAD(library, table, name)
 #include "device/cuda/driver.def"
+  table.cuCtxGetId = reinterpret_cast<decltype(table.cuCtxGetId)>(library.find("cuCtxGetId"));
   return table;
 }
 

@@ -14,7 +14,8 @@ namespace tenon::cuda {
 struct Driver {
 #define TENON_FUNCTION(name) decltype(&::name) name = nullptr;
 #include "device/cuda/driver.def"
-  int version = 0;  ///< 13000 for 13.0.
+  decltype(&::cuCtxGetId) cuCtxGetId = nullptr;  ///< Null before 12.0.
+  int version = 0;                               ///< 13000 for 13.0.
 };
 
 /// Opens and initializes the driver on first use. Where there is none, or no GPU, the error is of

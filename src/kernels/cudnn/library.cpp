@@ -1,21 +1,28 @@
 #include "kernels/cudnn/library.h"
 
 #include "device/cuda/cuda_device.h"
+#include "device/cuda/lasting_context.h"
 #include "device/cuda/process_end.h"
 #include "device/described_device.h"
+#include "kernels/cudnn/idle_handles.h"
 
 namespace tenon::cudnn {
 
 Library::~Library() {
   if (cuda::process_is_ending()) return;
   for (auto& slot : free_)
-    if (cudnnHandle_t handle = slot.exchange(nullptr)) api_->cudnnDestroy(handle);
+    if (cudnnHandle_t handle = slot.exchange(nullptr)) let_go(handle);
+}
+
+void Library::let_go(cudnnHandle_t handle) const {
+  if (!IdleHandles::instance().put(context_, handle)) api_->cudnnDestroy(handle);
 }
 
 Result<cudnnHandle_t> Library::borrow(void* stream) const {
   cudnnHandle_t handle = nullptr;
   for (auto& slot : free_)
     if ((handle = slot.exchange(nullptr)) != nullptr) break;
+  if (handle == nullptr) handle = IdleHandles::instance().take(context_);
   if (handle == nullptr) TENON_CUDNN(*api_, cudnnCreate, &handle);
   const cudnnStatus_t status = api_->cudnnSetStream(handle, static_cast<cudaStream_t>(stream));
   if (status == CUDNN_STATUS_SUCCESS) return handle;
@@ -28,7 +35,7 @@ void Library::give_back(cudnnHandle_t handle) const {
     cudnnHandle_t empty = nullptr;
     if (slot.compare_exchange_strong(empty, handle)) return;
   }
-  api_->cudnnDestroy(handle);
+  let_go(handle);
 }
 
 Result<Borrowed> Borrowed::from(const Library& library, void* stream) {
@@ -38,20 +45,19 @@ Result<Borrowed> Borrowed::from(const Library& library, void* stream) {
 
 Result<std::shared_ptr<const Library>> library_of(Device& device) {
   if (is_described(device)) return unsupported("{} is not here", device.properties().name);
-  TENON_ASSIGN(auto library,
-               static_cast<cuda::CudaDevice&>(device).attached<Library>(
-                   [&]() -> Result<std::shared_ptr<Library>> {
-                     TENON_ASSIGN(const cuda::Cudnn* api, cuda::load_cudnn());
-                     TENON_TRY(device.activate());
-                     auto made = std::make_shared<Library>(
-                         *api, device.properties().name + ", " + device.properties().libraries);
-                     // Handles are made before the first launch, which may be under
-                     // capture.
-                     TENON_ASSIGN(cudnnHandle_t first, made->borrow(nullptr));
-                     made->give_back(first);
-                     cuda::watch_process_end();
-                     return made;
-                   }));
+  auto& gpu = static_cast<cuda::CudaDevice&>(device);
+  TENON_ASSIGN(auto library, gpu.attached<Library>([&]() -> Result<std::shared_ptr<Library>> {
+    TENON_ASSIGN(const cuda::Cudnn* api, cuda::load_cudnn());
+    TENON_TRY(device.activate());
+    auto made = std::make_shared<Library>(
+        *api, device.properties().name + ", " + device.properties().libraries,
+        cuda::current_context());
+    // Handles are made before the first launch, which may be under capture.
+    TENON_ASSIGN(cudnnHandle_t first, made->borrow(nullptr));
+    made->give_back(first);
+    cuda::watch_process_end();
+    return made;
+  }));
   return std::shared_ptr<const Library>(library);
 }
 

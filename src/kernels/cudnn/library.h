@@ -12,8 +12,10 @@ namespace tenon::cudnn {
 /// cuDNN on one device, with handles for threads to borrow: a handle serves one thread at a time.
 class Library {
  public:
-  /// `identity` names the device and the versions of its libraries.
-  Library(const Api& api, std::string identity) : api_(&api), identity_(std::move(identity)) {}
+  /// `identity` names the device and the versions of its libraries; `context`: its context's
+  /// number.
+  Library(const Api& api, std::string identity, uint64_t context)
+      : api_(&api), identity_(std::move(identity)), context_(context) {}
   Library(const Library&) = delete;
   ~Library();
 
@@ -27,9 +29,13 @@ class Library {
   void give_back(cudnnHandle_t handle) const;
 
  private:
+  /// For other libraries of this context.
+  void let_go(cudnnHandle_t handle) const;
+
   static constexpr size_t kSlots = 32;
   const Api* api_;
   std::string identity_;
+  uint64_t context_;
   mutable SharedPlans plans_;
   mutable std::array<std::atomic<cudnnHandle_t>, kSlots> free_{};
 };

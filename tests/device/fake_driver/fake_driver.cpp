@@ -149,6 +149,7 @@ FAKE(cuDevicePrimaryCtxRetain, (CUcontext * context, CUdevice), UNLESS_FAILING({
        *context = reinterpret_cast<CUcontext>(&state());
      }))
 FAKE(cuDevicePrimaryCtxRelease, (CUdevice), --state().retained;)
+FAKE(cuCtxGetId, (CUcontext, unsigned long long* number), *number = 1;)
 FAKE(cuCtxGetCurrent, (CUcontext * context), *context = current;)
 FAKE(cuCtxSetCurrent, (CUcontext context), UNLESS_FAILING(current = context))
 FAKE(cuCtxSynchronize, (void))
