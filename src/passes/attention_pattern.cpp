@@ -24,26 +24,6 @@ Value* through_guard(Value* value, bool& guarded) {
   return where->input(2);
 }
 
-/// Takes a multiplication or division by a number off, into `scale`.
-Value* through_scale(Value* value, double& scale) {
-  while (value->producer() != nullptr) {
-    const Node& node = *value->producer();
-    if (is_function(node, k_mul)) {
-      const int number = scalar_of(node.input(0)).has_value() ? 0 : 1;
-      const auto factor = scalar_of(node.input(number));
-      if (!factor.has_value()) break;
-      scale *= *factor;
-      value = node.input(1 - number);
-    } else if (is_function(node, k_div) && scalar_of(node.input(1)).value_or(0) != 0) {
-      scale /= *scalar_of(node.input(1));
-      value = node.input(0);
-    } else {
-      break;
-    }
-  }
-  return value;
-}
-
 Shape level_of(const Value* value) {
   return {value->type.shape.begin(), value->type.shape.end() - 2};
 }
@@ -76,7 +56,7 @@ class ScoreWalk {
     if (is_real_cast(*node) || keeps_matrices(*node)) return walk(node->input(0), depth + 1);
     if (Value* uncapped = through_cap(*node)) return walk(uncapped, depth + 1);
     double factor = 1;
-    if (Value* unscaled = through_scale(value, factor); unscaled != value) {
+    if (Value* unscaled = without_factor(value, factor); unscaled != value) {
       pattern_.scale *= factor;
       scaled_ = true;
       return walk(unscaled, depth + 1);
@@ -365,7 +345,7 @@ const Node* find_weights(const Graph& graph, const Node& root, AttentionPattern&
 /// Scales and transposes between k and its product.
 void strip_keys(AttentionPattern& pattern) {
   while (true) {
-    pattern.k = through_scale(pattern.k, pattern.scale);
+    pattern.k = without_factor(pattern.k, pattern.scale);
     Value* before = before_swap(pattern.k);
     if (before == nullptr) return;
     pattern.k = before;
@@ -388,7 +368,7 @@ void strip_widening(const Graph& graph, const Node& root, std::optional<DataType
       return;
   for (Value** operand : {&pattern.q, &pattern.k, &pattern.v})
     *operand = (*operand)->producer()->input(0);
-  pattern.q = through_scale(pattern.q, pattern.scale);
+  pattern.q = without_factor(pattern.q, pattern.scale);
   strip_keys(pattern);
 }
 
@@ -407,7 +387,7 @@ std::optional<AttentionPattern> match_attention(const Graph& graph, const Node& 
   AttentionPattern pattern = std::move(walk.pattern());
   pattern.k = scores->input(1);
   pattern.k_transposed = !scores->as<MatMul>()->transpose_b;
-  pattern.q = through_scale(scores->input(0), pattern.scale);
+  pattern.q = without_factor(scores->input(0), pattern.scale);
   strip_keys(pattern);
   strip_widening(graph, root, foreign, pattern);
   if (!operands_fit(pattern) || pattern.scale == 0) return std::nullopt;
@@ -455,6 +435,25 @@ Value* without_axis(Graph& graph, Value* value, const Node& like) {
 }
 
 }  // namespace
+
+Value* without_factor(Value* value, double& scale) {
+  while (value->producer() != nullptr) {
+    const Node& node = *value->producer();
+    if (is_function(node, k_mul)) {
+      const int number = scalar_of(node.input(0)).has_value() ? 0 : 1;
+      const auto factor = scalar_of(node.input(number));
+      if (!factor.has_value()) break;
+      scale *= *factor;
+      value = node.input(1 - number);
+    } else if (is_function(node, k_div) && scalar_of(node.input(1)).value_or(0) != 0) {
+      scale /= *scalar_of(node.input(1));
+      value = node.input(0);
+    } else {
+      break;
+    }
+  }
+  return value;
+}
 
 bool share_heads(Graph& graph, Value*& k, Value*& v, const Node& like) {
   Value *few_k = before_repeats(k), *few_v = before_repeats(v);

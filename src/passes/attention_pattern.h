@@ -58,6 +58,9 @@ struct AttentionPattern {
 std::optional<AttentionPattern> match_attention(const Graph& graph, const Node& root,
                                                 std::optional<DataType> foreign = std::nullopt);
 
+/// The value that multiplications and divisions by numbers were made of, which `scale` takes.
+Value* without_factor(Value* value, double& scale);
+
 /// Keys and values whose heads were both repeated, as often (inserted axis, expand or tile, axes
 /// joined), become the tensors before the repetition: [B,h,S,H] for [B,h*n,S,H].
 bool share_heads(Graph& graph, Value*& k, Value*& v, const Node& like);

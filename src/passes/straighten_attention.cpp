@@ -1,7 +1,7 @@
 // Attention that a network brings as one operator gets the form that recognize_attention gives:
-// the past is joined with keys and values outside, repeated heads are not repeated, and the result
-// is [batch, length, heads, size] with a transpose behind, which usually cancels. Must run after
-// fold_constants.
+// a number that the queries are multiplied by is the scale, the past is joined with keys and values
+// outside, repeated heads are not repeated, and the result is [batch, length, heads, size] with a
+// transpose behind, which usually cancels. Must run after fold_constants.
 #include "passes/attention_pattern.h"
 #include "passes/pass.h"
 
@@ -76,6 +76,19 @@ bool join_past(Graph& graph, Node& node) {
   return true;
 }
 
+/// A number that the queries are multiplied by. A scale of 0 stands for one that it would replace.
+bool take_scale(Node& node) {
+  auto& op = *node.as<Attention>();
+  double scale = op.scale;
+  Value* const q = without_factor(node.input(kQ), scale);
+  if (q == node.input(kQ) || scale == 0 || q->type.shape != node.input(kQ)->type.shape ||
+      q->type.type != node.input(kQ)->type.type)
+    return false;
+  op.scale = scale;
+  node.set_input(kQ, q);
+  return true;
+}
+
 /// Heads of keys and values that were repeated.
 bool use_fewer_heads(Graph& graph, Node& node) {
   const auto& op = *node.as<Attention>();
@@ -105,6 +118,7 @@ bool straighten_attention(Graph& graph, PassContext& context) {
   bool changed = false;
   for (Node* node : nodes_of(graph)) {
     if (!node->is<Attention>() || !context.allows(*node)) continue;
+    changed |= take_scale(*node);
     changed |= use_fewer_heads(graph, *node);
     changed |= join_past(graph, *node) || by_position(graph, *node);
   }
