@@ -27,7 +27,7 @@ const char* name_of_format(const char* code, size_t bytes) {
   return nullptr;
 }
 
-/// As NumPy prints it, byte order and all.
+/// As the array's library prints it, byte order and all.
 std::string dtype_text(nb::handle array) {
   const nb::object dtype = nb::getattr(array, "dtype", nb::none());
   return dtype.is_none() ? "of another format" : nb::cast<std::string>(nb::str(dtype));
@@ -56,6 +56,7 @@ std::optional<DataType> type_of_dlpack(nb::dlpack::dtype type) {
   return std::nullopt;
 }
 
+/// Empty where the type's own library has to say it.
 std::string name_of_dlpack(nb::dlpack::dtype type) {
   const auto code = static_cast<Code>(type.code);
   const char* family = code == Code::Float     ? "float"
@@ -63,7 +64,7 @@ std::string name_of_dlpack(nb::dlpack::dtype type) {
                        : code == Code::UInt    ? "uint"
                        : code == Code::Complex ? "complex"
                                                : "";
-  return *family ? family + std::to_string(type.bits) : "of another kind";
+  return *family ? family + std::to_string(type.bits) : "";
 }
 
 }  // namespace
@@ -186,7 +187,9 @@ void ArrayView::read_tensor(const nb::dlpack::dltensor& tensor) {
   }
   contiguous = contiguous || step == 0;
   type = type_of_dlpack(tensor.dtype);
-  if (!type) type_name_ = name_of_dlpack(tensor.dtype);
+  if (type) return;
+  type_name_ = name_of_dlpack(tensor.dtype);
+  if (type_name_.empty()) type_name_ = dtype_text(array);
 }
 
 void ArrayView::read_extents(nb::handle extents) {

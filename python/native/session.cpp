@@ -136,11 +136,28 @@ void Session::bind(Slot& slot, void* data) {
     fail("an address was refused");
 }
 
+namespace {
+
+std::string conversion_to(DataType type, bool of_torch) {
+  const std::string name = numpy_name(type);
+  return of_torch ? "x.to(torch." + name + ")" : "x.astype(\"" + name + "\")";
+}
+
+/// Arrays of libraries that only trace have extents alone.
+void refuse_absent(const char* kind, const Slot& slot, const ArrayView& view) {
+  if (!view.data && known(view.shape) && bytes_of(view.shape, slot.type) > 0)
+    refuse(PyExc_ValueError,
+           std::string(kind) + " '" + slot.name + "': the array has no memory, only a shape");
+}
+
+}  // namespace
+
 void Session::set_input(Slot& slot, const ArrayView& view) {
   if (view.type != slot.type)
     refuse(PyExc_TypeError, "input '" + slot.name + "' is " + numpy_name(slot.type) +
-                                ", and the array is " + view.type_text() +
-                                ": convert it (x.astype(\"" + numpy_name(slot.type) + "\"))");
+                                ", and the array is " + view.type_text() + ": convert it (" +
+                                conversion_to(slot.type, view.is_torch) + ")");
+  refuse_absent("input", slot, view);
   if (!view.contiguous)
     refuse(PyExc_ValueError, "input '" + slot.name +
                                  "': the array's elements do not lie next to each other (use " +
@@ -237,6 +254,7 @@ nb::object Session::make_output(Slot& slot, nb::handle given) {
   if (!given.is_valid()) return reuse_ ? kept_output(slot) : new_output(slot);
   const ArrayView view(given, slot.name.c_str(), slot.array_type);
   if (!fits(slot, view)) refuse_output(slot, view);
+  refuse_absent("output", slot, view);
   bind_output(slot, view);
   return nb::borrow(given);
 }

@@ -34,7 +34,8 @@ def _describe(array, out):
     if array.values is None:
         return -1
     view = out.contents
-    view.data, view.device[0], view.ndim, view.code, view.bits, view.lanes = array.values.ctypes.data, 1, 2, 2, 32, 1
+    address = None if getattr(array, "absent", False) else array.values.ctypes.data
+    view.data, view.device[0], view.ndim, view.code, view.bits, view.lanes = address, 1, 2, 2, 32, 1
     array.shape = (ctypes.c_int64 * 2)(*array.values.shape)
     view.shape, view.strides, view.offset = array.shape, None, 0
     return 0
@@ -68,6 +69,14 @@ def test_arrays_are_read_by_dlpacks_functions_in_c():
         run(exchanged([9])(values))
     with pytest.raises(TypeError, match="is no array"):
         run(exchanged([1])(None))
+
+
+def test_arrays_without_memory_are_refused():
+    """As those of PyTorch's tracing are."""
+    array = exchanged([1])(np.ones((2, 8), np.float32))
+    array.absent, run = True, tenon.build(onnx_model((2, 8)), device="cpu").session()
+    with pytest.raises(ValueError, match="input 'x': the array has no memory, only a shape"):
+        run(array)
 
 
 class _Emptied(np.ndarray):
