@@ -25,15 +25,12 @@ bool same_values(const std::vector<Value*>& a, const std::vector<Value*>& b,
 
 Status compare(const Graph& a, const Graph& b) {
   const auto differs = [](const Node& node) {
-    return unsupported(
-        "with these weights layer '{}' is optimized in another way than in the plan: build it "
-        "again",
-        node.name);
+    return unsupported("with these weights layer '{}' is optimized in another way than in the plan",
+                       node.name);
   };
   if (a.nodes().size() != b.nodes().size())
-    return unsupported(
-        "with these weights the network is optimized to {} nodes instead of {}: build it again",
-        b.nodes().size(), a.nodes().size());
+    return unsupported("with these weights the network is optimized to {} nodes instead of {}",
+                       b.nodes().size(), a.nodes().size());
   Partners partners;
   pair_up(a.inputs(), b.inputs(), partners);
   for (size_t i = 0; i < a.nodes().size(); ++i) {
@@ -48,8 +45,7 @@ Status compare(const Graph& a, const Graph& b) {
   }
   if (!same_values(a.inputs(), b.inputs(), partners) ||
       !same_values(a.outputs(), b.outputs(), partners))
-    return unsupported(
-        "with these weights the network has other inputs or outputs: build it again");
+    return unsupported("with these weights the network has other inputs or outputs");
   return {};
 }
 

@@ -118,14 +118,7 @@ Result<std::shared_ptr<Engine>> Engine::create(Plan plan, Backend backend, bool 
     engine->code_ =
         runs_code ? code : std::make_shared<CodeLibrary>(*code, CodeLibrary::Use::kName);
   engine->constants_->set_code(engine->code_);
-  for (const Choice& choice : engine->plan_.choices)
-    engine->tables_.push_back(table_of(choice, engine->graph()));
-  engine->data_dependent_ = depends_on_data(engine->graph());
-  TENON_ASSIGN(engine->extent_rules_, ExtentRules::of(*engine->plan_.graph));
-  engine->has_plugins_ = has_plugins(engine->graph());
-  const auto branches = engine->plan_.settings.find(kBranchesSetting);
-  if (branches != engine->plan_.settings.end())
-    engine->branches_ = parse_branches(branches->second);
+  TENON_TRY(engine->examine_graph());
   return engine;
 }
 
@@ -134,9 +127,45 @@ int Engine::default_threads() const {
   return device.kind == DeviceKind::kCpu ? device.compute_units : 1;
 }
 
+/// Passes look at contents, so that other weights may lead to another graph.
+Status Engine::replace_graph(Plan& fresh, const Error& reason) {
+  const auto same = [](const std::vector<Value*>& a, const std::vector<Value*>& b) {
+    return std::ranges::equal(a, b, [](const Value* mine, const Value* other) {
+      return mine->name == other->name && mine->type == other->type;
+    });
+  };
+  if (!same(graph().inputs(), fresh.graph->inputs()) ||
+      !same(graph().outputs(), fresh.graph->outputs()))
+    return unsupported("{}, and has other inputs or outputs: build it again", reason.message);
+  replaced_.push_back(std::move(plan_.graph));
+  plan_.graph = std::move(fresh.graph);
+  plan_.choices = std::move(fresh.choices);
+  plan_.settings.erase(kBranchesSetting);
+  plan_.settings[kPackingSetting] = packing_of(graph(), backend_);
+  TENON_TRY(examine_graph());
+  if (backend_.application != nullptr)
+    backend_.application->warn(fmt::format(
+        "{}; its new layers run by kernels that were not timed: a new build may be faster",
+        reason.message));
+  return {};
+}
+
+/// Facts about the plan's graph.
+Status Engine::examine_graph() {
+  tables_.clear();
+  for (const Choice& choice : plan_.choices) tables_.push_back(table_of(choice, graph()));
+  data_dependent_ = depends_on_data(graph());
+  TENON_ASSIGN(extent_rules_, ExtentRules::of(*plan_.graph));
+  has_plugins_ = has_plugins(graph());
+  const auto branches = plan_.settings.find(kBranchesSetting);
+  branches_ = branches == plan_.settings.end() ? Branches() : parse_branches(branches->second);
+  return {};
+}
+
 Status Engine::refit(Plan fresh) {
   const std::unique_lock lock(making_);
-  TENON_TRY(transplant(*plan_.graph, *fresh.graph));
+  if (const Status same = transplant(*plan_.graph, *fresh.graph); !same.ok())
+    TENON_TRY(replace_graph(fresh, same.error()));
   plan_.network = std::move(fresh.network);
   plan_.stripped = fresh.stripped;
   forget_programs();

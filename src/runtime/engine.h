@@ -50,8 +50,9 @@ class Engine {
   /// Whether the tensor's contents decide shapes: it lies on the host.
   bool is_on_host(std::string_view name) const;
 
-  /// Takes over the operators, kernels and constants of a plan of the same structure, and its
-  /// network. Contexts make their kernels again; none may be running.
+  /// Takes over the operators, kernels and constants of a plan of the same inputs and outputs, and
+  /// its network; its graph, too, where the weights have changed that, which is told of. Contexts
+  /// make their kernels again; none may be running.
   Status refit(Plan fresh);
   /// Goes up with each refit.
   int generation() const { return generation_; }
@@ -92,6 +93,8 @@ class Engine {
   Result<std::shared_ptr<const Program>> make_program(const SymbolValues& symbols, int threads,
                                                       Attachments* attachments);
 
+  Status examine_graph();
+  Status replace_graph(Plan& fresh, const Error& reason);
   void make_stores();
   void forget_programs();
   Result<ProgramBounds> bounds(int profile);
@@ -104,6 +107,7 @@ class Engine {
   void keep_known(const MakingKey& key, const std::shared_ptr<const Program>& program);
 
   Plan plan_;
+  std::vector<std::unique_ptr<Graph>> replaced_;  ///< Former graphs, which programs may refer to.
   Backend backend_;
   std::optional<size_t> weight_budget_;
   /// Of all constants; where weights are streamed, of the small ones and of bodies.

@@ -192,6 +192,40 @@ TEST(Refit, WeightsOfTheDeviceAreToldAsGiven) {
   EXPECT_EQ(session.result(), F(8, 18 * 5 + 3));
 }
 
+/// Passes look at contents: equal rows are made one, and other weights have none. The plan follows.
+TEST(Refit, WeightsMayBeOptimizedOtherwise) {
+  Session session;
+  session.config->setFlag(BuilderFlag::kREFIT);
+  ITensor* x = session.input("x", DataType::kFLOAT, {2, 2});
+  const F all = {1, 2, 3, 4}, equal_rows = {-10, 5, -10, 5}, ones(4, 1);
+  auto* addend = session.network->addConstant(dims({2, 2}), session.weights(all));
+  addend->setName("addend");
+  ITensor* sum =
+      session.network->addElementWise(*x, *addend->getOutput(0), ElementWiseOperation::kSUM)
+          ->getOutput(0);
+  session.output(session.network->addActivation(*sum, ActivationType::kRELU)->getOutput(0), "y");
+  const auto result = [&] {
+    return session.run({{"x", floats({2, 2}, ones)}})["y"].values<float>();
+  };
+  EXPECT_EQ(result(), (F{2, 3, 4, 5}));
+  std::unique_ptr<IRefitter> refitter(createInferRefitter(*session.engine, session.log));
+  const auto refit = [&](const F& values) {
+    EXPECT_TRUE(refitter->setWeights("addend", WeightsRole::kCONSTANT, of(values)));
+    EXPECT_TRUE(refitter->refitCudaEngine()) << session.log.text();
+  };
+  refit(equal_rows);
+  EXPECT_EQ(result(), (F{0, 6, 0, 6}));
+  EXPECT_FALSE(session.log.warnings.empty());
+  const std::unique_ptr<IHostMemory> plan(session.engine->serialize());
+  refit(all);
+  EXPECT_EQ(result(), (F{2, 3, 4, 5}));
+  session.context.reset();
+  refitter.reset();
+  session.engine.reset(session.runtime->deserializeCudaEngine(plan->data(), plan->size()));
+  session.context.reset(session.engine->createExecutionContext());
+  EXPECT_EQ(result(), (F{0, 6, 0, 6}));
+}
+
 TEST(Refit, WrongWeightsAreRefused) {
   Network session(1, 2, 3);
   ASSERT_TRUE(session.build());
