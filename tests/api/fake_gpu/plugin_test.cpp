@@ -135,6 +135,42 @@ class CreatorOfOneThread final : public CreatorOf<OfOneThread> {
   }
 };
 
+/// Takes vectors of 32 channels alone, and notes the format that it runs in.
+class Vectors final : public Stateless<Vectors> {
+ public:
+  static constexpr const char* kName = "Vectors";
+  static inline TensorFormat ran_in = TensorFormat::kLINEAR;
+
+  int32_t configurePlugin(const DynamicPluginTensorDesc*, int32_t, const DynamicPluginTensorDesc*,
+                          int32_t) noexcept override {
+    return 0;
+  }
+  int32_t getOutputDataTypes(DataType* outputs, int32_t, const DataType* inputs,
+                             int32_t) const noexcept override {
+    outputs[0] = inputs[0];
+    return 0;
+  }
+  int32_t getOutputShapes(const DimsExprs* inputs, int32_t, const DimsExprs*, int32_t,
+                          DimsExprs* outputs, int32_t, IExprBuilder&) noexcept override {
+    outputs[0] = inputs[0];
+    return 0;
+  }
+  bool supportsFormatCombination(int32_t pos, const DynamicPluginTensorDesc* all, int32_t,
+                                 int32_t) noexcept override {
+    return all[pos].desc.format == TensorFormat::kCHW32;
+  }
+  int32_t getNbOutputs() const noexcept override { return 1; }
+  size_t getWorkspaceSize(const DynamicPluginTensorDesc*, int32_t, const DynamicPluginTensorDesc*,
+                          int32_t) const noexcept override {
+    return 0;
+  }
+  int32_t enqueue(const PluginTensorDesc* in, const PluginTensorDesc*, const void* const*,
+                  void* const*, void*, cudaStream_t) noexcept override {
+    ran_in = in[0].format;
+    return 0;
+  }
+};
+
 /// y = plugin(x), for the GPU that is not there.
 class GpuPlugin : public testing::Test {
  protected:
@@ -217,6 +253,27 @@ TEST_F(GpuPlugin, ObjectsForRunningNeedNotKnowOfBuilding) {
   ASSERT_TRUE(session.build());
   EXPECT_EQ(run(session, nullptr), (std::vector<float>{-2, 4, 6, -8, -2, 4, 6, -8}));
   EXPECT_TRUE(Watched::seen.workspace);
+}
+
+/// The kernels that move its tensors are compiled and launched, though this GPU computes nothing.
+TEST_F(GpuPlugin, TakesOtherFormatsThanLinear) {
+  Registered<StatelessCreator<Vectors>> registered("");
+  Session session;
+  ITensor* x = session.input("x", DataType::kFLOAT, {2, 5, 3, 4});
+  Vectors plugin;
+  session.output(session.network->addPluginV3(&x, 1, nullptr, 0, plugin)->getOutput(0), "y");
+  session.config->setProfilingVerbosity(ProfilingVerbosity::kDETAILED);
+  tenon::setBuildDevice(*session.config, 0);
+  ASSERT_TRUE(session.build());
+  alignas(16) static float from[120], to[120];
+  EXPECT_TRUE(session.context->setTensorAddress("x", from) &&
+              session.context->setTensorAddress("y", to));
+  EXPECT_TRUE(session.context->enqueueV3(nullptr)) << session.log.text();
+  EXPECT_EQ(Vectors::ran_in, TensorFormat::kCHW32);
+  std::unique_ptr<IEngineInspector> inspector(session.engine->createEngineInspector());
+  EXPECT_NE(std::string(inspector->getEngineInformation(LayerInformationFormat::kJSON))
+                .find("cuda.plugin{formats=5:5}"),
+            std::string::npos);
 }
 
 TEST_F(GpuPlugin, IsCalledByTheThreadThatBuildsOrRuns) {

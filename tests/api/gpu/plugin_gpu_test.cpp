@@ -158,5 +158,71 @@ TEST(GpuPlugin, IsPartOfCapturedGraphs) {
   gpu()->destroy(stream);
 }
 
+/// y = x in one format alone, by a copy of the whole buffer with its padding.
+class GpuBuffer final : public Stateless<GpuBuffer> {
+ public:
+  static constexpr const char* kName = "GpuBuffer";
+  static inline TensorFormat format = TensorFormat::kCHW32;
+  static inline DataType type = DataType::kFLOAT;
+
+  int32_t configurePlugin(const DynamicPluginTensorDesc*, int32_t, const DynamicPluginTensorDesc*,
+                          int32_t) noexcept override {
+    return 0;
+  }
+  int32_t getOutputDataTypes(DataType* outputs, int32_t, const DataType* inputs,
+                             int32_t) const noexcept override {
+    outputs[0] = inputs[0];
+    return 0;
+  }
+  int32_t getOutputShapes(const DimsExprs* inputs, int32_t, const DimsExprs*, int32_t,
+                          DimsExprs* outputs, int32_t, IExprBuilder&) noexcept override {
+    outputs[0] = inputs[0];
+    return 0;
+  }
+  bool supportsFormatCombination(int32_t pos, const DynamicPluginTensorDesc* all, int32_t,
+                                 int32_t) noexcept override {
+    return all[pos].desc.type == type && all[pos].desc.format == format;
+  }
+  int32_t getNbOutputs() const noexcept override { return 1; }
+  size_t getWorkspaceSize(const DynamicPluginTensorDesc*, int32_t, const DynamicPluginTensorDesc*,
+                          int32_t) const noexcept override {
+    return 0;
+  }
+  int32_t enqueue(const PluginTensorDesc* in, const PluginTensorDesc* out,
+                  const void* const* inputs, void* const* outputs, void*,
+                  cudaStream_t stream) noexcept override {
+    if (in[0].format != format || out[0].format != format) return 1;
+    const int64_t vector = format == TensorFormat::kCHW32 ? 32
+                           : format == TensorFormat::kHWC ? 1
+                                                          : 8;
+    const Dims& dims = in[0].dims;
+    const int64_t channels = (dims.d[1] + vector - 1) / vector * vector;
+    const int64_t bytes = dims.d[0] * channels * dims.d[2] * dims.d[3] * bytes_of(type);
+    return gpu()->copyAsync(outputs[0], inputs[0], static_cast<size_t>(bytes), stream) ? 0 : 1;
+  }
+};
+
+/// Reformats of tensors with 5 channels, so that vectors have padding.
+TEST(GpuPlugin, TakesOtherFormatsThanLinear) {
+  constexpr std::pair<TensorFormat, DataType> kCases[] = {{TensorFormat::kCHW32, DataType::kFLOAT},
+                                                          {TensorFormat::kHWC, DataType::kFLOAT},
+                                                          {TensorFormat::kHWC8, DataType::kHALF},
+                                                          {TensorFormat::kCHW32, DataType::kHALF}};
+  const Registered<StatelessCreator<GpuBuffer>> registered("");
+  std::vector<float> values(2 * 5 * 3 * 4);
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i) + 1;
+  for (const auto& [format, type] : kCases) {
+    GpuBuffer::format = format;
+    GpuBuffer::type = type;
+    GpuBuffer plugin;
+    Session session;
+    ITensor* x[] = {session.input("x", DataType::kFLOAT, {2, 5, 3, 4})};
+    session.output(session.network->addPluginV3(x, 1, nullptr, 0, plugin)->getOutput(0), "y");
+    const Arrays y = session.run({{"x", floats({2, 5, 3, 4}, values)}});
+    ASSERT_TRUE(y.contains("y")) << session.log.text();
+    EXPECT_EQ(y.at("y").values<float>(), values) << int(format);
+  }
+}
+
 }  // namespace
 }  // namespace api_test
