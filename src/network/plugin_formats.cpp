@@ -11,7 +11,8 @@ namespace {
 /// Each is tried with kernels of its own.
 constexpr size_t kMostTried = 8;
 
-/// Formats that a tensor can have; where its shape or type allows no other, linear.
+}  // namespace
+
 plugin::Formats formats_of(const plugin::OperandType& operand) {
   const TensorType type{from_public(operand.type), to_shape(to_extents(operand.dims))};
   plugin::Formats formats = formats_of_type(operand.type);
@@ -21,8 +22,6 @@ plugin::Formats formats_of(const plugin::OperandType& operand) {
   });
   return formats;
 }
-
-}  // namespace
 
 std::vector<plugin::Combination> combinations_of(plugin::Instance& instance,
                                                  const std::vector<plugin::OperandType>& operands,

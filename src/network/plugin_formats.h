@@ -7,6 +7,9 @@
 
 namespace tenon::network {
 
+/// Formats that a tensor can have, linear first; where its shape or type allows no other, linear.
+plugin::Formats formats_of(const plugin::OperandType& operand);
+
 /// Combinations of formats that the plugin takes these operands in, few reformats first and no more
 /// than are worth a trial each; none where it refuses all.
 std::vector<plugin::Combination> combinations_of(plugin::Instance& instance,

@@ -1,6 +1,7 @@
 #include "network/plugin_node.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 
 #include "network/convert.h"
@@ -42,6 +43,7 @@ Result<Operands> read_operands(std::span<Value* const> values, size_t inputs) {
 }
 
 /// Types that plugins are asked for where they do not take the operands' own, in this order.
+using Types = std::vector<PublicType>;
 constexpr PublicType kReals[] = {PublicType::kHALF, PublicType::kFLOAT, PublicType::kBF16};
 constexpr PublicType kIntegers[] = {PublicType::kINT32, PublicType::kINT64};
 
@@ -49,52 +51,103 @@ bool is_one_of(std::span<const PublicType> types, PublicType type) {
   return std::ranges::find(types, type) != types.end();
 }
 
-/// The type that represents a family; absent: each operand's own.
-struct Replacement {
-  std::optional<PublicType> real, integer;
+/// The operands' own types first, then those with one type for all reals, for all integers, and
+/// for both.
+std::vector<Types> uniform_types(const Types& own) {
+  std::vector<Types> all = {own};
+  const auto add = [&](std::optional<PublicType> real, std::optional<PublicType> integer) {
+    Types types = own;
+    for (PublicType& type : types) {
+      if (real && is_one_of(kReals, type)) type = *real;
+      if (integer && is_one_of(kIntegers, type)) type = *integer;
+    }
+    if (std::ranges::find(all, types) == all.end()) all.push_back(std::move(types));
+  };
+  for (const PublicType real : kReals) add(real, {});
+  for (const PublicType integer : kIntegers) add({}, integer);
+  for (const PublicType real : kReals)
+    for (const PublicType integer : kIntegers) add(real, integer);
+  return all;
+}
 
-  PublicType of(PublicType type) const {
-    if (real.has_value() && is_one_of(kReals, type)) return *real;
-    if (integer.has_value() && is_one_of(kIntegers, type)) return *integer;
-    return type;
+/// Choices of a type for each input that the plugin takes one after the other.
+class MixedTypes {
+ public:
+  MixedTypes(plugin::Instance& instance, const Operands& known)
+      : instance_(instance), known_(known) {
+    for (size_t i = 0; i < known.types.size(); ++i)
+      operands_.push_back({known.dims[i], known.types[i]});
+    operands_.resize(operands_.size() + static_cast<size_t>(instance.output_count()),
+                     {nvinfer1::Dims{}, PublicType::kFLOAT});
   }
+  std::vector<Types> ask() {
+    ask_from(0);
+    return std::move(found_);
+  }
+
+ private:
+  static constexpr size_t kMost = 64;
+
+  static Types stand_ins(PublicType own) {
+    Types types = {own};
+    for (const std::span<const PublicType> family :
+         {std::span<const PublicType>(kReals), std::span<const PublicType>(kIntegers)})
+      if (is_one_of(family, own))
+        std::ranges::copy_if(family, std::back_inserter(types),
+                             [&](PublicType type) { return type != own; });
+    return types;
+  }
+  bool takes(size_t input) {
+    const auto asked = [&](nvinfer1::TensorFormat format) {
+      operands_[input].format = format;
+      return instance_.takes(static_cast<int32_t>(input), operands_,
+                             static_cast<int32_t>(known_.types.size()));
+    };
+    return std::ranges::any_of(formats_of(operands_[input]), asked);
+  }
+  void ask_from(size_t input) {
+    if (found_.size() == kMost) return;
+    if (input == known_.types.size()) {
+      Types& types = found_.emplace_back();
+      for (size_t i = 0; i < input; ++i) types.push_back(operands_[i].type);
+      return;
+    }
+    for (const PublicType type : stand_ins(known_.types[input])) {
+      operands_[input].type = type;
+      if (takes(input)) ask_from(input + 1);
+    }
+  }
+
+  plugin::Instance& instance_;
+  const Operands& known_;
+  std::vector<plugin::OperandType> operands_;
+  std::vector<Types> found_;
+};
+
+/// A plugin under certain types.
+struct Typed {
+  Types inputs, outputs;
+  std::vector<plugin::OperandType> operands;  ///< Both.
+
   /// The type that a result is wanted in: that of the first input which was replaced by its type.
-  PublicType back(PublicType result, std::span<const PublicType> inputs) const {
-    for (const PublicType input : inputs)
-      if (of(input) == result && input != result) return input;
+  PublicType wanted(PublicType result, const Types& own) const {
+    for (size_t i = 0; i < own.size(); ++i)
+      if (inputs[i] == result && own[i] != result) return own[i];
     return result;
   }
 };
 
-/// The operands' own types first, then those with other reals, other integers, and both.
-std::vector<Replacement> replacements() {
-  std::vector<Replacement> all = {{}};
-  for (const PublicType real : kReals) all.push_back({real, {}});
-  for (const PublicType integer : kIntegers) all.push_back({{}, integer});
-  for (const PublicType real : kReals)
-    for (const PublicType integer : kIntegers) all.push_back({real, integer});
-  return all;
-}
-
-/// A plugin under certain types.
-struct Typed {
-  Replacement replaced;
-  std::vector<plugin::OperandType> operands;  ///< Inputs, then outputs.
-  std::vector<PublicType> outputs;
-};
-
 /// `shapes`: of the outputs.
 Result<Typed> typed(plugin::Instance& instance, const Operands& known, const plugin::Words& shapes,
-                    const Replacement& replaced) {
-  Typed result{replaced, {}, {}};
-  std::vector<PublicType> types;
-  for (const PublicType type : known.types) types.push_back(replaced.of(type));
+                    Types types) {
+  Typed result;
   TENON_ASSIGN(result.outputs, instance.output_types(types));
   for (size_t i = 0; i < types.size(); ++i) result.operands.push_back({known.dims[i], types[i]});
   const auto outputs = plugin::constant_shapes(shapes);
   for (size_t i = 0; i < result.outputs.size() && i < outputs.size(); ++i)
     result.operands.push_back({to_dims(Extents(outputs[i])), result.outputs[i]});
   const auto inputs = static_cast<int32_t>(types.size());
+  result.inputs = std::move(types);
   if (combinations_of(instance, result.operands, inputs).empty())
     TENON_TRY(instance.check_formats(result.operands, inputs));
   return result;
@@ -104,14 +157,15 @@ Result<Typed> typed(plugin::Instance& instance, const Operands& known, const plu
 Result<Typed> accepted(plugin::Instance& instance, const Operands& known,
                        const plugin::Words& shapes) {
   std::optional<Error> first;
-  for (const Replacement& replaced : replacements()) {
-    auto one = typed(instance, known, shapes, replaced);
-    if (one.ok()) return one;
-    if (!first.has_value()) first = one.error();
-  }
+  for (const bool mixed : {false, true})
+    for (Types& types : mixed ? MixedTypes(instance, known).ask() : uniform_types(known.types)) {
+      auto one = typed(instance, known, shapes, std::move(types));
+      if (one.ok()) return one;
+      if (!first.has_value()) first = one.error();
+    }
   first->message +=
-      "; nor does it take all real operands in FP16, FP32 or BF16, or all integers in INT32 or "
-      "INT64, in any format that these tensors can have";
+      "; nor does it take real operands in FP16, FP32 or BF16, or integers in INT32 or INT64, in "
+      "any format that these tensors can have";
   return *first;
 }
 
@@ -150,12 +204,11 @@ Result<std::vector<Value*>> add_plugin(Emitter& e, plugin::Instance& instance,
   TENON_ASSIGN(const Typed types, accepted(instance, known, shapes));
   TENON_ASSIGN(Plugin op, describe(instance, std::move(shapes), types, inputs));
   for (size_t i = 0; i < known.types.size(); ++i)
-    operands[i] = e.cast(operands[i], from_public(types.replaced.of(known.types[i])));
+    operands[i] = e.cast(operands[i], from_public(types.inputs[i]));
   std::vector<Value*> results = e.add_node(std::make_unique<Plugin>(std::move(op)),
                                            std::move(operands), instance.output_count());
   for (size_t i = 0; e.ok() && i < results.size(); ++i)
-    results[i] =
-        e.cast(results[i], from_public(types.replaced.back(types.outputs[i], known.types)));
+    results[i] = e.cast(results[i], from_public(types.wanted(types.outputs[i], known.types)));
   return results;
 }
 

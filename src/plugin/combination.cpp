@@ -7,9 +7,10 @@ namespace {
 
 using nvinfer1::TensorFormat;
 
-/// Combinations that are asked further: a plugin that takes much more than its limit of them in the
-/// first is not asked for ever.
+/// Where operands do not depend on each other, there are as many combinations as formats to the
+/// power of operands, too many to ask for all of them, or for all that end in a refusal.
 constexpr size_t kMostFound = 1024;
+constexpr int kMostQuestions = 16384;
 
 /// Goes through the operands in their order, since each answer counts for those in front of it.
 class Question {
@@ -26,11 +27,12 @@ class Question {
  private:
   bool takes(size_t position, TensorFormat format) {
     operands_[position].format = format;
+    ++questions_;
     return instance_.takes(static_cast<int32_t>(position), operands_, inputs_);
   }
 
   void ask_from(size_t position) {
-    if (found_.size() >= kMostFound) return;
+    if (found_.size() >= kMostFound || questions_ >= kMostQuestions) return;
     if (position == operands_.size()) {
       Combination& combination = found_.emplace_back();
       for (const OperandType& operand : operands_)
@@ -50,6 +52,7 @@ class Question {
   int32_t inputs_;
   std::span<const Formats> allowed_;
   std::vector<Combination> found_;
+  int questions_ = 0;
 };
 
 }  // namespace

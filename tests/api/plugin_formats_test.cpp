@@ -1,6 +1,7 @@
 // Plugins that take other formats than linear, and the bounds that they are configured with.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -213,6 +214,58 @@ TEST(PluginFormats, FollowThePrecisionOfTheNetwork) {
   EXPECT_EQ(y.at("y").values<float>(), counted());
   const std::set<int32_t> lowered{int32_t(DataType::kBF16)}, kept{int32_t(DataType::kFLOAT)};
   EXPECT_EQ(record.ran_types, session.builder->platformHasFastFp16() ? lowered : kept);
+}
+
+/// y = a + b of its inputs' own types: half and float, whatever the network has.
+class Mixed final : public plugin_test::Stateless<Mixed> {
+ public:
+  static constexpr const char* kName = "Mixed";
+  int32_t configurePlugin(const DynamicPluginTensorDesc*, int32_t, const DynamicPluginTensorDesc*,
+                          int32_t) noexcept override {
+    return 0;
+  }
+  int32_t getOutputDataTypes(DataType* outputs, int32_t, const DataType*,
+                             int32_t) const noexcept override {
+    outputs[0] = DataType::kFLOAT;
+    return 0;
+  }
+  int32_t getOutputShapes(const DimsExprs* inputs, int32_t, const DimsExprs*, int32_t,
+                          DimsExprs* outputs, int32_t, IExprBuilder&) noexcept override {
+    outputs[0] = inputs[0];
+    return 0;
+  }
+  bool supportsFormatCombination(int32_t pos, const DynamicPluginTensorDesc* all, int32_t,
+                                 int32_t) noexcept override {
+    constexpr DataType kTypes[] = {DataType::kHALF, DataType::kFLOAT, DataType::kFLOAT};
+    return all[pos].desc.type == kTypes[pos] && all[pos].desc.format == TensorFormat::kLINEAR;
+  }
+  int32_t getNbOutputs() const noexcept override { return 1; }
+  size_t getWorkspaceSize(const DynamicPluginTensorDesc*, int32_t, const DynamicPluginTensorDesc*,
+                          int32_t) const noexcept override {
+    return 0;
+  }
+  int32_t enqueue(const PluginTensorDesc* in, const PluginTensorDesc*, const void* const* inputs,
+                  void* const* outputs, void*, cudaStream_t) noexcept override {
+    // Halves of 1, 2 and 4 that are powers of two.
+    for (int64_t i = 0; i < in[0].dims.d[0]; ++i) {
+      const uint16_t half = static_cast<const uint16_t*>(inputs[0])[i];
+      const float a = std::ldexp(1.0F, (half >> 10 & 31) - 15);
+      static_cast<float*>(outputs[0])[i] = a + static_cast<const float*>(inputs[1])[i];
+    }
+    return 0;
+  }
+};
+
+TEST(PluginTypes, MayDifferFromInputToInput) {
+  const plugin_test::Registered<plugin_test::StatelessCreator<Mixed>> creator("");
+  Session session;
+  Mixed plugin;
+  ITensor* inputs[] = {session.input("a", DataType::kFLOAT, {3}),
+                       session.input("b", DataType::kFLOAT, {3})};
+  session.output(session.network->addPluginV3(inputs, 2, nullptr, 0, plugin)->getOutput(0), "y");
+  const Arrays y = session.run({{"a", floats({3}, {1, 2, 4})}, {"b", floats({3}, {10, 20, 2049})}});
+  ASSERT_TRUE(y.contains("y")) << session.log.text();
+  EXPECT_EQ(y.at("y").values<float>(), (F{11, 22, 2053}));
 }
 
 TEST(PluginBounds, AreThoseOfTheProfiles) {
