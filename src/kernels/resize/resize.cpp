@@ -126,7 +126,9 @@ struct Run {
       return functions.combine(problem.type, x, taps.all, taps.count, last.output, to,
                                problem.type);
     functions.combine(problem.type, x, taps.all, taps.count, last.input, line, ElementType::f32);
-    if (problem.type == ElementType::f32)
+    if (problem.spread.taps > 0)
+      functions.spread(problem.spread, last.output, line, to, problem.type);
+    else if (problem.type == ElementType::f32)
       interpolate_row(last, line, reinterpret_cast<float*>(to));
     else
       interpolate_row(last, line, reinterpret_cast<uint16_t*>(to));
@@ -152,13 +154,46 @@ struct Run {
 };
 
 size_t line_bytes(const ResizeProblem& problem) {
-  int64_t elements = 1;
+  int64_t elements = 1, behind = 0;
+  if (problem.spread.taps > 0) behind = 2 * functions_for(problem.isa).width;
   for (size_t i = 0; i < inner_axes(problem); ++i)
     elements *= problem.axes[problem.axes.size() - 1 - i].input;
-  return align_up(static_cast<size_t>(elements) * sizeof(float));
+  return align_up(static_cast<size_t>(elements + behind) * sizeof(float));
+}
+
+/// Taps of the results from `begin` on, or false where they lie too far apart.
+bool add_vector(const ResizeAxis& axis, int64_t begin, int width, ResizeSpread& s) {
+  const int64_t end = std::min<int64_t>(begin + width, axis.output);
+  int64_t low = INT64_MAX, high = 0;
+  for (int64_t k = axis.first[begin]; k < axis.first[end]; ++k) {
+    low = std::min(low, axis.weights[k].offset);
+    high = std::max(high, axis.weights[k].offset);
+  }
+  if (low > high || high - low >= 2 * width) return false;
+  s.first.push_back(static_cast<int32_t>(low));
+  for (int t = 0; t < s.taps; ++t)
+    for (int64_t i = begin; i < begin + width; ++i) {
+      const bool there = i < end && axis.first[i] + t < axis.first[i + 1];
+      const ResizeWeight tap = there ? axis.weights[axis.first[i] + t] : ResizeWeight{low, 0.0f};
+      s.places.push_back(static_cast<int32_t>(tap.offset - low));
+      s.weights.push_back(tap.weight);
+    }
+  return true;
 }
 
 }  // namespace
+
+void prepare_spread(ResizeProblem& problem) {
+  const ResizeAxis& axis = problem.axes.back();
+  const int width = functions_for(problem.isa).width;
+  if (problem.copies || !axis.resized || width == 1 || axis.input >= INT32_MAX) return;
+  ResizeSpread s;
+  for (int64_t i = 0; i < axis.output; ++i)
+    s.taps = std::max(s.taps, static_cast<int>(axis.first[i + 1] - axis.first[i]));
+  for (int64_t i = 0; i < axis.output; i += width)
+    if (!add_vector(axis, i, width, s)) return;
+  problem.spread = std::move(s);
+}
 
 size_t resize_scratch_bytes(const ResizeProblem& problem) {
   const bool has_lines = goes_by_lines(problem) || problem.axes.back().resized;

@@ -5,7 +5,9 @@
 namespace tenon::cpu {
 
 const ResizeFunctions& TENON_OF_ISA(resize_functions)() {
-  static constexpr ResizeFunctions kFunctions{combine<vector_math::IsaVector>};
+  static constexpr ResizeFunctions kFunctions{combine<vector_math::IsaVector>,
+                                              spread<vector_math::IsaVector>,
+                                              vector_math::IsaVector::kWidth};
   return kFunctions;
 }
 

@@ -91,6 +91,7 @@ Result<cpu::ResizeProblem> describe(const Problem& problem) {
   if (taps > 256) return unsupported("{} elements of x in one of the result", taps);
   p.isa = cpu::isa_up_to(problem.isa_limit);
   p.threads = std::max(1, problem.threads);
+  cpu::prepare_spread(p);
   return p;
 }
 
