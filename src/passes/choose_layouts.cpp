@@ -70,6 +70,14 @@ LayoutPreference layout_preference_of(const Node& node) {
   return LayoutPreference::kRowMajor;
 }
 
+/// Makes more elements of fewer: a conversion costs less ahead of it than behind.
+bool enlarges(const Node& node) {
+  if (!anchor_of(node)->is<Resize>()) return false;
+  const Dim from = product(node.input(0)->type.shape), to = product(node.output()->type.shape);
+  const auto range = (to - from).range(node.graph().symbol_ranges);
+  return range.min > 0;
+}
+
 /// Both layouts put the elements at the same places.
 bool layouts_agree(const Shape& shape) {
   if (shape.size() < 3 || shape[1] == Dim(1)) return true;
@@ -94,7 +102,8 @@ class LayoutChooser {
     if (preference == LayoutPreference::kAnyInput) return;
     const bool last = preference == LayoutPreference::kChannelsLast
                           ? is_image(node.output())
-                          : preference == LayoutPreference::kFollows && follows(node);
+                          : preference == LayoutPreference::kFollows && follows(node) &&
+                                !(enlarges(node) && is_read_in_rows(node));
     for (int i = 0; i < static_cast<int>(node.inputs().size()); ++i) {
       Value* value = node.input(i);
       if (value == nullptr) continue;
@@ -167,6 +176,15 @@ class LayoutChooser {
     const auto uses = use.node->output()->uses();
     return std::any_of(uses.begin(), uses.end(),
                        [&](const Use& of) { return of.node == &anchor && of.index > 0; });
+  }
+
+  /// Nothing that reads the result takes it channels-last.
+  bool is_read_in_rows(const Node& node) const {
+    const Value& value = *node.output();
+    return std::ranges::all_of(value.uses(), [](const Use& use) {
+      const LayoutPreference preference = layout_preference_of(*use.node);
+      return preference == LayoutPreference::kRowMajor || preference == LayoutPreference::kAnyInput;
+    });
   }
 
   bool follows(const Node& node) const {
