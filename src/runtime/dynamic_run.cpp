@@ -242,7 +242,9 @@ struct DynamicRunner::Run {
     if (SizedKernel* kernel = part.kernels.find(key)) return kernel;
     // Plugins are objects of this library's on every device, and no host can evaluate them instead.
     const bool is_plugin = node.is<Plugin>();
-    if (!is_plugin && runner.backend_.make_sized == nullptr)
+    const bool is_plain = std::ranges::all_of(
+        node.outputs(), [](const Value* value) { return value->type.layout == Layout::kRowMajor; });
+    if (!is_plugin && (runner.backend_.make_sized == nullptr || !is_plain))
       return static_cast<SizedKernel*>(nullptr);
     auto made = is_plugin ? make_plugin_sized_kernel(problem) : runner.backend_.make_sized(problem);
     if (!made.ok() && is_plugin) return std::move(made).error();
@@ -336,10 +338,22 @@ struct DynamicRunner::Run {
     TENON_TRY(bind_results(node, extents));
     for (size_t i = 0; i < results.size(); ++i) {
       TENON_ASSIGN(void* to, add_result(*node.outputs()[i]));
-      TENON_TRY(device().upload(to, results[i].bytes(), results[i].byte_count(), queue));
+      const Tensor laid_out = in_layout(std::move(results[i]), node.outputs()[i]->type.layout);
+      TENON_TRY(device().upload(to, laid_out.bytes(), laid_out.byte_count(), queue));
       TENON_TRY(device().synchronize(queue));
     }
     return {};
+  }
+
+  /// A row-major tensor's elements in the order of the layout.
+  static Tensor in_layout(Tensor tensor, Layout layout) {
+    const Strides plain = row_major_strides(tensor.extents());
+    const Strides strides = dense_strides(tensor.extents(), layout);
+    if (strides == plain) return tensor;
+    Tensor ordered(tensor.type(), tensor.extents());
+    strided_copy(ordered.mutable_bytes(), strides, tensor.bytes(), plain, tensor.extents(),
+                 byte_size(tensor.type()));
+    return ordered;
   }
 
   Result<std::vector<DynamicOutput>> outputs() {
