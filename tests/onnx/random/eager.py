@@ -8,7 +8,7 @@ import onnxruntime
 from onnx import helper, numpy_helper
 
 HALVES = (np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16))
-OPSET = 21
+OPSET = 24
 
 
 class Rejected(Exception):

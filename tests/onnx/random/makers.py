@@ -341,7 +341,7 @@ def conv(m):
     if m.chance(0.2):
         attributes["kernel_shape"] = None
     bias = [m.weights(out)] if m.chance(0.5) else []
-    y = m.node("Conv", [x, m.weights(out, c // groups, *kernel), *bias], exact=True, group=groups, **attributes)[0]
+    y = m.node("Conv", [x, m.weights(out, c // groups, *kernel), *bias], group=groups, **attributes)[0]
     if m.chance(0.3):
         m.node("BatchNormalization", [y, m.weights(out), m.weights(out), m.weights(out), m.constant(np.ones(out, m.dtype))])
     if m.chance(0.4):
@@ -448,3 +448,89 @@ def integer_product(m):
     w = m.constant(m.random.integers(0, 9, (x.shape[-1], 5)).astype(m.choose([np.int8, np.uint8])))
     zeros = [m.constant(np.asarray(2, x.dtype)), m.constant(np.asarray(1, w.dtype))][:m.below(3)]
     m.node("MatMulInteger", [x, w, *zeros])
+
+
+def dynamic_quantized(m):
+    """The range of the data decides the scale: numbers at its ends are exact in any order of sums."""
+    if m.dtype != np.float32:
+        raise Rejected("scales are float32")
+    x = m.exact((1, 2, 3, 4))
+    if any(a.size == 0 or np.ptp(a) < 0.5 for a in x.arrays):
+        raise Rejected("no range")
+    q, scale, zero = m.node("DynamicQuantizeLinear", [x], outputs=3)
+    m.node("DequantizeLinear", [q, scale, zero])
+
+
+def integer_conv(m):
+    x = m.pick(lambda v: v.dtype in (np.int8, np.uint8), (2,))
+    if not x.static():
+        raise Rejected("open")
+    image = m.node("Reshape", [x, m.ints(1, 1, *x.shape)])[0]
+    w = m.constant(m.random.integers(0, 7, (2, 1, 1, 2)).astype(np.uint8))
+    m.node("ConvInteger", [image, w, *[m.constant(np.asarray(1, x.dtype))][:m.below(2)]], pads=m.choose([None, [0, 1, 0, 1]]))
+
+
+def attention_operator(m):
+    x = m.real((4,))
+    if not all(x.fixed(i) for i in (1, 2, 3)) or any(a.size == 0 for a in x.arrays):
+        raise Rejected("open")
+    k = m.node("Tanh", [x])[0]
+    inputs = [x, k, m.node("Sin", [x])[0]]
+    if m.chance(0.4):
+        inputs.append(m.constant(m.numbers((x.shape[2], x.shape[2]))))
+    m.node("Attention", inputs, is_causal=m.below(2), scale=m.choose([None, 0.25]), softcap=m.choose([None, None, 2.0]))
+
+
+def rms_norm(m):
+    x = m.real()
+    if x.rank == 0 or not x.fixed(x.rank - 1):
+        raise Rejected("open")
+    m.node("RMSNormalization", [x, m.weights(x.shape[-1])], axis=-1, epsilon=m.choose([None, 0.1]))
+
+
+def rotary_operator(m):
+    x = m.real((4,))
+    if not all(x.fixed(i) for i in (0, 2, 3)) or x.shape[3] % 2:
+        raise Rejected("open, or odd")
+    half = m.weights(x.shape[0], x.shape[2], x.shape[3] // 2), m.weights(x.shape[0], x.shape[2], x.shape[3] // 2)
+    m.node("RotaryEmbedding", [x, *half], interleaved=m.below(2))
+
+
+def sampled(m):
+    x = m.real((4,))
+    if not x.fixed(0):
+        raise Rejected("open")
+    grid = m.constant((m.random.uniform(-1.2, 1.2, (x.shape[0], 3, 2, 2))).astype(m.dtype))
+    m.node("GridSample", [x, grid], mode=m.choose(["linear", "nearest"]), padding_mode=m.choose(["zeros", "border", "reflection"]),
+           align_corners=m.below(2))
+
+
+def identity_like(m):
+    x = m.pick(None, (2,))
+    m.node("EyeLike", [x], dtype=m.type_number(), k=m.below(3) - 1, exact=True)
+
+
+def mean_variance(m):
+    x = m.real((4,))
+    if any(a.size == 0 or a.astype(np.float64).var(axis=(0, 2, 3)).min() < 1e-2 for a in x.arrays):
+        raise Rejected("equal numbers")
+    m.node("MeanVarianceNormalization", [x])
+
+
+def swish(m):
+    m.node("Swish", [m.real()], alpha=m.choose([None, 0.5]))
+
+
+def col2im(m):
+    x = m.real((3,))
+    if not (x.fixed(1) and x.fixed(2)) or x.shape[1] % 4 or x.shape[2] != 4:
+        raise Rejected("no columns")
+    m.node("Col2Im", [x, m.ints(3, 3), m.ints(2, 2)])
+
+
+def determinant(m):
+    x = m.real((2, 3, 4))
+    if not all(x.fixed(i) for i in (x.rank - 1, x.rank - 2)) or x.shape[-1] < 2 or x.shape[-2] < 2:
+        raise Rejected("no squares")
+    y = m.node("Slice", [x, m.ints(0, 0), m.ints(2, 2), m.ints(-1, -2)], exact=True)[0]
+    m.node("Det", [y])
