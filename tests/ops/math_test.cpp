@@ -194,6 +194,16 @@ TEST(Einsum, GeneralForms) {
   EXPECT_EQ(einsum("ij,k->i", {m, v}), (Doubles{90, 210}));
 }
 
+TEST(MatMul, TakesOneTypeOrIntegers) {
+  for (const char* other : {"i32", "f16", "bool"})
+    EXPECT_NE(infer_error(fmt::format("%0: f32[2,2], %1: {}[2,2]", other),
+                          "%2 = matmul(%0, %1) : f32[] return %2")
+                  .find("of one type"),
+              std::string::npos)
+        << other;
+  EXPECT_NE(graph_of("%0: i8[2,2], %1: u8[2,2]", "%2 = matmul(%0, %1) : f32[] return %2"), nullptr);
+}
+
 TEST(Reduce, EveryFunction) {
   const Tensor x = tensor_of(kFloat32, {2, 3}, {1, -2, 3, 4, 5, -6});
   const auto reduce = [&](const std::string& attributes) {
