@@ -185,18 +185,17 @@ IPluginRegistry::PluginLibraryHandle Registry::loadLibrary(const AsciiChar* path
   using SetLoggerFinder = void (*)(ILoggerFinder*);
   if (const auto set = reinterpret_cast<SetLoggerFinder>(dlsym(library, "setLoggerFinder")))
     set(&logger_finder());
-  int32_t count = 0;
-  if (const auto get = reinterpret_cast<GetCreators>(dlsym(library, "getCreators"))) {
+  // Libraries of the second generation have the other name alone, and some of the third use it for
+  // their creators too: each says itself of which kind it is. A library with neither registered
+  // itself while it was loaded.
+  for (const char* name : {"getCreators", "getPluginCreators"}) {
+    const auto get = reinterpret_cast<GetCreators>(dlsym(library, name));
+    if (get == nullptr) continue;
+    int32_t count = 0;
     IPluginCreatorInterface* const* creators = get(count);
     for (int32_t i = 0; i < count; ++i) registerCreator(*creators[i], "");
-    return library;
+    break;
   }
-  // Libraries of the second generation have this name alone; a library with neither registered
-  // itself while it was loaded.
-  using GetPluginCreators = IPluginCreator* const* (*)(int32_t&);
-  const auto get = reinterpret_cast<GetPluginCreators>(dlsym(library, "getPluginCreators"));
-  IPluginCreator* const* creators = get == nullptr ? nullptr : get(count);
-  for (int32_t i = 0; i < count; ++i) registerCreator(*creators[i], "");
   return library;
 }
 

@@ -67,6 +67,7 @@ TEST_P(PluginLibrary, HandlesThatAreNoneAreLeftAlone) {
 
 INSTANTIATE_TEST_SUITE_P(Kinds, PluginLibrary,
                          testing::Values(Kind{LISTING_LIBRARY, "Repeat", ""},
+                                         Kind{OLDER_NAME_LIBRARY, "RepeatByOlderName", ""},
                                          Kind{REGISTERING_LIBRARY, "RepeatOfALibrary", "library"}));
 
 }  // namespace
