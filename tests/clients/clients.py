@@ -7,7 +7,8 @@ with lib/compat, as an application that was never compiled with ours. Nothing of
 
 usage: clients.py CHECKOUTS BUILD [--group=NAME]... [--jobs=N] [--device-code] [--link=FOLDER] [--json=FILE]
        CHECKOUTS: a folder with checkouts named TensorRT (release/10.16) and tensorrtx, and where they are wanted
-                  depth-anything-tensorrt and TensorRT-YOLO; BUILD: our build folder
+                  depth-anything-tensorrt, TensorRT-YOLO, TensorRT-Custom-Plugin-Example, amirstan_plugin and
+                  mmdeploy; BUILD: our build folder
        --device-code: also *.cu, with nvcc
        --link: programs, compiled with their own headers, into FOLDER; tests/clients/run_trtexec.py runs the first
 """
@@ -49,6 +50,11 @@ GROUPS = [
     Group("depth", "depth-anything-tensorrt", ("*.cpp",)),
     Group("trtyolo", "TensorRT-YOLO", ("modules/trtyolo/*/*.cpp", "modules/plugin/**/*.cpp"),
           ("modules/trtyolo", "modules/plugin", "modules/plugin/common")),
+    Group("plugin-example", "TensorRT-Custom-Plugin-Example", ("src/**/*.cpp",), ("src/plugins/PluginUtils",)),
+    Group("amirstan", "amirstan_plugin", ("src/plugin/**/*.cpp",),
+          ("include", "include/plugin", "src", "src/plugin", "src/plugin/common", "third_party/cub")),
+    Group("mmdeploy", "mmdeploy", ("csrc/mmdeploy/backend_ops/tensorrt/**/*.cpp",),
+          tuple(f"csrc/mmdeploy/backend_ops/tensorrt/{folder}" for folder in ("common", "common_impl", "common_impl/nms"))),
 ]
 SYSTEM_INCLUDES = ["/usr/include/opencv4", "/usr/include/eigen3", f"{CUDA}/include", f"{CUDA}/include/cccl"]
 
