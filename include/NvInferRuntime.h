@@ -237,7 +237,7 @@ class IPluginV2DynamicExt : public IPluginV2Ext {
   virtual DimsExprs getOutputDimensions(int32_t outputIndex, const DimsExprs* inputs,
                                         int32_t nbInputs, IExprBuilder& exprBuilder) noexcept = 0;
   /// Returns whether operand `pos` may have the type and format in `inOut[pos]`, given those in
-  /// front of it, which are fixed. Inputs come first. Formats here are linear.
+  /// front of it, which are fixed. Inputs come first. All formats are asked for.
   virtual bool supportsFormatCombination(int32_t pos, const PluginTensorDesc* inOut,
                                          int32_t nbInputs, int32_t nbOutputs) noexcept = 0;
   /// Tells the operands and the ranges of their extents that the plugin is built for. Descriptions
@@ -456,7 +456,7 @@ class IPluginV3OneBuild : public v_1_0::IPluginCapability {
                                   DimsExprs* outputs, int32_t nbOutputs,
                                   IExprBuilder& exprBuilder) noexcept = 0;
   /// Returns whether operand `pos` may have the type and format in `inOut[pos].desc`, given those
-  /// in front of it, which are fixed. Inputs come first. Formats here are linear.
+  /// in front of it, which are fixed. Inputs come first. All formats are asked for.
   virtual bool supportsFormatCombination(int32_t pos, const DynamicPluginTensorDesc* inOut,
                                          int32_t nbInputs, int32_t nbOutputs) noexcept = 0;
   /// Returns the number of outputs, at least 1.

@@ -89,7 +89,7 @@ class IPluginV2 {
   /// batch. IPluginV2DynamicExt has a method of its own.
   virtual Dims getOutputDimensions(int32_t index, const Dims* inputs,
                                    int32_t nbInputDims) noexcept = 0;
-  /// Returns whether all operands may have a type and format; formats here are linear.
+  /// Returns whether all operands may have a type and format; all formats are asked for.
   /// IPluginV2IOExt and IPluginV2DynamicExt have methods of their own.
   virtual bool supportsFormat(DataType type, PluginFormat format) const noexcept = 0;
   /// Would tell the operands of a plain IPluginV2. Not called: such plugins cannot be added.
@@ -150,7 +150,7 @@ class IPluginV2Ext : public IPluginV2 {
   /// has the batch.
   TRT_DEPRECATED virtual bool canBroadcastInputAcrossBatch(int32_t inputIndex) const noexcept = 0;
   /// Tells the dimensions without the batch and the types of the operands, and the batch. Nothing
-  /// is broadcast, and the format is linear. Arrays are valid during the call only.
+  /// is broadcast, and one format is that of all. Arrays are valid during the call only.
   virtual void configurePlugin(const Dims* inputDims, int32_t nbInputs, const Dims* outputDims,
                                int32_t nbOutputs, const DataType* inputTypes,
                                const DataType* outputTypes, const bool* inputIsBroadcast,
@@ -187,8 +187,8 @@ class IPluginV2IOExt : public IPluginV2Ext {
   virtual void configurePlugin(const PluginTensorDesc* in, int32_t nbInput,
                                const PluginTensorDesc* out, int32_t nbOutput) noexcept = 0;
   /// Returns whether operand `pos` may have the type and format in `inOut[pos]`, given those in
-  /// front of it, which are fixed. Inputs come first; dimensions are without the batch, and formats
-  /// here are linear.
+  /// front of it, which are fixed. Inputs come first; dimensions are without the batch, and all
+  /// formats are asked for.
   virtual bool supportsFormatCombination(int32_t pos, const PluginTensorDesc* inOut,
                                          int32_t nbInputs, int32_t nbOutputs) const noexcept = 0;
   ~IPluginV2IOExt() noexcept override = default;
