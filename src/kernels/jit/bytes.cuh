@@ -48,19 +48,27 @@ template <class T>
 __device__ inline float raw_byte(T v) {
   return __uint_as_float(0x47000000u | u32(T(-1) < T(0) ? u8(v) ^ 0x80u : u8(v)) << 8);
 }
+/// Their start, as a number that the assembler does not know: else it keeps a copy of each selector in its place. Numbers of
+/// multiprocessors have 16 bits.
+__device__ inline u32 raw_start() {
+  u32 number;
+  asm("mov.u32 %0, %%smid;" : "=r"(number));
+  return 0x47000000u | number >> 16;
+}
 template <class At, int N, class T>
 __device__ inline void raw_bytes(const Fetched<At, N, T>& from, float (&to)[N]) {
   if constexpr (packs_in_one<At, N>() || N % 4 != 0) {
 #pragma unroll
     for (int i = 0; i < N; ++i) to[i] = raw_byte(from.v[packs_in_one<At, N>() ? 0 : i]);
   } else {
+    const u32 start = raw_start();
 #pragma unroll
     for (int i = 0; i < N; i += 4) {
       u32 word;
       memcpy(&word, from.v + i, 4);
       if constexpr (T(-1) < T(0)) word ^= 0x80808080u;
 #pragma unroll
-      for (int k = 0; k < 4; ++k) to[i + k] = __uint_as_float(__byte_perm(word, 0x47000000u, 0x7404 | k << 4));
+      for (int k = 0; k < 4; ++k) to[i + k] = __uint_as_float(__byte_perm(word, start, 0x7404 | k << 4));
     }
   }
 }

@@ -1,15 +1,17 @@
 // Convolutions of bytes with stride 1 and few channels on Hopper. TMA brings the part of the image that a few lines of the
 // result need to shared memory once, zeros around it, and every tap reads it from there: results are computed for all places
-// of these lines, as far apart as the image's, so that a tap sees 64 of them as 64 rows behind each other. The
-// weights stay in shared memory. Each warp group takes tiles of its own; the next one's part comes meanwhile. Windows of one
-// tap (kFlat) see all pixels as one line.
+// of these lines, as far apart as the image's, so that a tap sees 64 of them as 64 rows behind each other. The weights of a
+// block's columns, which are always the same, stay in shared memory, and their scales in registers. kAcross warp groups share
+// the parts that come, each with columns of its own; such a set takes tiles of its own, and the next kStages - 1 parts come
+// meanwhile. Windows of one tap (kFlat) see all pixels as one line, and have up to kPanels rows of channels for each.
 
-constexpr int kBlock = kGroups * 128, kTaps = kKernel1 * kKernel2;
+constexpr int kBlock = kGroups * 128, kSets = kGroups / kAcross, kTaps = kKernel1 * kKernel2;
 constexpr int kSpan = kFlat ? kParts * 64 : kOut2 + kKernel2 - 1;  // Places of a line.
 constexpr int kPatchRows = kLines + kKernel1 - 1;
-constexpr int kPatchBytes = kPatchRows * kSpan * kRowBytes;        // That come.
-constexpr int kWeightBytes = kN * kRowBytes;                       // Of a tap.
-constexpr int kSteps = kRowBytes / 32, kRun = kSlab / 4, kSlabs = kTileN / kSlab, kTilesN = kN / kTileN;
+constexpr int kPanelBytes = kPatchRows * kSpan * kRowBytes, kPatchBytes = kPanels * kPanelBytes;  // That come.
+constexpr int kOwnN = kAcross * kTileN, kWeightBytes = kOwnN * kRowBytes;                         // Of a tap's panel.
+constexpr int kSteps = kRowBytes / 32, kRun = kSlab / 4, kSlabs = kTileN / kSlab, kTilesN = kN / kOwnN;
+static_assert(kPanels == 1 || kFlat, "panels lie as far apart as what comes");
 // Tiles of neighbouring columns follow each other.
 #if FLAT
 #define kTiles (((kImages * (kOut1 * kOut2) + kSpan - 1) / kSpan) * kTilesN)
@@ -18,16 +20,16 @@ constexpr int kTiles1 = (kOut1 + kLines - 1) / kLines;
 #define kTiles (kImages * kTiles1 * kTilesN)
 #endif
 
-/// The first column, and the first line of an image, or (kFlat) pixel of all.
+/// The first line of an image, or (kFlat) pixel of all.
 struct Tile {
-  int column, image, line;
+  int image, line;
 };
 __device__ inline Tile tile_of(int number) {
-  const int place = number / kTilesN, column = number % kTilesN * kTileN;
+  const int place = number / kTilesN;
 #if FLAT
-  return {column, 0, place * kSpan};
+  return {0, place * kSpan};
 #else
-  return {column, place / kTiles1, place % kTiles1 * kLines};
+  return {place / kTiles1, place % kTiles1 * kLines};
 #endif
 }
 /// The number of a place's pixel in the result; of the last pixel where there is none.
@@ -43,21 +45,24 @@ __device__ inline Index pixel_of(const Tile& tile, int place, bool& exists) {
 #endif
 }
 
-/// A warp group's two parts of shared memory with their barriers.
+/// A set's ring of parts. Barriers "full" lie at 16 bytes a part, "empty" 8 bytes behind.
 struct Patches {
   u32 memory, barriers;
 
-  __device__ u32 patch(int turn) const { return memory + turn * kPatchPitch; }
-  __device__ u32 barrier(int turn) const { return barriers + turn * 8; }
+  __device__ u32 patch(int stage) const { return memory + stage * kPatchPitch; }
+  __device__ u32 full(int stage) const { return barriers + stage * 16; }
+  __device__ u32 empty(int stage) const { return barriers + stage * 16 + 8; }
   /// By one thread.
-  __device__ void fetch(const TensorMap& x, int number, int turn) const {
+  __device__ void fetch(const TensorMap& x, int number, int stage) const {
     if (number >= kTiles) return;
     const Tile tile = tile_of(number);
-    barrier_expect(barrier(turn), kPatchBytes);
+    barrier_expect(full(stage), kPatchBytes);
 #if FLAT
-    fetch_box(patch(turn), x, barrier(turn), 0, tile.line, 0, 0);
+#pragma unroll
+    for (int i = 0; i < kPanels; ++i)
+      fetch_box(patch(stage) + i * kPanelBytes, x, full(stage), i * kRowBytes, tile.line, 0, 0);
 #else
-    fetch_box(patch(turn), x, barrier(turn), 0, -kBegin2, tile.line - kBegin1, tile.image);
+    fetch_box(patch(stage), x, full(stage), 0, -kBegin2, tile.line - kBegin1, tile.image);
 #endif
   }
 };
@@ -65,8 +70,9 @@ struct Patches {
 __device__ inline void multiply_tile(Accumulator (&sums)[kParts][kTileN / 2], u32 patch, u32 weights) {
   products_begin();
 #pragma unroll
-  for (int tap = 0; tap < kTaps; ++tap) {
-    const u32 seen = patch + (tap / kKernel2 * kSpan + tap % kKernel2) * kRowBytes;
+  for (int tap = 0; tap < kTaps * kPanels; ++tap) {
+    const u32 seen =
+        patch + (kPanels > 1 ? tap * kPanelBytes : (tap / kKernel2 * kSpan + tap % kKernel2) * kRowBytes);
     const u64 b = rows_descriptor<kRowBytes>(weights + tap * kWeightBytes);
 #pragma unroll
     for (int part = 0; part < kParts; ++part) {
@@ -85,8 +91,8 @@ __device__ inline void multiply_tile(Accumulator (&sums)[kParts][kTileN / 2], u3
 }
 
 __device__ inline float number_of(int sum) {
-  // Conversions are slow; the bits of 1.5 * 2^23 hold numbers below 2^22 beside them.
-  if constexpr (kSmallSums) return __int_as_float(sum + 0x4b400000) - 12582912.0f;
+  // Conversions are slow; the bits of 1.5 * 2^23 hold numbers below 2^22 beside them, and the bias may take that off.
+  if constexpr (kSmallSums) return __int_as_float(sum + 0x4b400000) - (kBiasTakesStart ? 0.0f : 12582912.0f);
   else return float(sum);
 }
 
@@ -97,9 +103,33 @@ struct Operands {
 __device__ inline int place_of(int part, int half) {
   return part * 64 + threadIdx.x / 32 % 4 * 16 + half * 8 + threadIdx.x % 32 / 4;
 }
-__device__ inline int column_of(const Tile& tile, int slab) { return tile.column + slab * kSlab + threadIdx.x % 4 * kRun; }
+/// Of the thread's columns: scales and biases. Where there are many, they are read for each tile.
+struct Factors {
+  static constexpr bool kKept = kSlabs == 1;
+  float4 of[kRun / 2];
+  const float4* from;
 
-__device__ inline void fetch_operands(Operands& to, const Tile& tile EPILOGUE_PARAMETERS) {
+  __device__ Factors(const float4* factors, int column) : from(factors + column / 2) {
+    if constexpr (kKept) load(0);
+  }
+  __device__ void load(int slab) {
+#pragma unroll
+    for (int j = 0; j < kRun / 2; ++j) of[j] = from[slab * (kSlab / 2) + j];
+  }
+};
+
+/// The same on the way from one tile to the next, where bytes would each take a register.
+struct KeptOperands {
+  u32 words[(sizeof(Operands) + 3) / 4];
+
+  __device__ void take(const Operands& from) { memcpy(words, &from, sizeof(Operands)); }
+  __device__ void give(Operands& to) const { memcpy(&to, words, sizeof(Operands)); }
+};
+
+/// `column`: the thread's first one.
+__device__ inline void fetch_operands(Operands& to, int number, int column EPILOGUE_PARAMETERS) {
+  if (number >= kTiles) return;
+  const Tile tile = tile_of(number);
 #pragma unroll
   for (int part = 0; part < kParts; ++part)
 #pragma unroll
@@ -108,17 +138,14 @@ __device__ inline void fetch_operands(Operands& to, const Tile& tile EPILOGUE_PA
       const Index row = pixel_of(tile, place_of(part, half), exists) * Index(kN);
 #pragma unroll
       for (int slab = 0; slab < kSlabs; ++slab)
-        fetch_epilogue<kRun>(to.of[part][slab][half], row + Index(column_of(tile, slab)) EPILOGUE_ARGUMENTS);
+        fetch_epilogue<kRun>(to.of[part][slab][half], row + Index(column + slab * kSlab) EPILOGUE_ARGUMENTS);
     }
 }
 __device__ inline void store_tile(const Accumulator (&sums)[kParts][kTileN / 2], const Operands& operands, Y* y,
-                                  const float4* factors, const Tile& tile) {
+                                  Factors& factors, const Tile& tile, int column) {
 #pragma unroll
   for (int slab = 0; slab < kSlabs; ++slab) {
-    const int column = column_of(tile, slab);
-    float4 factor[kRun / 2];
-#pragma unroll
-    for (int j = 0; j < kRun / 2; ++j) factor[j] = factors[column / 2 + j];
+    if constexpr (!Factors::kKept) factors.load(slab);
 #pragma unroll
     for (int part = 0; part < kParts; ++part)
 #pragma unroll
@@ -127,13 +154,13 @@ __device__ inline void store_tile(const Accumulator (&sums)[kParts][kTileN / 2],
 #pragma unroll
         for (int j = 0; j < kRun / 2; ++j) {
           const int s = (slab * kSlab + j * 8) / 2 + half * 2;
-          v[2 * j] = fmaf(number_of(sums[part][s]), factor[j].x, factor[j].y);
-          v[2 * j + 1] = fmaf(number_of(sums[part][s + 1]), factor[j].z, factor[j].w);
+          v[2 * j] = fmaf(number_of(sums[part][s]), factors.of[j].x, factors.of[j].y);
+          v[2 * j + 1] = fmaf(number_of(sums[part][s + 1]), factors.of[j].z, factors.of[j].w);
         }
         apply_epilogue<kRun>(v, operands.of[part][slab][half]);
         bool exists;
         const Index pixel = pixel_of(tile, place_of(part, half), exists);
-        if (exists) store_run<kRun>(y, pixel * Index(kN) + Index(column), v);
+        if (exists) store_run<kRun>(y, pixel * Index(kN) + Index(column + slab * kSlab), v);
       }
   }
 }
@@ -144,36 +171,61 @@ extern "C" __global__ void __launch_bounds__(kBlock, 1)
   extern __shared__ unsigned char raw[];
   release_next();
   const u32 weights = (shared_address(raw) + 1023) / 1024 * 1024, patches = weights + kWeightsPitch;
-  const u32 barriers = patches + kGroups * 2 * kPatchPitch, loaded = barriers + kGroups * 16;
+  const u32 barriers = patches + kSets * kStages * kPatchPitch, loaded = barriers + kSets * kStages * 16;
+  const int columns = blockIdx.x % kTilesN * kOwnN;  // The block's first one.
   if (threadIdx.x == 0) {
-    for (int i = 0; i < kGroups * 2; ++i) barrier_create(barriers + i * 8, 1);
+    for (int i = 0; i < kSets * kStages; ++i) {
+      barrier_create(barriers + i * 16, 1);
+      barrier_create(barriers + i * 16 + 8, kAcross * 4);
+    }
     barrier_create(loaded, 1);
     barriers_visible();
     fetch_map(x);
     fetch_map(w);
     // Constants are there before the kernel ahead has ended.
-    barrier_expect(loaded, kTaps * kWeightBytes);
-    for (int tap = 0; tap < kTaps; ++tap) fetch_box(weights + tap * kWeightBytes, w, loaded, tap * kRowBytes, 0, 0);
+    barrier_expect(loaded, kTaps * kPanels * kWeightBytes);
+    for (int tap = 0; tap < kTaps * kPanels; ++tap)
+      fetch_box(weights + tap * kWeightBytes, w, loaded, tap * kRowBytes, columns, 0);
   }
+  const int group = threadIdx.x / 128, set = group / kAcross, step = gridDim.x * kSets;
+  const int own_columns = group % kAcross * kTileN, column = columns + own_columns + threadIdx.x % 4 * kRun;
+  Factors own_factors(factors, column);
   __syncthreads();
   wait_previous();
-  const int group = threadIdx.x / 128, step = gridDim.x * kGroups;
-  const bool speaks = threadIdx.x % 128 == 0;
-  const Patches own{patches + group * 2 * kPatchPitch, barriers + group * 16};
+  const bool speaks = threadIdx.x % (128 * kAcross) == 0;
+  const Patches own{patches + set * (kStages * kPatchPitch), barriers + set * (kStages * 16)};
   // Neighbouring blocks have neighbouring tiles.
-  const int first = group * gridDim.x + blockIdx.x;
-  if (speaks) own.fetch(x, first, 0);
+  const int first = set * gridDim.x + blockIdx.x;
+  if (speaks)
+    for (int i = 0; i + 1 < kStages; ++i) own.fetch(x, first + i * step, i);
+  KeptOperands kept = {};
+  if constexpr (kFetchesAhead) {
+    Operands fetched;
+    fetch_operands(fetched, first, column EPILOGUE_ARGUMENTS);
+    kept.take(fetched);
+  }
   barrier_wait(loaded, 0);
-  for (int number = first, turn = 0, phase = 0; number < kTiles; number += step, phase ^= turn, turn ^= 1) {
-    // All warps of the group have read the other part.
-    barrier_of(1 + group, 128);
-    if (speaks) own.fetch(x, number + step, turn ^ 1);
-    const Tile tile = tile_of(number);
+  for (int number = first, stage = 0, phase = 0; number < kTiles; number += step) {
+    if (speaks) {
+      // The last tile's part is read by then.
+      const int before = stage == 0 ? kStages - 1 : stage - 1;
+      if (number > first) barrier_wait(own.empty(before), stage == 0 ? phase ^ 1 : phase);
+      own.fetch(x, number + (kStages - 1) * step, before);
+    }
+    __syncwarp();
     Operands operands;
-    fetch_operands(operands, tile EPILOGUE_ARGUMENTS);
-    barrier_wait(own.barrier(turn), phase);
+    if constexpr (!kFetchesAhead) fetch_operands(operands, number, column EPILOGUE_ARGUMENTS);
+    barrier_wait(own.full(stage), phase);
     Accumulator sums[kParts][kTileN / 2];
-    multiply_tile(sums, own.patch(turn), weights + tile.column * kRowBytes);
-    store_tile(sums, operands, y, factors, tile);
+    multiply_tile(sums, own.patch(stage), weights + own_columns * kRowBytes);
+    if (threadIdx.x % 32 == 0) barrier_arrive(own.empty(stage));
+    if (++stage == kStages) stage = 0, phase ^= 1;
+    if constexpr (kFetchesAhead) {
+      kept.give(operands);
+      Operands fetched;
+      fetch_operands(fetched, number + step, column EPILOGUE_ARGUMENTS);
+      kept.take(fetched);
+    }
+    store_tile(sums, operands, y, own_factors, tile_of(number), column);
   }
 }

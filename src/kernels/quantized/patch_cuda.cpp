@@ -18,17 +18,23 @@ int64_t whole(int64_t bytes) {
   return blocks_for(bytes, 1024) * 1024;
 }
 
-/// Warp groups with tiles of so many times 64 places, and columns.
+/// Warp groups with tiles of so many times 64 places, and columns; `across` of them share the
+/// places.
 struct Shape {
-  int64_t groups = 2, parts = 1, columns = 64;
+  int64_t groups = 2, parts = 1, columns = 64, across = 1;
 
   std::string text() const {
-    return fmt::format("groups={},parts={},n={}", groups, parts, columns);
+    return fmt::format("groups={},parts={},n={}{}", groups, parts, columns,
+                       across > 1 ? fmt::format(",across={}", across) : "");
   }
+  /// Columns of a block.
+  int64_t own_columns() const { return across * columns; }
+  int64_t sets() const { return groups / across; }
   /// Columns that threads share out, a run of a quarter each.
   int64_t slab() const { return columns % 64 == 0 ? 64 : columns % 32 == 0 ? 32 : 16; }
   static bool is_flat(const DeviceQuantized& d) { return d.taps() == 1; }
   static int64_t row_bytes(const DeviceQuantized& d) { return d.channels <= 64 ? 64 : 128; }
+  static int64_t panels(const DeviceQuantized& d) { return blocks_for(d.channels, row_bytes(d)); }
   int64_t span(const DeviceQuantized& d) const {
     return is_flat(d) ? parts * 64 : d.window.output[2] + d.window.kernel[2] - 1;
   }
@@ -40,38 +46,50 @@ struct Shape {
     const DeviceWindow& w = d.window;
     const int64_t come = (lines(d) + w.kernel[1] - 1) * span(d);
     const int64_t seen = parts * 64 + (w.kernel[1] - 1) * span(d) + w.kernel[2] - 1;
-    return whole(std::max(come, seen) * row_bytes(d));
+    return whole(std::max(come, seen) * row_bytes(d) * panels(d));
   }
-  static int64_t weight_bytes(const DeviceQuantized& d) {
-    return whole(d.taps() * d.columns * row_bytes(d));
+  int64_t weight_bytes(const DeviceQuantized& d) const {
+    return whole(d.taps() * panels(d) * own_columns() * row_bytes(d));
   }
-  int64_t shared_bytes(const DeviceQuantized& d) const {
-    return 1024 + weight_bytes(d) + groups * 2 * patch_bytes(d) + 128;
+  int64_t shared_bytes(const DeviceQuantized& d, int64_t stages) const {
+    return 1024 + weight_bytes(d) + sets() * stages * (patch_bytes(d) + 16) + 16;
   }
-  /// Of sums, a slab's factors and a run, and of operands behind them.
-  int64_t registers(const DeviceQuantized& d, const Problem& problem) const {
+  /// Parts of the image on their way: more where sets are few.
+  int64_t stages(const DeviceQuantized& d) const {
+    int64_t stages = across > 1 ? 6 : 2;
+    while (stages > 2 && shared_bytes(d, stages) > kSharedBytes) --stages;
+    return stages;
+  }
+  int64_t shared_bytes(const DeviceQuantized& d) const { return shared_bytes(d, stages(d)); }
+  /// Of sums, a slab's factors and a run, and of operands behind them, of one tile or of two.
+  int64_t registers(const DeviceQuantized& d, const Problem& problem, int64_t tiles) const {
     int64_t operands = 0;
     for (size_t i = d.first_step; i < d.region.steps.size(); ++i)
       if (const int input = d.region.steps[i].function.operand; input >= 0)
         operands += byte_size(problem.input(input).type);
     const int64_t sums = parts * columns / 2;
-    return sums + sums * operands / 4 + slab() * 3 / 4 + 30;
+    return sums + sums * operands * tiles / 4 + slab() * 3 / 4 + 20;
+  }
+  int64_t allowed_registers() const { return std::min<int64_t>(65536 / (groups * 128), 255); }
+  /// The next tile's operands come while the results of this one are made.
+  bool fetches_ahead(const DeviceQuantized& d, const Problem& problem) const {
+    return registers(d, problem, 2) <= allowed_registers();
   }
   bool fits(const DeviceQuantized& d, const Problem& problem) const {
     const int64_t down = lines(d) + d.window.kernel[1] - 1;
-    return d.columns % columns == 0 && lines(d) >= 1 && down <= kBox && span(d) <= kBox &&
-           shared_bytes(d) <= kSharedBytes &&
-           registers(d, problem) <= std::min<int64_t>(65536 / (groups * 128), 255);
+    return groups % across == 0 && d.columns % own_columns() == 0 && own_columns() <= kBox &&
+           (across == 1 || columns <= 128) && lines(d) >= 1 && down <= kBox && span(d) <= kBox &&
+           shared_bytes(d) <= kSharedBytes && registers(d, problem, 1) <= allowed_registers();
   }
   int64_t tiles(const Problem& problem, const DeviceQuantized& d) const {
     const int64_t places =
         is_flat(d) ? blocks_for(d.rows, span(d))
                    : problem.output().extents[0] * blocks_for(d.window.output[1], lines(d));
-    return places * (d.columns / columns);
+    return places * (d.columns / own_columns());
   }
   /// About how long it takes: groups share the tensor cores, and each waits and stores alone.
   double estimate(const Problem& problem, const DeviceQuantized& d) const {
-    const int64_t waves = blocks_for(tiles(problem, d), groups * multiprocessors(problem));
+    const int64_t waves = blocks_for(tiles(problem, d), sets() * multiprocessors(problem));
     return static_cast<double>(waves * ((groups + 1) * parts * columns / 64 + 2));
   }
 };
@@ -83,8 +101,8 @@ Status check(const Problem& problem, const DeviceQuantized& d) {
   if (!is_integer(x.type) || d.zero != 0) return unsupported("floats, or a zero point");
   for (const int axis : {1, 2})
     if (w.stride[axis] != 1 || w.dilation[axis] != 1) return unsupported("a stride or dilation");
-  if (d.channels < 32 || d.channels > 128 || d.columns % 16 != 0 ||
-      Shape::weight_bytes(d) > kSharedBytes / 2 || d.columns > kBox)
+  if (d.channels < 32 || d.channels > (Shape::is_flat(d) ? 256 : 128) || d.columns % 16 != 0 ||
+      Shape{.columns = std::min<int64_t>(d.columns, 64)}.weight_bytes(d) > kSharedBytes / 2)
     return unsupported("few channels, or weights without room in shared memory");
   if (Shape::is_flat(d) && (w.begin[1] != 0 || w.begin[2] != 0 || w.end[1] != 0 || w.end[2] != 0))
     return unsupported("one tap with a border");
@@ -131,9 +149,20 @@ std::vector<std::string> shapes(const Problem& problem) {
   const auto d = describe(problem);
   std::vector<std::pair<double, std::string>> found;
   if (d.ok())
-    for (const auto& [groups, parts, columns] : std::initializer_list<std::array<int64_t, 3>>{
-             {3, 2, 64}, {3, 1, 128}, {4, 1, 64}, {2, 2, 128}, {2, 4, 64}, {2, 3, 64}, {2, 1, 256}})
-      if (const Shape shape{groups, parts, std::min(columns, d->columns)};
+    for (const auto& [groups, parts, columns, across] :
+         std::initializer_list<std::array<int64_t, 4>>{{3, 2, 64, 1},
+                                                       {3, 1, 128, 1},
+                                                       {4, 1, 64, 1},
+                                                       {2, 2, 128, 1},
+                                                       {2, 4, 64, 1},
+                                                       {2, 3, 64, 1},
+                                                       {2, 1, 256, 1},
+                                                       {4, 1, 64, 4},
+                                                       {4, 1, 64, 2},
+                                                       {3, 1, 64, 3},
+                                                       {2, 2, 64, 2},
+                                                       {2, 1, 128, 2}})
+      if (const Shape shape{groups, parts, std::min(columns, d->columns), across};
           shape.fits(*d, problem) && (columns <= d->columns || columns == 64))
         found.emplace_back(shape.estimate(problem, *d), shape.text());
   std::stable_sort(found.begin(), found.end(),
@@ -141,6 +170,15 @@ std::vector<std::string> shapes(const Problem& problem) {
   std::vector<std::string> texts;
   for (auto& [time, text] : found) texts.push_back(std::move(text));
   return texts.empty() ? std::vector<std::string>{"groups=2,parts=1,n=64"} : texts;
+}
+
+/// Sums are below 2^22.
+bool has_small_sums(const Problem& problem, const DeviceQuantized& d) {
+  return greatest_sum(problem, d) < int64_t{1} << 22;
+}
+/// Bytes do not need every digit of the sums' start, which floats have on top (hopper_scale.cu).
+bool bias_takes_start(const Problem& problem, const DeviceQuantized& d) {
+  return has_small_sums(problem, d) && d.region.output && d.is_scaled;
 }
 
 void add_constants(KernelCode& code, const Problem& problem, const DeviceQuantized& d,
@@ -163,8 +201,13 @@ void add_constants(KernelCode& code, const Problem& problem, const DeviceQuantiz
   code.constant("kGroups", shape.groups);
   code.constant("kParts", shape.parts);
   code.constant("kPatchPitch", shape.patch_bytes(d));
-  code.constant("kWeightsPitch", Shape::weight_bytes(d));
-  code.flag("kSmallSums", greatest_sum(problem, d) < int64_t{1} << 22);
+  code.constant("kWeightsPitch", shape.weight_bytes(d));
+  code.constant("kAcross", shape.across);
+  code.flag("kFetchesAhead", shape.fetches_ahead(d, problem));
+  code.constant("kPanels", Shape::panels(d));
+  code.constant("kStages", shape.stages(d));
+  code.flag("kSmallSums", has_small_sums(problem, d));
+  code.flag("kBiasTakesStart", bias_takes_start(problem, d));
   add_group_product(
       code, "group_product",
       ByteGroupProduct{static_cast<int>(shape.columns), matrix_type_name(x.type), "s8"});
@@ -174,7 +217,8 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   TENON_ASSIGN(const DeviceQuantized d, describe(problem));
   const Shape shape{config_number(config, "groups").value_or(2),
                     config_number(config, "parts").value_or(1),
-                    config_number(config, "n").value_or(std::min<int64_t>(d.columns, 64))};
+                    config_number(config, "n").value_or(std::min<int64_t>(d.columns, 64)),
+                    config_number(config, "across").value_or(1)};
   if (!shape.fits(d, problem)) return unsupported("a patch that is too large");
   KernelCode code;
   begin_code(code, problem);
@@ -186,18 +230,22 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   TENON_ASSIGN(const std::vector<int> operands, add_quantized_epilogue(code, problem, d));
   JitLaunch launch;
   TENON_TRY(set_source(launch, code, {"jit/hopper.cuh", "quantized/run.cu", "quantized/patch.cu"}));
-  launch.grid[0] = std::min<int64_t>(blocks_for(shape.tiles(problem, d), shape.groups),
-                                     multiprocessors(problem));
+  // A block's columns are always the same.
+  const int64_t across = d.columns / shape.own_columns();
+  const int64_t blocks = std::min<int64_t>(blocks_for(shape.tiles(problem, d), shape.sets()),
+                                           multiprocessors(problem));
+  launch.grid[0] = std::max<int64_t>(blocks / across, 1) * across;
   launch.block[0] = static_cast<int>(shape.groups * 128);
   launch.shared_bytes = static_cast<int>(shape.shared_bytes(d));
-  const int64_t row_bytes = Shape::row_bytes(d), row = d.taps() * row_bytes;
-  const PackedWeights order{row, row_bytes, shape.slab()};
+  const int64_t row_bytes = Shape::row_bytes(d), pitch = Shape::panels(d) * row_bytes;
+  const int64_t row = d.taps() * pitch;
+  const PackedWeights order{row, pitch, shape.slab()};
   launch.maps = {image_map(problem, d, shape),
                  {JitArgument::constant(0),
                   DataType::kInt8,
                   {row, d.columns, 1},
                   {1, row, 16},
-                  {static_cast<int>(row_bytes), static_cast<int>(d.columns), 1},
+                  {static_cast<int>(row_bytes), static_cast<int>(shape.own_columns()), 1},
                   {},
                   static_cast<int>(row_bytes)}};
   launch.add(JitArgument::map(0));
@@ -206,7 +254,9 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   launch.add(JitArgument::constant(1));
   launch.add_inputs(operands);
   JitPlan plan{{std::move(launch)}, 0, {}, {}};
-  plan.constants = {packed_weights(problem, d, order), column_factors(d)};
+  constexpr double kStart = 12582912;  // 1.5 * 2^23
+  plan.constants = {packed_weights(problem, d, order),
+                    column_factors(d, bias_takes_start(problem, d) ? kStart : 0)};
   return plan;
 }
 

@@ -213,7 +213,10 @@ void add_convs(Cases& cases) {
                              {64, 32, 50, 9, 5, 1, 2},
                              {64, 256, 43, 59, 1, 1, 0},
                              {128, 128, 9, 7, 1, 1, 0},
-                             {48, 64, 31, 33, 1, 1, 0}})
+                             {48, 64, 31, 33, 1, 1, 0},
+                             {128, 512, 61, 37, 1, 1, 0},
+                             {208, 192, 50, 67, 1, 1, 0},
+                             {256, 1024, 14, 15, 1, 1, 0}})
     for (const Region& r : plain)
       add_conv(cases, fmt::format("hopper quantized conv of a patch {}", ++number), s, r);
   // First convolutions, of images whose rows are whole vectors, or are not.
