@@ -1,9 +1,7 @@
 // A GPU's backend: libtenon_cuda's part, and the tactics that libtenon has itself.
-#include <atomic>
 #include <vector>
 
 #include "kernels/backend.h"
-#include "kernels/device_tactics.h"
 
 namespace tenon {
 
@@ -18,20 +16,14 @@ constexpr Tactic kOwn[] = {
 #include "kernels/host_tactics.def"
 };
 
-/// `opened` with ours ahead of the last one, which runs nodes that no other tactic takes. Without
-/// it: those of the first call that gave some.
-std::span<const Tactic> with_own(std::span<const Tactic> opened = {}) {
-  static std::atomic<const std::vector<Tactic>*> all = nullptr;
-  if (all == nullptr && !opened.empty()) {
-    static const std::vector<Tactic> kAll = [&] {
-      std::vector<Tactic> made(opened.begin(), opened.end());
-      made.insert(made.end() - 1, std::begin(kOwn), std::end(kOwn));
-      return made;
-    }();
-    all = &kAll;
-  }
-  const std::vector<Tactic>* const made = all;
-  return made == nullptr ? std::span<const Tactic>() : *made;
+/// Ahead of the last one, which runs nodes that no other tactic takes.
+std::span<const Tactic> with_own(std::span<const Tactic> opened) {
+  static const std::vector<Tactic> kAll = [&] {
+    std::vector<Tactic> all(opened.begin(), opened.end());
+    all.insert(all.end() - 1, std::begin(kOwn), std::end(kOwn));
+    return all;
+  }();
+  return kAll;
 }
 
 Result<Backend> open(int ordinal, const DeviceProperties* described) {
@@ -41,10 +33,6 @@ Result<Backend> open(int ordinal, const DeviceProperties* described) {
 }
 
 }  // namespace
-
-std::span<const Tactic> tactics_of(DeviceKind kind) {
-  return kind == DeviceKind::kCpu ? cpu_tactics() : with_own();
-}
 
 Result<Backend> cuda_backend(int ordinal) {
   return open(ordinal, nullptr);

@@ -63,6 +63,8 @@ class Attachments {
   std::map<const void*, std::shared_ptr<void>> objects_;
 };
 
+struct Tactic;
+
 /// A kernel's problem: an operation, which may be a `fused` region (kernels/region.h gives anchor
 /// and epilogue), with concrete operands and liberties with rounding, and the circumstances under
 /// which kernels are made. select/problem_key.h says all of it that may decide between kernels.
@@ -74,6 +76,8 @@ struct Problem {
   const Application* application = nullptr;  ///< Null: there is none.
   Attachments* attachments = nullptr;        ///< Null: kernels keep their state themselves.
   ConstantStore* constants = nullptr;        ///< GPU: gives memory; null: the device does.
+  /// All tactics of the device, for kernels that are made of those of other operations.
+  std::span<const Tactic> tactics;
   int threads = 1;                           ///< CPU: threads a kernel may use.
   int isa_limit = 255;                       ///< CPU: best of device/cpu/isa.h to use; 255: any.
   /// The result of Kernel::packed() of an earlier kernel of the same tactic, configuration and node

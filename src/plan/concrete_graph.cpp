@@ -241,6 +241,7 @@ Problem ConcreteGraph::problem(const Node& node, const Backend& backend, int thr
   problem.application = backend.application.get();
   problem.attachments = backend.attachments;
   problem.constants = backend.constants;
+  problem.tactics = backend.tactics;
   problem.numerics = backend.numerics;
   problem.shared_memory = backend.shared_memory;
   problem.threads = threads;

@@ -4,7 +4,6 @@
 #include <unordered_map>
 
 #include "kernels/backend.h"
-#include "kernels/device_tactics.h"
 #include "ops/ops.h"
 #include "ops/table.h"
 
@@ -45,7 +44,7 @@ Problem problem_of(const Problem& around, const Node& node, std::shared_ptr<cons
 
 /// By the first tactic that takes the problem: movements of data differ little.
 Result<std::unique_ptr<Kernel>> first_kernel(const Problem& problem) {
-  for (const Tactic& tactic : tactics_of(problem.device->properties().kind)) {
+  for (const Tactic& tactic : problem.tactics) {
     if (!fits(tactic, problem)) continue;
     auto kernel = create_kernel(tactic, problem, tactic.configs(problem).front());
     if (kernel.ok()) return kernel;
