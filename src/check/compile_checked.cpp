@@ -137,15 +137,11 @@ class CheckedBuild {
 
   /// In a few words, for people who watch the build.
   void tell_facts(const Plan& plan) const {
-    if (watch_ != nullptr) watch_->note(BuildWatch::Step::kCheck, facts_of(plan));
-  }
-  static std::string facts_of(const Plan& plan) {
-    const auto found = [&](const char* name) {
-      const auto setting = plan.settings.find(name);
-      return setting == plan.settings.end() ? std::string() : setting->second;
-    };
-    const std::string regions = found("self_check_regions");
-    return found("self_check") + (regions.empty() ? "" : fmt::format(", {} regions", regions));
+    if (watch_ == nullptr) return;
+    const auto outcome = plan.settings.find("self_check");
+    watch_->note(BuildWatch::Step::kCheck,
+                 (outcome == plan.settings.end() ? std::string() : outcome->second) +
+                     (report_.regions == 0 ? "" : fmt::format(", {} regions", regions())));
   }
 
   /// Where the time is limited and the check would go beyond it; the reference that was begun is
@@ -544,12 +540,14 @@ class CheckedBuild {
             name_of_rounding());
   }
 
+  std::string regions() const { return fmt::format("{} of {}", report_.checked, report_.regions); }
+
   void describe(Plan& plan) {
-    plan.settings["self_check_regions"] = fmt::format("{} of {}", report_.checked, report_.regions);
+    // The number that time sufficed for is the machine's: the same build gives the same bytes.
+    if (!report_.late) plan.settings["self_check_regions"] = regions();
     if (!report_.unchecked.empty()) {
-      plan.settings["self_check_open"] = report_.unchecked;
-      logger_.info("self-check: {} of {} regions were compared, not {}", report_.checked,
-                   report_.regions, report_.unchecked);
+      if (!report_.late) plan.settings["self_check_open"] = report_.unchecked;
+      logger_.info("self-check: {} regions were compared, not {}", regions(), report_.unchecked);
     }
     warn_of_overflows();
     std::string cost;
@@ -604,8 +602,7 @@ class CheckedBuild {
     logger_.info(
         "self-check: outputs agree with {} (distance {:.2g}), and {} regions{}",
         check_.unquantized == nullptr ? "the reference" : "the network as it was quantized", worst,
-        plan.settings["self_check_regions"],
-        excluded_.empty() ? "" : fmt::format(" without {}", fmt::join(excluded_, ", ")));
+        regions(), excluded_.empty() ? "" : fmt::format(" without {}", fmt::join(excluded_, ", ")));
     plan.settings["self_check"] =
         excluded_.empty() ? "passed" : fmt::format("passed without {}", fmt::join(excluded_, ", "));
     return plan;

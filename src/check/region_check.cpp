@@ -294,6 +294,7 @@ RegionReport RegionCheck::compare(const Deadline& deadline, const Told& told) {
     if (region.state == Region::kWrong)
       report.wrong.push_back({region.node->name, tactic_name(*region.node), region.description});
   }
+  report.late = late > 0;
   if (late > 0) report.unchecked = fmt::format("{} for lack of time", late);
   if (impossible > 0)
     report.unchecked += fmt::format("{}{} that the reference cannot compute alone",

@@ -24,6 +24,7 @@ struct RegionReport {
   std::vector<WrongRegion> wrong;
   /// Why others were not compared, "12 for lack of time"; empty where all were.
   std::string unchecked;
+  bool late = false;                         ///< Time did not suffice for all.
   std::vector<BuildRecord::Accuracy> found;  ///< Of each region, in the order of the plan.
 };
 

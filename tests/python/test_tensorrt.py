@@ -349,3 +349,25 @@ def test_constants_without_elements(logger):
     engine = builder.build_engine_with_config(network, cpu_config(builder))
     x, y = np.ones((3, 6), np.float32), np.zeros((3, 6), np.float32)
     assert engine.create_execution_context().execute_v2([x.ctypes.data, y.ctypes.data]) and (y == 1).all()
+
+
+def test_the_same_build_gives_the_same_bytes(logger):
+    """With the times that an earlier build measured, and although the self-check has no time for all regions."""
+    def build(cache):
+        builder = trt.Builder(logger)
+        network, config = builder.create_network(0), cpu_config(builder)
+        x, random = network.add_input("x", trt.float32, (1, 16, 48, 48)), np.random.default_rng(0)
+        for i in range(40):
+            size = 3 if i % 2 else 1
+            kernel = (random.standard_normal((16, 16, size, size)) / 16).astype(np.float32)
+            layer = network.add_convolution_nd(x, 16, (size, size), kernel)
+            layer.padding_nd = (size // 2, size // 2)
+            x = network.add_activation(layer.get_output(0), trt.ActivationType.TANH).get_output(0)
+        network.mark_output(x)
+        cache = cache or config.create_timing_cache(b"")
+        assert config.set_timing_cache(cache, ignore_mismatch=False)
+        return bytes(builder.build_serialized_network(network, config)), cache
+
+    first, cache = build(None)
+    for _ in range(3):
+        assert build(cache)[0] == first
