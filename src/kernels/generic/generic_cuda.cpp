@@ -34,7 +34,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   begin_code(code, problem);
   TENON_TRY(add_operands(code, problem, formula));
   code.constant("kBlock", kBlock);
-  code.constant("kCount", y.count());
+  code.open("kCount", y.count());
   JitLaunch launch;
   launch.add(JitArgument::output());
   for (int i = 0; i < kOperands; ++i)

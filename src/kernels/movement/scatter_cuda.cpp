@@ -97,7 +97,7 @@ Result<JitLaunch> copy_launch(const Problem& problem) {
   code.constant("kBlock", kBlock);
   code.constant("kVector", vector);
   code.constant("kUnroll", 1);
-  code.constant("kCount", y.count());
+  code.open("kCount", y.count());
   code.located("FromAt", loop, x);
   code.located("ToAt", loop, y);
   JitLaunch launch;

@@ -40,8 +40,6 @@ __device__ inline float optional(const X* from, Index at) { return from != nullp
 __device__ inline Index state_index(int direction, int batch, int unit) {
   return (kBatchFirst ? batch * kDirections + direction : direction * kBatch + batch) * Index(kHidden) + unit;
 }
-static_assert(sizeof(Index) == 8 || i64(kBatch) * kStepCount * kDirections * kGates * kHidden <= 0x7fffffff,
-              "an Index counts the products");
 /// Row of x's products for step `t` of an element of the batch.
 __device__ inline Index product_index(int t, int batch, int direction) {
   return (kBatchFirst ? batch * kStepCount + t : t * kBatch + batch) * Index(kDirections * kGates * kHidden) +

@@ -4,7 +4,7 @@
 
 constexpr int kUnits = kHidden / kCluster, kRows = kGates * kUnits;
 constexpr int kPacks = kHidden / (kLanes * 4);  // Of a row, a thread.
-constexpr int kTiles = (kBatch + kTile - 1) / kTile;
+#define kTiles ((kBatch + kTile - 1) / kTile)
 
 __device__ inline u32 cluster_rank() {
   u32 rank;

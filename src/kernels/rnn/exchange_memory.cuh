@@ -4,7 +4,7 @@
 
 struct Exchange {
   static constexpr int kBytes = 0;
-  static constexpr i64 kStep = i64(kDirections) * kTeams * kStateBytes;
+  static __device__ i64 step_bytes() { return i64(kDirections) * kTeams * kStateBytes; }
   unsigned char* states;
   u32 read[kTiles], sent, own;
   uint4 come[kOwnChunks][kTiles];
@@ -32,7 +32,7 @@ struct Exchange {
     first = p.part * kOwnChunks * 4 + p.quad;
   }
   __device__ void await(int step, int) {
-    const unsigned char* from = states + step * kStep;
+    const unsigned char* from = states + step * step_bytes();
     const auto has_come = [](const uint4& v) { return (v.x != 0) & (v.y != 0) & (v.z != 0) & (v.w != 0); };
 #pragma unroll
     for (int i = 0; i < kOwnChunks * kTiles; ++i)
@@ -64,7 +64,7 @@ struct Exchange {
     }
   }
   __device__ void send(int step, int, int tile, u32 pair) const {
-    asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" ::"l"(states + (step + 1) * kStep + sent + tile * 128), "r"(~pair)
+    asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" ::"l"(states + (step + 1) * step_bytes() + sent + tile * 128), "r"(~pair)
                  : "memory");
   }
   __device__ void rest(int, int) const {}

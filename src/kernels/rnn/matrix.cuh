@@ -3,9 +3,8 @@
 constexpr int kRowTiles = (kGates + 1) / 2;  // 16 rows: one gate of 8 units above another one.
 // Products of a warp that wait for each other are few.
 constexpr int kChains = kRowTiles * kTiles >= 4 ? 1 : 4 / (kRowTiles * kTiles);
-constexpr int kEach = kBatch <= 4 ? 1 : 2;  // Elements of the batch of a thread in a tile; of its two columns, the first.
 constexpr int kElements = kTiles * 4 * kEach;
-constexpr int kTeams = (kBatch + kElements - 1) / kElements;  // Of a direction.
+#define kTeams ((kBatch + kElements - 1) / kElements)  // Of a direction.
 static_assert(kEach == 2 || kTiles == 1, "few elements are one tile");
 constexpr int kStateBytes = kStateGroups * kTiles * 128;  // 8 units each of 8 elements, 16 bytes an element.
 constexpr int kChunkBytes = kRowTiles * 1024;

@@ -83,8 +83,8 @@ void add_constants(KernelCode& code, const Problem& problem, const Description& 
   code.constant("kGates", d.gates);
   code.constant("kHidden", d.hidden);
   code.constant("kDirections", d.directions);
-  code.constant("kBatch", d.batch);
-  code.constant("kStepCount", d.steps);
+  code.open("kBatch", d.batch);
+  code.open("kStepCount", d.steps);
   code.flag("kHasPeepholes", problem.has_input(7));
   code.flag("kWeightsConstant", problem.input(2).constant != nullptr);
   code.flag("kBatchFirst", d.op->batch_first);
@@ -131,7 +131,7 @@ Result<JitLaunch> fast_products(const Problem& problem, const Description& d) {
   const ProductTiles tiles = product_tiles(problem, rows, columns);
   KernelCode code;
   code.type("X", d.type);
-  code.constant("kM", rows);
+  code.open("kM", rows);
   code.constant("kN", columns);
   code.constant("kK", d.input);
   code.constant("kRows", tiles.rows);
@@ -169,7 +169,7 @@ Result<JitLaunch> products(const Problem& problem, const Description& d) {
   code.alias("Y", "f32");
   code.alias("Real", "f32");
   code.alias("Accumulator", "f32");
-  code.constant("kM", rows);
+  code.open("kM", rows);
   code.constant("kN", columns);
   code.constant("kK", d.input);
   code.constant("kARow", d.input);

@@ -144,6 +144,8 @@ void add_shares(KernelCode& code, const Problem& problem, const Description& d, 
   code.constant("kStored", s.stored);
   code.constant("kStateGroups", s.state_groups());
   code.constant("kTiles", s.team.tiles);
+  // Elements of the batch of a thread in a tile; of its two columns, the first.
+  code.constant("kEach", d.batch <= 4 ? 1 : 2);
   code.constant("kBlock", s.block());
   // More than stays in the second-level cache beside all else.
   code.flag("kProductsFar", d.products_bytes() > (int64_t{16} << 20));

@@ -5,7 +5,7 @@ extern "C" __global__ void __launch_bounds__(kBlock)
            const X* __restrict__ peepholes, const Length* __restrict__ lengths, const float* __restrict__ from,
            float* __restrict__ to, X* __restrict__ y, X* __restrict__ last_h, X* __restrict__ last_c, i64 step) {
   begin_kernel();
-  constexpr int kTiles = (kBatch + kTile - 1) / kTile;
+  const int kTiles = (kBatch + kTile - 1) / kTile;
   int task = blockIdx.x * (kBlock / 32) + threadIdx.x / 32;
   const int lane = threadIdx.x % 32;
   if (task >= kDirections * kTiles * kHidden) return;

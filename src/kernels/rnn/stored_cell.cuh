@@ -6,7 +6,7 @@ struct Stored {
   const Length* lengths;
   X *y, *last_h, *last_c;
 };
-constexpr Index kStates = Index(kDirections) * kBatch * kHidden;
+#define kStates (Index(kDirections) * kBatch * kHidden)
 
 /// Gives the new h. `from` and `to` may be the same.
 __device__ inline float advance_stored(const Stored& s, int step, int direction, int batch, int unit, const float* from,

@@ -14,7 +14,7 @@ struct AxisLines {
     if (axis < 0) axis += rank;
     for (int64_t i = 0; i < rank; ++i)
       (i < axis ? outer : i == axis ? length : inner) *= extents[static_cast<size_t>(i)];
-    code.constant("kOuter", outer);
+    code.open("kOuter", outer);
     code.constant("kLength", length);
     code.constant("kInner", inner);
   }
@@ -144,7 +144,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   const int64_t padded = power_above(lines.length), count = lines.outer * lines.inner * padded;
   add_order(code, x.type, *op, chosen(problem, *op));
   code.constant("kPadded", padded);
-  code.constant("kLines", lines.outer * lines.inner);
+  code.open("kLines", lines.outer * lines.inner);
   code.constant("kBlock", kBlock);
   JitPlan plan;
   plan.workspace_bytes = count * 16;
