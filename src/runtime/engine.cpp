@@ -323,7 +323,7 @@ Result<std::shared_ptr<const Program>> Engine::make_program(const SymbolValues& 
                Program::create(backend, *constants_, std::move(concrete), threads, branches_,
                                weights_.get(), list.get(), known.get()));
   keep_list(backend.tactics_here, symbols, program->list());
-  if (known == nullptr && !symbols.empty()) keep_known(key, program);
+  if (!symbols.empty()) keep_known(key, program);
   if (backend.tell) backend.tell(making_text(*program, extents, code_work() - before));
   return program;
 }
@@ -363,12 +363,18 @@ void Engine::keep_list(const TacticTable* tactics, const SymbolValues& symbols,
 std::shared_ptr<const KnownProgram> Engine::known_program(const MakingKey& key) {
   const std::lock_guard lock(lists_mutex_);
   const auto found = known_programs_.find(key);
-  return found == known_programs_.end() ? nullptr : found->second;
+  if (found != known_programs_.end()) return found->second;
+  // Most layers run by the same kernels under other choices.
+  return known_programs_.empty() ? nullptr : known_programs_.begin()->second;
 }
 
 /// Not of kernels whose state is a context's.
 void Engine::keep_known(const MakingKey& key, const std::shared_ptr<const Program>& program) {
   if (has_plugins_) return;
+  {
+    const std::lock_guard lock(lists_mutex_);
+    if (known_programs_.contains(key)) return;
+  }
   auto known = std::make_shared<const KnownProgram>(program);
   const std::lock_guard lock(lists_mutex_);
   known_programs_.try_emplace(key, std::move(known));

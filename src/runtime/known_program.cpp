@@ -60,13 +60,19 @@ KnownProgram::KnownProgram(std::shared_ptr<const Program> program) : program_(st
     const bool follows =
         is_new || (shared->launches_like(*program_->step_kernel(leader)) &&
                    program_->graph().has_equal_operands(node, program_->step_node(leader)));
-    entries_[&node] = {follows ? &program_->step_node(leader) : &node, shared};
+    entries_[&node] = {follows ? &program_->step_node(leader) : &node, shared,
+                       program_->list().steps[step].kernel};
   }
 }
 
 const Node& KnownProgram::leader_of(const Node& node) const {
   const auto found = entries_.find(&node);
   return found == entries_.end() ? node : *found->second.leader;
+}
+
+std::string_view KnownProgram::tactic_of(const Node& node) const {
+  const auto found = entries_.find(&node);
+  return found == entries_.end() ? std::string_view() : found->second.tactic;
 }
 
 const SharedLaunches* KnownProgram::kernel_of(const Node& node) const {

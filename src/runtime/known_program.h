@@ -1,7 +1,7 @@
 #pragma once
 
 #include <memory>
-#include <vector>
+#include <string_view>
 
 #include "base/pointer_map.h"
 #include "kernels/shared_launches.h"
@@ -9,15 +9,17 @@
 
 namespace tenon {
 
-/// A program that was made before by the same choice of kernels, and the parts of it that other
-/// shapes do not change: which steps are equal but for the contents of constants, and the constants
-/// that kernels keep.
+/// A program that was made before, and the parts of it that other shapes do not change: which steps
+/// are equal but for the contents of constants, and the constants that kernels keep. They hold for
+/// nodes that run by the same tactics again.
 class KnownProgram {
  public:
   explicit KnownProgram(std::shared_ptr<const Program> program);
 
   /// A node whose step is equal to this one's, the first of them; itself where it stands alone.
   const Node& leader_of(const Node& node) const;
+  /// The tactic of the step; empty: it has none.
+  std::string_view tactic_of(const Node& node) const;
   /// The node's kernel, whose constants another one's launches can be put over; null: there is
   /// none.
   const SharedLaunches* kernel_of(const Node& node) const;
@@ -26,6 +28,7 @@ class KnownProgram {
   struct Entry {
     const Node* leader = nullptr;
     const SharedLaunches* kernel = nullptr;
+    std::string_view tactic = {};
   };
   std::shared_ptr<const Program> program_;
   PointerMap<Node, Entry> entries_;

@@ -54,10 +54,13 @@ Result<std::unique_ptr<Program>> Program::create(const Backend& backend, Constan
 }
 
 /// For each step the one whose launches it takes: itself, where these are made for it.
-std::vector<size_t> Program::leaders_of(const std::vector<MadeStep>& steps,
+std::vector<size_t> Program::leaders_of(const Backend& backend, const std::vector<MadeStep>& steps,
                                         const KnownProgram* known) const {
   std::vector<size_t> leaders;
   PointerMap<Node, size_t> numbers;
+  const auto runs_again = [&](const Node& node) {
+    return backend.tactic_of(node) == known->tactic_of(node);
+  };
   for (size_t i = 0; i < steps.size(); ++i) {
     const Node& node = *steps[i].node;
     leaders.push_back(i);
@@ -65,7 +68,8 @@ std::vector<size_t> Program::leaders_of(const std::vector<MadeStep>& steps,
     numbers[&node] = i;
     const Node& leader = known->leader_of(node);
     const auto found = numbers.find(&leader);
-    if (&leader != &node && found != numbers.end() && graph_.has_equal_operands(node, leader))
+    if (&leader != &node && found != numbers.end() && runs_again(node) && runs_again(leader) &&
+        graph_.has_equal_operands(node, leader))
       leaders.back() = found->second;
   }
   return leaders;
@@ -76,7 +80,7 @@ Result<std::vector<MadeStep>> Program::make_steps(const Backend& backend, Consta
   std::vector<MadeStep> steps;
   for (const auto& node : graph_.graph().nodes())
     if (has_step(graph_, *node)) steps.emplace_back().node = node.get();
-  const std::vector<size_t> leaders = leaders_of(steps, known);
+  const std::vector<size_t> leaders = leaders_of(backend, steps, known);
   std::vector<size_t> own;
   for (size_t i = 0; i < steps.size(); ++i)
     if (leaders[i] == i) own.push_back(i);

@@ -40,8 +40,7 @@ class Program {
  public:
   /// With `weights`, the large constants are there: steps read copies of those that the store has
   /// on the host alone, which each run makes. Null: all are in `constants` and with the kernels.
-  /// `known` and `known_list` are of other shapes, and may be null; the former is by the same
-  /// choice of kernels.
+  /// `known` and `known_list` are of other shapes, and may be null.
   static Result<std::unique_ptr<Program>> create(const Backend& backend, ConstantStore& constants,
                                                  ConcreteGraph graph, int threads,
                                                  const Branches& branches = {},
@@ -148,7 +147,7 @@ class Program {
                    MadeStep& step) const;
   Result<std::vector<MadeStep>> make_steps(const Backend& backend, ConstantStore& constants,
                                            int threads, const KnownProgram* known) const;
-  std::vector<size_t> leaders_of(const std::vector<MadeStep>& steps,
+  std::vector<size_t> leaders_of(const Backend& backend, const std::vector<MadeStep>& steps,
                                  const KnownProgram* known) const;
   Status bind(Device& device, ConstantStore& constants, std::vector<MadeStep> made);
   Status bind_step(const Step& step, ConstantStore& constants, BoundStep& bound);
