@@ -319,6 +319,7 @@ Status Context::take_program(std::shared_ptr<const Program> program) {
 }
 
 Status Context::get_ready() {
+  if (unset_shapes() > 0) engine_->meet_choices();
   // Weights of a stripped plan come later.
   if (unset_shapes() > 0 || engine_->data_dependent() || engine_->plan().stripped) return {};
   // So do values that decide shapes.

@@ -387,6 +387,16 @@ void Engine::forget_programs() {
   known_programs_.clear();
 }
 
+void Engine::meet_choices() {
+  const bool has_code = code_ != nullptr && code_->use() == CodeLibrary::Use::kLend;
+  if (!has_code || has_plugins_ || data_dependent_ || plan_.stripped || weights_ != nullptr ||
+      met_generation_.exchange(generation_) == generation_)
+    return;
+  // One after the other: the driver loads code no faster for several threads.
+  for (const Choice& choice : plan_.choices)
+    static_cast<void>(program(choice.symbols, default_threads()).ok());
+}
+
 const TacticTable* Engine::tactics_under(const SymbolValues& symbols) const {
   const Choice* const choice = nearest_choice(plan_.choices, symbols);
   return choice == nullptr ? nullptr : &tables_[choice - plan_.choices.data()];

@@ -66,6 +66,10 @@ class Engine {
   /// profile. Where an untried shape needs more, contexts take memory of their own. 0 where shapes
   /// are data-dependent: runs then ask for memory as they need it.
   Result<size_t> arena_bound(int profile);
+  /// Makes the programs of the shapes that the plan's kernels were chosen for, once, where the plan
+  /// has their code: what these need is loaded then, and other shapes are made like them. A shape
+  /// that fails is told to who runs it.
+  void meet_choices();
   /// What runs under these, besides kernels that the graph's nodes name; may be null.
   const TacticTable* tactics_under(const SymbolValues& symbols) const;
 
@@ -126,6 +130,7 @@ class Engine {
   /// The lists of the largest shapes so far, for each choice of kernels.
   std::map<const TacticTable*, std::shared_ptr<const StepList>> lists_;
   std::map<MakingKey, std::shared_ptr<const KnownProgram>> known_programs_;
+  std::atomic<int> met_generation_ = -1;  ///< Of the engine, when choices were met.
   /// Shared by those who make programs, which a refit waits for; plugins are made one at a time.
   std::shared_mutex making_;
   std::mutex bounds_mutex_;
