@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ops/control_flow.h"
+#include "ops/structure.h"
 #include "ops/table.h"
 
 namespace tenon {
@@ -59,6 +60,23 @@ Status check_rule(const ExtentRule& rule, const SymbolValues& symbols) {
       "one name for both in the model, tell which one is broadcast");
 }
 
+Status add_rules(Graph& graph, std::vector<ExtentRule>& rules) {
+  for (const auto& node : graph.nodes()) {
+    if (is_control_flow(*node)) {
+      for (size_t i = 0; !node->is<If>() && i < node->bodies.size(); ++i)
+        TENON_TRY(add_rules(*node->bodies[i], rules));
+      continue;
+    }
+    const size_t before = rules.size();
+    {
+      const ExtentNotes notes(rules);
+      TENON_TRY(infer_node(*node));
+    }
+    for (size_t i = before; i < rules.size(); ++i) rules[i].layer = node->name;
+  }
+  return {};
+}
+
 }  // namespace
 
 ExtentNotes::ExtentNotes(std::vector<ExtentRule>& rules) : rules_(rules), outer_(innermost) {
@@ -74,15 +92,7 @@ void ExtentNotes::append(ExtentRule rule) {
 
 Result<ExtentRules> ExtentRules::of(Graph& graph) {
   ExtentRules found;
-  for (const auto& node : graph.nodes()) {
-    if (is_control_flow(*node)) continue;
-    const size_t before = found.rules_.size();
-    {
-      const ExtentNotes notes(found.rules_);
-      TENON_TRY(infer_node(*node));
-    }
-    for (size_t i = before; i < found.rules_.size(); ++i) found.rules_[i].layer = node->name;
-  }
+  TENON_TRY(add_rules(graph, found.rules_));
   return found;
 }
 

@@ -35,7 +35,7 @@ class ExtentNotes {
   ExtentNotes* outer_;
 };
 
-/// Rules of a graph's own nodes; bodies of control flow may never run.
+/// Rules of a graph's nodes, and of those in loops and scans; branches may never run.
 class ExtentRules {
  public:
   /// Infers the graph once more, which leaves it as it is.

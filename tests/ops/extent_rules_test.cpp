@@ -84,8 +84,22 @@ TEST(ExtentRules, InnerExtentsOfProductsAndSidesOfConcatsAreEqual) {
   EXPECT_NE(broken(kConcat, {{"n", 2}, {"m", 1}}), "");
 }
 
+TEST(ExtentRules, BodiesOfLoopsHaveThem) {
+  constexpr char kLoop[] = R"((%0: i64[], %1: f32[n,4], %2: f32[m,4]) {
+  %3 = loop "loop"(%0, _, %1, %2) {carried = 1} graph "body" (%0: i64[], %1: bool[], %2: f32[n,4], %3: f32[m,4]) {
+      %4 = concat "beside"(%2, %3) {axis = 1} : f32[n,8]
+      %5 = reduce "sum"(%4) {axes = [1]} : f32[n,1]
+      %6 = add "next"(%2, %5) : f32[n,4]
+      return %1, %6
+    } : f32[n,4]
+  return %3
+})";
+  EXPECT_EQ(broken(kLoop, {{"n", 3}, {"m", 3}}), "");
+  EXPECT_NE(broken(kLoop, {{"n", 3}, {"m", 5}}).find("layer 'beside'"), std::string::npos);
+}
+
 /// The branch that is not taken may not fit.
-TEST(ExtentRules, BodiesOfControlFlowHaveNone) {
+TEST(ExtentRules, BranchesHaveNone) {
   EXPECT_EQ(broken(R"((%0: bool[], %1: f32[n,4], %2: f32[m,4]) {
   %3 = if "either"(%0, %1, %2) graph "then" (%0: f32[n,4], %1: f32[m,4]) {
       %2 = add "sum"(%0, %1) : f32[n,4]

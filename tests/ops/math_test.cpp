@@ -194,6 +194,28 @@ TEST(Einsum, GeneralForms) {
   EXPECT_EQ(einsum("ij,k->i", {m, v}), (Doubles{90, 210}));
 }
 
+/// Numbers that shapes are made of are known as far as symbols tell.
+TEST(Pointwise, ExtentsAreComparedAndDivided) {
+  const auto graph = graph_of("%0: f32[n]", R"(
+    %1 = dims() {expressions = ["n"], extents = [1]} : i64[1]
+    %2 = dims() {expressions = ["n+1"], extents = [1]} : i64[1]
+    %3 = constant() {value = i64[1]{1}} : i64[1]
+    %4 = constant() {value = i64[1]{0}} : i64[1]
+    %5 = greater(%2, %1) : bool[1]
+    %6 = less(%2, %1) : bool[1]
+    %7 = less_equal(%1, %2) : bool[1]
+    %8 = div(%2, %3) : i64[1]
+    %9 = div(%2, %4) : i64[1]
+    return %5, %6, %7, %8, %9)");
+  ASSERT_NE(graph, nullptr);
+  const auto known = [&](int output) { return graph->outputs()[output]->elements; };
+  EXPECT_EQ(known(0), (std::vector<Dim>{1}));
+  EXPECT_EQ(known(1), (std::vector<Dim>{0}));
+  EXPECT_EQ(known(2), (std::vector<Dim>{1}));
+  EXPECT_EQ(known(3), (std::vector<Dim>{Dim::symbol("n") + 1}));
+  EXPECT_EQ(known(4), std::nullopt);
+}
+
 TEST(MatMul, TakesOneTypeOrIntegers) {
   for (const char* other : {"i32", "f16", "bool"})
     EXPECT_NE(infer_error(fmt::format("%0: f32[2,2], %1: {}[2,2]", other),

@@ -1,4 +1,5 @@
 #include "evaluate_helper.h"
+#include "ops/control_flow.h"
 #include "ops/ops.h"
 #include "ops/verifier.h"
 
@@ -30,6 +31,22 @@ TEST(If, JoinsAndChooses) {
             (Doubles{-1, -2, -3, -4}));
   EXPECT_EQ(values_of(run(*graph, {tensor_of(DataType::kBool, {}, {0}), x}).at(0)),
             (Doubles{7, 8}));
+}
+
+/// A condition that follows from the shapes leaves one branch.
+TEST(If, RunsOneBranchOfAKnownCondition) {
+  const auto graph = graph_of("%0: f32[n]", R"(
+    %1 = dims() {expressions = ["n"], extents = []} : i64[]
+    %2 = equal(%1, %1) : bool[]
+    %3 = if(%2, %0)
+      graph "then" (%0: f32[]) { %1 = neg(%0) : f32[] return %1 }
+      graph "else" (%0: f32[]) { %1 = abs(%0) : f32[] return %1 }
+      : f32[]
+    return %3)");
+  ASSERT_NE(graph, nullptr);
+  const Node& node = *graph->outputs()[0]->producer();
+  EXPECT_TRUE(may_run(node, 0));
+  EXPECT_FALSE(may_run(node, 1));
 }
 
 TEST(Loop, CarriesStacksAndStops) {
