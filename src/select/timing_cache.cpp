@@ -124,6 +124,10 @@ std::vector<std::byte> TimingCache::serialize() const {
 Result<TimingCache> TimingCache::deserialize(std::span<const std::byte> bytes) {
   const Error damaged = user_error("the timing cache is damaged; delete it, it will be made again");
   uint64_t magic = 0, checksum = 0;
+  Reader beginning(bytes);
+  // Whatever else the file is must not be deleted.
+  if (!beginning.read(magic) || (magic != kMagic && magic != kEarlierMagic))
+    return user_error("this is not a timing cache: it begins as none");
   if (bytes.size() < 3 * sizeof(uint64_t)) return damaged;
   const size_t body = bytes.size() - sizeof checksum;
   std::memcpy(&checksum, bytes.data() + body, sizeof checksum);

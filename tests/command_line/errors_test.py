@@ -198,6 +198,12 @@ def test_errors_are_explained(tenon, number: int):
     assert text.startswith(f"E-{number}  ") and "\nTry\n" in text and max(map(len, text.split("\n"))) <= 100
 
 
+def test_other_files_than_timing_caches_are_not_to_be_deleted(tenon, tmp_path: Path):
+    write_model(tmp_path / "m.onnx", 2)
+    text = tenon("cache", "ls", "m.onnx", status=3)
+    assert "is not a timing cache" in text and "delete it" not in text
+
+
 def test_the_page_of_errors_is_current(tenon):
     assert tenon("explain", "--markdown").strip() == (SOURCE / "docs/errors.md").read_text().strip()
 
