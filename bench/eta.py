@@ -40,18 +40,18 @@ def build(tenon: str, models: Path, words: list[str], device: str) -> list[dict]
 STEPS = ["optimize", "choose", "sequence", "check", "write"]
 
 
-def at_half(lines: list[dict]) -> tuple[float, float, float, str]:
-    """Total seconds, seconds left at half time, the estimate given then, and the same step by step."""
+def at(lines: list[dict], share: float) -> tuple[float, float, float, str]:
+    """Of a build: total seconds, and when that share of them had passed seconds left, those that were said, and step by step
+    which were said for which."""
     states = [line for line in lines if "elapsed" in line]
-    ended = {line["ended"] - 2: line["seconds"] for line in lines if "ended" in line}
-    total = sum(ended.values())
-    state = min(states, key=lambda state: abs(state["elapsed"] - total / 2))
-    ends, parts = 0, []
-    for number, name in enumerate(STEPS):
-        begins, ends = ends, ends + ended.get(number, 0)
-        left = max(ends - max(begins, state["elapsed"]), 0)
-        if max(left, state["left"][number]) > 0.01 * total:
-            parts.append(f"{name} {state['left'][number]:.2f} for {left:.2f}")
+    total = sum(line["seconds"] for line in lines if "ended" in line)
+    state = min(states, key=lambda state: abs(state["elapsed"] - total * share))
+    ends = [later["elapsed"] for later in states[1:]] + [total]
+    left = [0.0] * len(STEPS)
+    for other, end in zip(states, ends):
+        left[other["step"] - 2] += max(end - max(other["elapsed"], state["elapsed"]), 0)
+    parts = [f"{name} {said:.2f} for {took:.2f}" for name, said, took in zip(STEPS, state["left"], left)
+             if max(said, took) > 0.01 * total]
     return total, total - state["elapsed"], state["remaining"], ", ".join(parts)
 
 
@@ -68,7 +68,7 @@ def main() -> int:
     for words in (re.split(",(?=--)", text) for text in (options.builds or BUILDS) * options.repeat):
         if not (options.models / f"{words[0]}.onnx").exists():
             continue
-        total, left, said, parts = at_half(build(options.tenon, options.models, words, options.device))
+        total, left, said, parts = at(build(options.tenon, options.models, words, options.device), 0.5)
         off = said / left - 1
         good, count = good + (abs(off) <= LIMIT), count + 1
         print(f"{' '.join(words):60} {total:8.2f} {left:13.2f} {said:8.2f} {off:+8.0%}  {parts}", flush=True)

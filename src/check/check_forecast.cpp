@@ -1,6 +1,7 @@
 #include "check/check_forecast.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace tenon {
 namespace {
@@ -9,6 +10,9 @@ namespace {
 constexpr double kShare = 1.0 / 3;
 /// Seconds, and part of the build, that the look at regions gets whatever ran ahead of it took.
 constexpr double kShortLook = 0.1, kLeastShare = 0.08;
+constexpr double kForever = std::numeric_limits<double>::infinity();
+/// Steps of the machine to read, write, widen and compare an element of a region.
+constexpr double kElement = 5;
 
 }  // namespace
 
@@ -26,28 +30,30 @@ PlainPace CheckForecast::plain_pace(const BuildWatch::Known& known) const {
 /// plain loops.
 double CheckForecast::reference(const BuildWatch::Known& known) const {
   if (!on_processor) return operations * plain_pace(known).loops;
-  const double making = other_types ? known.kernels.making_others(kernels, weights)
-                                    : known.kernels.making(kernels, weights);
-  return making + operations * plain_pace(known).kernels + bytes * known.pace.byte / cores;
+  return known.kernels.making(kernels, weights) + operations * plain_pace(known).kernels +
+         bytes * known.pace.byte / cores;
 }
 
 /// Regions that would take longer than the time left are passed over.
-double CheckForecast::regions(double seconds, double pace) const {
+double CheckForecast::regions(double seconds, const BuildWatch::Known& known) const {
+  const double loops = plain_pace(known).loops, element = kElement * known.pace.step;
   double spent = 0;
-  for (const double cost : costs)
-    if (cost * pace <= seconds - spent) spent += cost * pace / threads;
+  for (const NodeCost& cost : costs) {
+    const double takes = cost.multiplications * loops + cost.elements * element;
+    if (takes <= seconds - spent) spent += takes / threads;
+  }
   return spent;
 }
 
 double CheckForecast::seconds(const BuildWatch::Known& known) const {
-  const double built = build >= 0 ? build : known.before;
-  const double whole = reference(known);
-  const double expected = beside_build ? std::max(whole - built, 0.0) : whole;
-  const double waited = reference_took >= 0 ? reference_took : expected;
+  const double built = build >= 0 ? build : known.before - reference_ahead;
+  double waited = reference_took;
+  if (waited < 0)
+    waited = beside_build ? std::max(reference(known) - built, 0.0) : reference(known);
   const double run = known.kernels.making(kernels, 0) + known.kernels.running(operations, bytes);
-  const double pace = plain_pace(known).loops;
-  if (all_regions) return waited * (1 + kEvaluations + 1.0 / threads) + run;
-  return waited + run + regions(look_seconds(built, waited + run), pace);
+  const double left = std::max(waited - reference_ahead, 0.0);
+  if (all_regions) return left + waited * kEvaluations + run + regions(kForever, known);
+  return left + run + regions(look_seconds(built, waited + run), known);
 }
 
 }  // namespace tenon

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "check/plain_pace.h"
+#include "check/sample.h"
 #include "select/build_watch.h"
 
 namespace tenon {
@@ -10,18 +11,18 @@ namespace tenon {
 /// How long the self-check of a build will take: the reference, a run of the plan, and a look at
 /// its regions, for which there is a share of the build's time.
 struct CheckForecast {
-  std::vector<double> costs;        ///< Multiplications of each node of the network.
-  double operations = 0;            ///< Their sum.
+  std::vector<NodeCost> costs;      ///< Of each node of the network.
+  double operations = 0;            ///< All multiplications.
   double bytes = 0;                 ///< Of all values that the network makes.
   double kernels = 0, weights = 0;  ///< Nodes, and bytes of their constants.
   int threads = 1;
   int cores = 1;               ///< Of the reference.
-  bool other_types = false;    ///< The plan's kernels compute in other types than the reference's.
   bool on_processor = false;   ///< The reference runs kernels that were not tuned.
   bool beside_build = false;   ///< The reference is evaluated while the build goes on.
   bool all_regions = false;    ///< However long that takes.
   double build = -1;           ///< Seconds that the build took; negative while it goes on.
   double reference_took = -1;  ///< The same of waiting for the reference.
+  double reference_ahead = 0;  ///< The part of it that has passed while the build went on.
   std::optional<PlainPace> plain;  ///< Where it was measured.
 
   double seconds(const BuildWatch::Known& known) const;
@@ -35,7 +36,7 @@ struct CheckForecast {
  private:
   double reference(const BuildWatch::Known& known) const;
   PlainPace plain_pace(const BuildWatch::Known& known) const;
-  double regions(double seconds, double pace) const;
+  double regions(double seconds, const BuildWatch::Known& known) const;
 };
 
 }  // namespace tenon

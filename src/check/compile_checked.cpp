@@ -92,16 +92,20 @@ class CheckedBuild {
       plain_pace_ = PlainPace::measured(reference_cost(*network_, request_.profiles[0]));
     // Kernels for the processor are timed on it: there the reference has to wait.
     const auto when = on_host_cores() ? std::launch::deferred : std::launch::async;
-    announce_check(when);
+    const bool is_ahead = when == std::launch::deferred && !has_budget();
+    if (!is_ahead) announce_check(when);
     const auto asked = stop_question();
     const auto work = with_call_number([this, asked] {
       const StopScope stops(asked);
       return expect();
     });
     std::future<std::string> expecting = std::async(when, work);
+    // How long it takes is known when it was evaluated; a budget is for kernels first.
+    if (is_ahead) request_.select.before_trials = [this, &expecting] { expect_ahead(expecting); };
     Stopwatch watch;
     Result<Plan> compiled = compile_again(logger_);
-    build_seconds_ = check_.seconds_before + watch.lap();
+    request_.select.before_trials = nullptr;
+    build_seconds_ = check_.seconds_before + watch.lap() - ahead_;
     if (compiled.ok() && has_no_time(expecting)) {
       TENON_ASSIGN(Plan plan, std::move(compiled));
       plan = not_done(std::move(plan), "the time that the build was given is up");
@@ -112,7 +116,7 @@ class CheckedBuild {
     if (watch_ != nullptr) watch_->begin(BuildWatch::Step::kCheck);
     const std::string reason = compiled.ok() || when == std::launch::async ? expecting.get() : "";
     if (!compiled.ok()) return compiled;
-    waited_ = watch.lap();
+    waited_ = ahead_ + watch.lap();
     announce_check(when);
     logger_.verbose("Build times: waited for the self-check's reference for {:.2f} s", waited_);
     Plan plan = std::move(compiled).value();
@@ -120,7 +124,7 @@ class CheckedBuild {
         reason.empty() ? conclude(std::move(plan)) : not_done(std::move(plan), reason);
     const double checked_for = waited_ + watch.lap();
     if (request_.select.notes != nullptr)
-      request_.select.notes->add_span("stage", "self-check", checked_for);
+      request_.select.notes->add_span("stage", "self-check", checked_for - ahead_);
     logger_.verbose("Build times: self-check took {:.2f} s behind a build of {:.2f} s", checked_for,
                     build_seconds_);
     if (!checked.ok()) return checked;
@@ -133,6 +137,22 @@ class CheckedBuild {
 
   static double since(Clock::time_point begun) {
     return std::chrono::duration<double>(Clock::now() - begun).count();
+  }
+
+  bool has_budget() const { return watch_ != nullptr && watch_->has_budget(); }
+
+  /// Once, while the build is about to choose kernels: afterwards its time is known.
+  void expect_ahead(const std::future<std::string>& expecting) {
+    if (ahead_ > 0) return;
+    announce_check(std::launch::deferred);
+    Stopwatch watch;
+    if (watch_ != nullptr) watch_->begin_aside(BuildWatch::Step::kCheck);
+    expecting.wait();
+    ahead_ = watch.lap();
+    if (request_.select.notes != nullptr)
+      request_.select.notes->add_span("stage", "self-check's reference", ahead_);
+    announce_check(std::launch::deferred);
+    if (watch_ != nullptr) watch_->end_aside();
   }
 
   /// In a few words, for people who watch the build.
@@ -167,7 +187,7 @@ class CheckedBuild {
   std::optional<CheckForecast> forecast_of_check(std::launch when) const {
     CheckForecast forecast;
     forecast.costs = reference_costs(*network_, request_.profiles[0]);
-    for (const double cost : forecast.costs) forecast.operations += cost;
+    for (const NodeCost& cost : forecast.costs) forecast.operations += cost.multiplications;
     const bool is_known = reference_cost(*network_, request_.profiles[0]) <= max_cost();
     if (!is_known || (check_.inputs.empty() && has_open_loop(*network_))) return std::nullopt;
     const ReferenceWork work = reference_work(*network_, request_.profiles[0]);
@@ -176,29 +196,36 @@ class CheckedBuild {
     forecast.weights = constant_bytes();
     forecast.threads = std::max(request_.select.threads, 1);
     forecast.cores = static_cast<int>(helper_threads());
-    forecast.other_types = request_.passes.precision.has_value();
     forecast.plain = plain_pace_;
     forecast.on_processor = on_processor();
     forecast.beside_build = when == std::launch::async;
     forecast.all_regions = with_regions();
     if (build_seconds_ > 0) forecast.build = build_seconds_;
-    if (waited_ > 0) forecast.reference_took = waited_;
+    if (ahead_ > 0 || waited_ > 0) forecast.reference_took = std::max(waited_, ahead_);
+    forecast.reference_ahead = ahead_;
     return forecast;
   }
 
   /// While the build waits for the reference, each node tells how much longer that takes.
-  ReferencePace::Told told_of_reference() const {
+  ReferenceObserver told_of_reference() const {
     if (watch_ == nullptr || !on_host_cores()) return {};
     const auto known = forecast_of_check(std::launch::deferred);
     if (!known.has_value()) return {};
     const auto begun = Clock::now();
-    return [watch = watch_, forecast = *known, begun](double left) mutable {
+    const bool is_ahead = build_seconds_ == 0;
+    const auto node_ended = [watch = watch_, forecast = *known, begun,
+                             is_ahead](double left) mutable {
       forecast.reference_took = since(begun) + left;
       watch->foresee(BuildWatch::Step::kCheck, BuildWatch::Span::kRest,
-                     [forecast, begun](const BuildWatch::Known& known) {
-                       return forecast.seconds(known) - since(begun);
+                     [forecast, begun, is_ahead](const BuildWatch::Known& known) mutable {
+                       if (is_ahead) forecast.reference_ahead = since(begun);
+                       return forecast.seconds(known) - (is_ahead ? 0 : since(begun));
                      });
     };
+    const auto packed = [watch = watch_](const KernelWork& work, double kept, double) {
+      watch->kernels([&](BuildForecast& kernels) { kernels.made_other(work, kept); });
+    };
+    return {node_ended, packed};
   }
 
   double constant_bytes() const {
@@ -311,9 +338,12 @@ class CheckedBuild {
     if (!deviates_.empty()) look_at_rounding(*plan.graph, outputs);
     if (!deviates_.empty()) look_at_more_draws(*plan.graph, outputs, end);
     // Whatever ran ahead of them: what outputs hide shows in regions alone.
-    look_ = Deadline(std::min(CheckForecast::look_seconds(build_seconds_, waited_ + watch.lap()),
+    const double ran = watch.lap();
+    look_ = Deadline(std::min(CheckForecast::look_seconds(build_seconds_, waited_ + ran),
                               watch_ == nullptr ? kForever : watch_->left_to_check()));
     report_ = regions.compare(with_regions() ? Deadline(kForever) : look_, told());
+    logger_.verbose("Build times: the plan ran in {:.2f} s, its regions were compared in {:.2f} s",
+                    ran, watch.lap());
     if (rounded_.empty() && is_notable() && !look_.passed()) look_at_rounding(*plan.graph, outputs);
     if (!deviates_.empty() && report_.wrong.empty()) report_ = regions.compare(end);
     if (request_.select.notes != nullptr) note_accuracy(regions, *request_.select.notes);
@@ -634,7 +664,9 @@ class CheckedBuild {
   std::optional<NetworkReference> reference_;
   std::optional<PlainPace> plain_pace_;                  ///< Of builds that are watched.
   std::optional<std::map<std::string, Tensor>> values_;  ///< Of the inside, where asked for.
-  double build_seconds_ = 0, waited_ = 0;
+  double build_seconds_ = 0;
+  double waited_ = 0;  ///< For the reference.
+  double ahead_ = 0;   ///< The part of it that passed before kernels were tried.
   Deadline look_{0};  ///< For checks that find nothing.
   // Of the last plan that was examined.
   RegionReport report_;

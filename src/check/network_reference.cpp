@@ -37,11 +37,11 @@ bool feeds_products(const Value& value) {
 /// By the plain loops.
 Result<std::vector<Tensor>> evaluate_and_tell(const Graph& graph, const Profile& profile,
                                               std::span<const Tensor> inputs,
-                                              const ReferencePace::Told& told) {
-  ReferencePace pace(told);
-  const std::vector<double> costs = reference_costs(graph, profile);
+                                              const ReferenceObserver& told) {
+  ReferencePace pace(told.left);
+  const std::vector<NodeCost> costs = reference_costs(graph, profile);
   for (size_t i = 0; i < costs.size(); ++i)
-    pace.expect(*graph.nodes()[i], {.operations = costs[i]});
+    pace.expect(*graph.nodes()[i], {.operations = costs[i].multiplications});
   pace.begin();
   return evaluate_graph(graph, inputs, [&](const Value& value, const Tensor&) {
     if (value.producer() != nullptr) pace.did(*value.producer());
@@ -51,16 +51,16 @@ Result<std::vector<Tensor>> evaluate_and_tell(const Graph& graph, const Profile&
 }  // namespace
 
 Result<std::vector<Tensor>> NetworkReference::run(const Graph& graph,
-                                                  const ReferencePace::Told& told) const {
+                                                  const ReferenceObserver& told) const {
   if (on_processor_) {
     auto outputs = evaluate_on_processor(graph, profiles_, inputs_, told);
     if (outputs.ok()) return outputs;
   }
-  if (told) return evaluate_and_tell(graph, profiles_[0], inputs_, told);
+  if (told.left) return evaluate_and_tell(graph, profiles_[0], inputs_, told);
   return evaluate_graph(graph, inputs_);
 }
 
-Status NetworkReference::evaluate(std::span<const Tensor> inputs, const ReferencePace::Told& told) {
+Status NetworkReference::evaluate(std::span<const Tensor> inputs, const ReferenceObserver& told) {
   for (const Tensor& input : inputs) inputs_.push_back(widened(input));
   TENON_ASSIGN(const auto wide, widened(network_));
   TENON_ASSIGN(outputs_, run(*wide, told));

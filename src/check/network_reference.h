@@ -18,7 +18,7 @@ class NetworkReference {
       : network_(network), profiles_(profiles), on_processor_(on_processor) {}
 
   /// Evaluates the network in f32, whatever 16-bit types it has. `told` may be empty.
-  Status evaluate(std::span<const Tensor> inputs, const ReferencePace::Told& told = {});
+  Status evaluate(std::span<const Tensor> inputs, const ReferenceObserver& told = {});
   const std::vector<Tensor>& outputs() const { return outputs_; }
 
   /// The network with its values rounded where `plan` keeps them in 16 bits (`precision` where the
@@ -35,7 +35,7 @@ class NetworkReference {
                                                std::span<const Tensor> inputs) const;
 
  private:
-  Result<std::vector<Tensor>> run(const Graph& graph, const ReferencePace::Told& told = {}) const;
+  Result<std::vector<Tensor>> run(const Graph& graph, const ReferenceObserver& told = {}) const;
 
   const Graph& network_;
   const std::vector<Profile>& profiles_;

@@ -7,7 +7,7 @@ namespace tenon {
 Result<std::vector<Tensor>> evaluate_on_processor(const Graph& network,
                                                   const std::vector<Profile>& profiles,
                                                   std::span<const Tensor> inputs,
-                                                  const ReferencePace::Told& told) {
+                                                  const ReferenceObserver& told) {
   CompileRequest request;
   request.graph = network.clone();
   request.profiles = profiles;
@@ -20,11 +20,12 @@ Result<std::vector<Tensor>> evaluate_on_processor(const Graph& network,
   request.passes.half_as.reset();
   request.select.level = 0;
   request.select.threads = threads;
+  request.packed = told.packed;
   const Backend backend = request.backend;
   TimingCache nothing;
   NullLogger quiet;
   TENON_ASSIGN(const Plan plan, compile(std::move(request), nothing, quiet));
-  return run_plan(plan, backend, threads, inputs, told);
+  return run_plan(plan, backend, threads, inputs, told.left);
 }
 
 }  // namespace tenon

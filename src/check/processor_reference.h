@@ -15,6 +15,6 @@ namespace tenon {
 Result<std::vector<Tensor>> evaluate_on_processor(const Graph& network,
                                                   const std::vector<Profile>& profiles,
                                                   std::span<const Tensor> inputs,
-                                                  const ReferencePace::Told& told = {});
+                                                  const ReferenceObserver& told = {});
 
 }  // namespace tenon

@@ -7,14 +7,20 @@
 
 #include "ir/graph.h"
 #include "select/build_forecast.h"
+#include "select/pack_weights.h"
 
 namespace tenon {
+
+/// Is told of an evaluation while it goes on; both may be empty.
+struct ReferenceObserver {
+  std::function<void(double seconds)> left;  ///< After each node: the rest of the evaluation.
+  PackedKernel packed;                       ///< Of kernels that are made for it.
+};
 
 /// How much longer an evaluation of a network takes: its nodes run one after the other, and those
 /// ahead follow the pace of those behind. Not thread-safe.
 class ReferencePace {
  public:
-  /// Told of seconds that are left, after each node.
   using Told = std::function<void(double seconds)>;
   explicit ReferencePace(Told told) : told_(std::move(told)) {}
 

@@ -201,12 +201,17 @@ int64_t reference_cost(const Graph& graph, const SymbolValues& symbols) {
   return total;
 }
 
-std::vector<double> reference_costs(const Graph& graph, const Profile& profile) {
-  std::vector<double> costs;
+std::vector<NodeCost> reference_costs(const Graph& graph, const Profile& profile) {
+  std::vector<NodeCost> costs;
   const auto symbols = usual_symbols_of(graph, profile);
   if (!symbols) return costs;
-  for (const auto& node : graph.nodes())
-    costs.push_back(static_cast<double>(cost_of(*node, *symbols)));
+  for (const auto& node : graph.nodes()) {
+    NodeCost& cost = costs.emplace_back();
+    cost.multiplications = static_cast<double>(cost_of(*node, *symbols));
+    if (cost.multiplications > 0)
+      for (const Value* output : node->outputs())
+        cost.elements += static_cast<double>(count_of(output, *symbols));
+  }
   return costs;
 }
 

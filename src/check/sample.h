@@ -18,8 +18,11 @@ int64_t reference_cost(const Graph& graph, const Profile& profile);
 /// The same with these values of the symbols in shapes.
 int64_t reference_cost(const Graph& graph, const SymbolValues& symbols);
 
-/// The same of each node, as numbers for estimates.
-std::vector<double> reference_costs(const Graph& graph, const Profile& profile);
+/// The same of each node, and the elements of the results that it computes, for estimates.
+struct NodeCost {
+  double multiplications = 0, elements = 0;
+};
+std::vector<NodeCost> reference_costs(const Graph& graph, const Profile& profile);
 
 /// The work of an evaluation beside its multiplications, with the profile's usual extents: nodes
 /// that move or compute data, of more than constants, and the elements of their results.

@@ -12,8 +12,17 @@ namespace {
 constexpr double kCommon = 0.02;
 /// First guesses weigh as much as so many seconds of measured work.
 constexpr double kGuessSeconds = 2e-3;
+/// The share of all candidates that are given up weighs as much as so many of a tactic's own.
+constexpr double kCommonTrials = 1;
+/// Times vary so much from run to run, in each direction.
+constexpr double kNear = 1.3;
 /// No rate is below this share of the common pace: measurements are never so exact.
 constexpr double kLeast = 0.02;
+
+/// What is left of a guess of a whole when a part of it was measured: so much of the whole.
+constexpr double kBelief = 0.2;
+/// Guesses of moving weights weigh so much beside measurements.
+constexpr double kGuessed = 0.5;
 
 // First guesses, in units of the machine's pace: steps to make a kernel, and for a multiplication
 // of one that runs, of which vectors do many at a time; copies of a byte of weights, and of an
@@ -65,7 +74,7 @@ BuildForecast::BuildForecast(int threads, const MachinePace& pace, int runs)
       runs_(runs),
       pace_(pace),
       all_(new_trials()),
-      decided_(kMake * pace.step, kWeightByte * pace.byte),
+      making_(kMake * pace.step, kWeightByte * pace.byte),
       run_(kOperation * pace.step, kByte * pace.byte) {}
 
 BuildForecast::Trials BuildForecast::new_trials() const {
@@ -87,7 +96,8 @@ void BuildForecast::left_out(const std::string& tactic, const KernelWork& work) 
 void BuildForecast::tried(const std::string& tactic, const KernelWork& work,
                           const TrialTimes& times) {
   left_out(tactic, work);
-  tried_.push_back({tactic, work, times.make});
+  Layers& layers = layers_[key(work)];
+  layers.makes[tactic] = times.make;
   const double rest = std::max(times.all - times.make, 0.0);
   const double launch = times.launches > 0 ? rest / times.launches : 0;
   Trials& own = trials_.try_emplace(tactic, new_trials()).first->second;
@@ -96,63 +106,128 @@ void BuildForecast::tried(const std::string& tactic, const KernelWork& work,
     ++trials->count;
     if (times.launches == 0) continue;
     trials->launch.add(work.operations / threads_, work.bytes, launch);
+    trials->given_up += times.launches <= effort::kFirstLaunches;
+    trials->longer += is_long(launch) || times.launches <= effort::kFirstLaunches;
     trials->ran += rest;
-    trials->planned += all_launches(launch);
+    trials->planned += launch * launches(*trials, launch);
   }
-  if (times.is_preferred && times.launches > 0)
+  if (times.launches > 0 && times.is_preferred)
     run_.add(work.operations / threads_, work.bytes, launch);
 }
 
 void BuildForecast::decided(const std::string& tactic, const KernelWork& work) {
-  const auto found = std::ranges::find_if(tried_, [&](const Candidate& candidate) {
-    return candidate.tactic == tactic && is_same(candidate.work, work);
-  });
-  (found == tried_.end() ? other_weights_ : tried_weights_) += work.weights;
-  if (found != tried_.end()) decided_.add(1, work.weights, found->make);
+  Layers& layers = layers_[key(work)];
+  const auto found = layers.makes.find(tactic);
+  if (found != layers.makes.end()) layers.make = found->second;
 }
 
-/// Kernels without rivals are not tried: theirs may be most of the weights, as of large products
-/// behind convolutions.
-double BuildForecast::making(double kernels, double weights) const {
-  if (made_) return made_->seconds(kernels, weights);
-  const double all = tried_weights_ + other_weights_;
-  const double share = all > 0 ? tried_weights_ / all : 1;
-  return decided_.seconds(kernels, share * weights) + making_others(0, (1 - share) * weights);
-}
-
-double BuildForecast::making_others(double kernels, double weights) const {
+double BuildForecast::guessed(double kernels, double weights) const {
   return kernels * kMake * pace_.step + weights * kWeightByte * pace_.byte;
 }
 
-void BuildForecast::made(double kernels, double weights, double seconds) {
-  if (!made_) made_.emplace(making(1, 0), making(0, 1));
-  made_->add(kernels, weights, seconds);
+double BuildForecast::making(double kernels, double weights) const {
+  return making_.seconds(kernels, weights);
+}
+
+void BuildForecast::will_make(const KernelWork& work) {
+  Layers& layers = layers_[key(work)];
+  ++layers.open;
+  layers.weights = work.weights;
+}
+
+void BuildForecast::made_other(const KernelWork& work, double kept) {
+  double& least = others_.try_emplace(work.weights, kept).first->second;
+  least = std::min(least, kept);
+}
+
+void BuildForecast::made(const KernelWork& work, double kept, double seconds) {
+  if (const auto found = layers_.find(key(work));
+      found != layers_.end() && found->second.open > 0) {
+    said_ += make_of(work, found->second);
+    took_ += seconds;
+    --found->second.open;
+  }
+  making_.add(1, kept, seconds);
+  moved(kept, seconds);
+}
+
+/// Others keep weights in another form, or need none either.
+double BuildForecast::make_of(const KernelWork& work, const Layers& layers) const {
+  if (layers.make >= 0) return layers.make;
+  const auto found = others_.find(work.weights);
+  return making(1, found != others_.end() ? found->second : work.weights);
+}
+
+/// In proportion to those that were made so far.
+double BuildForecast::making_left() const {
+  double left = 0;
+  for (const auto& [place, layers] : layers_)
+    if (layers.open > 0)
+      left += layers.open * make_of({place.first, place.second, layers.weights}, layers);
+  const double belief = kBelief * (said_ + left) + kGuessSeconds;
+  return left * (took_ + belief) / (said_ + belief);
+}
+
+/// Kernels that keep no weights tell nothing of it.
+void BuildForecast::moved(double kept, double seconds) {
+  const double guess = guessed(1, kept);
+  if (guess < 2 * guessed(1, 0)) return;
+  moved_ += guess;
+  moving_took_ += seconds;
+}
+
+std::optional<double> BuildForecast::moving() const {
+  if (moved_ == 0) return std::nullopt;
+  return (moving_took_ + kGuessed * moved_) / ((1 + kGuessed) * moved_);
 }
 
 double BuildForecast::running(double operations, double bytes) const {
   return run_.seconds(operations / threads_, bytes);
 }
 
-/// Short kernels run more often.
-double BuildForecast::all_launches(double launch) const {
-  return launch * effort::launches_of_trial(launch * 1e3, runs_);
+bool BuildForecast::is_long(double launch) {
+  return 1e3 * launch > effort::kShortMilliseconds;
 }
 
-double BuildForecast::seconds(const Trials& trials, const KernelWork& work) const {
-  const double launch = trials.launch.seconds(work.operations / threads_, work.bytes);
-  const double share = trials.planned > 0 ? trials.ran / trials.planned : 1;
-  return trials.make.seconds(1, work.weights) + share * all_launches(launch);
+/// Short kernels run more often; of long ones of a tactic that is far behind the best, most are
+/// given up. Close to the limit of short ones either may happen.
+double BuildForecast::launches(const Trials& trials, double launch) const {
+  const double all_share = all_.longer > 0 ? all_.given_up / all_.longer : 0;
+  const double given_up =
+      (trials.given_up + kCommonTrials * all_share) / (trials.longer + kCommonTrials);
+  double sum = 0;
+  for (const double factor : {1 / kNear, 1.0, kNear}) {
+    const int all = effort::launches_of_trial(1e3 * launch * factor, runs_);
+    sum +=
+        is_long(launch * factor) ? given_up * effort::kFirstLaunches + (1 - given_up) * all : all;
+  }
+  return sum / 3;
 }
 
-/// Those of a tactic follow its own trials, the more the more there were.
+double BuildForecast::launch_of(const Trials& trials, const KernelWork& work) const {
+  return trials.launch.seconds(work.operations / threads_, work.bytes);
+}
+
+double BuildForecast::make_of(const Trials& trials, const KernelWork& work) const {
+  return trials.make.seconds(1, work.weights);
+}
+
+/// Those of a tactic follow its own trials, the more the more there were; of others it is known how
+/// fast the preferred ones run, and how fast weights are moved.
 double BuildForecast::trials_left() const {
   double left = 0;
-  for (const Candidate& candidate : open_) {
-    const double usual = seconds(all_, candidate.work);
-    const auto found = trials_.find(candidate.tactic);
-    const int count = found == trials_.end() ? 0 : found->second.count;
-    const double own = count == 0 ? 0 : seconds(found->second, candidate.work);
-    left += (own * count + usual) / (count + 1);
+  for (const auto& [tactic, work] : open_) {
+    double launch = running(work.operations, work.bytes), make = making(1, work.weights);
+    const auto found = trials_.find(tactic);
+    const Trials& own = found == trials_.end() ? all_ : found->second;
+    if (found != trials_.end()) {
+      const double squared = static_cast<double>(own.count) * own.count;
+      const double share = squared / (squared + 1);
+      launch += share * (launch_of(own, work) - launch);
+      make += share * (make_of(own, work) - make);
+    }
+    const double ran = own.planned > 0 ? own.ran / own.planned : 1;
+    left += make + ran * launch * launches(own, launch);
   }
   return left;
 }

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "select/machine_pace.h"
@@ -37,7 +38,7 @@ struct KernelWork {
 /// figure is a machine's: first guesses give way to what was measured.
 class BuildForecast {
  public:
-  BuildForecast() : BuildForecast(1, {kUsualStep, kUsualByte, kUsualByte}, 1) {}
+  BuildForecast() : BuildForecast(1, {kUsualStep, kUsualByte}, 1) {}
   /// `threads`: that kernels run with. `pace`: of the machine, for first guesses. `runs`: that are
   /// asked for of each candidate, at least.
   BuildForecast(int threads, const MachinePace& pace, int runs);
@@ -52,18 +53,26 @@ class BuildForecast {
   };
   void tried(const std::string& tactic, const KernelWork& work, const TrialTimes& times);
   void left_out(const std::string& tactic, const KernelWork& work);
-  /// The plan's kernels for these are of that tactic: made as its trial made them.
+  /// The kernel for it is of that tactic: made as its trial made it.
   void decided(const std::string& tactic, const KernelWork& work);
 
   /// Of the candidates that are still to be tried.
   double trials_left() const;
   size_t count_left() const { return open_.size(); }
-  /// To make kernels of a plan that keep so many bytes of weights: as trials had it, as far as
-  /// there were any, until the first ones were made.
+
+  /// A layer's kernel will be made for the plan.
+  void will_make(const KernelWork& work);
+  /// It was made, in so many seconds, and keeps so many bytes of weights in a form of its own.
+  void made(const KernelWork& work, double kept, double seconds);
+  /// A kernel that is not the plan's keeps so many; its time is no measure, as it gets new memory.
+  void made_other(const KernelWork& work, double kept);
+  /// Of the plan's kernels: as their trials had it, or as usual for weights that others keep too.
+  double making_left() const;
+  /// The same of any kernels, by their number and weights.
   double making(double kernels, double weights) const;
-  /// The same of kernels of which nothing was measured.
-  double making_others(double kernels, double weights) const;
-  void made(double kernels, double weights, double seconds);
+  /// How many times as long as first guesses had it weights took so far to be moved to other
+  /// memory, as will all that moves a model's weights; nothing where none were.
+  std::optional<double> moving() const;
   /// To run preferred kernels once.
   double running(double operations, double bytes) const;
   /// As it was measured.
@@ -73,18 +82,32 @@ class BuildForecast {
   struct Candidate {
     std::string tactic;
     KernelWork work;
-    double make = 0;  ///< Seconds, once it was tried.
   };
-  /// Of the trials of a tactic: making kernels, and a launch of them. Those that are far behind the
-  /// best are given up: the time of all launches, and that of as many as a trial has.
+  /// Of the trials of a tactic: making kernels, and a launch of them; how many ran so long that
+  /// they could be given up behind their first run, and were; the time of all launches, and that of
+  /// as many as were foreseen.
   struct Trials {
     TwoRates make, launch;
     int count = 0;
-    double ran = 0, planned = 0;
+    double longer = 0, given_up = 0, ran = 0, planned = 0;
   };
+  /// Layers of the same work.
+  struct Layers {
+    int open = 0;
+    double weights = 0;
+    double make = -1;  ///< Seconds, of the kernel that was decided for; -1: it was not tried.
+    std::map<std::string, double> makes;  ///< The same of those that were tried.
+  };
+  using Key = std::pair<double, double>;
+  static Key key(const KernelWork& work) { return {work.operations, work.bytes}; }
   Trials new_trials() const;
-  double seconds(const Trials& trials, const KernelWork& work) const;
-  double all_launches(double launch) const;
+  double launch_of(const Trials& trials, const KernelWork& work) const;
+  double make_of(const Trials& trials, const KernelWork& work) const;
+  static bool is_long(double launch);
+  double launches(const Trials& trials, double launch) const;
+  double make_of(const KernelWork& work, const Layers& layers) const;
+  double guessed(double kernels, double weights) const;
+  void moved(double kept, double seconds);
 
   /// Of no machine in particular, for forecasts that are not told of one.
   static constexpr double kUsualStep = 1.5e-9, kUsualByte = 4e-10;
@@ -92,13 +115,15 @@ class BuildForecast {
   double threads_;
   int runs_;
   MachinePace pace_;
-  std::vector<Candidate> open_, tried_;
+  std::vector<Candidate> open_;
   std::map<std::string, Trials> trials_;
   Trials all_;
-  TwoRates decided_, run_;
-  double tried_weights_ = 0,
-         other_weights_ = 0;  ///< Of decided kernels, by whether they were tried.
-  std::optional<TwoRates> made_;
+  std::map<Key, Layers> layers_;
+  /// Bytes that kernels which are not the plan's keep, by their weights.
+  std::map<double, double> others_;
+  TwoRates making_, run_;
+  double said_ = 0, took_ = 0;          ///< Of the plan's kernels that were made.
+  double moved_ = 0, moving_took_ = 0;  ///< Guessed and real seconds.
 };
 
 }  // namespace tenon

@@ -70,6 +70,7 @@ void BuildWatch::tell_up_to(size_t count) {
 void BuildWatch::begin(Step step) {
   const std::lock_guard lock(mutex_);
   stop_running();
+  waiting_.reset();
   Part& part = parts_[static_cast<size_t>(step)];
   // The work that was expected before the new start was done.
   part.expected = std::max(part.expected - std::exchange(part.done, 0), 0.0);
@@ -78,6 +79,23 @@ void BuildWatch::begin(Step step) {
   running_ = step;
   running_since_ = Clock::now();
   tell_up_to(static_cast<size_t>(step));
+}
+
+void BuildWatch::begin_aside(Step step) {
+  const std::lock_guard lock(mutex_);
+  stop_running();
+  waiting_ = std::exchange(running_, step);
+  is_running_ = true;
+  running_since_ = Clock::now();
+}
+
+void BuildWatch::end_aside() {
+  const std::lock_guard lock(mutex_);
+  if (!waiting_) return;
+  stop_running();
+  running_ = *std::exchange(waiting_, std::nullopt);
+  is_running_ = true;
+  kernel_done_ = running_since_ = Clock::now();
 }
 
 void BuildWatch::expect(Step step, double seconds) {
@@ -127,7 +145,7 @@ double BuildWatch::foreseen(Step step, double before) const {
   const double passes = seconds_in(parts_[static_cast<size_t>(Step::kOptimize)], Step::kOptimize);
   const double stretch = core_time_.stretch();
   const MachinePace& idle = kernels_.pace();
-  const MachinePace pace{idle.step * stretch, idle.byte * stretch, idle.read * stretch};
+  const MachinePace pace{idle.step * stretch, idle.byte * stretch};
   return std::max(part.forecast({kernels_, pace, stretch, passes, before}), 0.0);
 }
 
@@ -183,16 +201,17 @@ double BuildWatch::trials_left() const {
   const size_t count = kernels_.count_left();
   if (count == 0) return 0;
   const double left = kernels_.trials_left();
+  if (waiting_) return left;
   const double here = std::chrono::duration<double>(Clock::now() - kernel_done_).count();
   return left + std::max(here - left / static_cast<double>(count), 0.0);
 }
 
 double BuildWatch::remaining_of(Step step, double before) const {
   const Part& part = parts_[static_cast<size_t>(step)];
-  if (step < running_) return 0;
+  if (step < first()) return 0;
   const double tried = step == Step::kChoose ? trials_left() : 0;
   const double ahead = foreseen(step, before) + tried;
-  if (step > running_) return part.expected + ahead;
+  if (step != running_) return (part.done > 0 ? announced_of(step) : part.expected) + ahead;
   if (part.done > 0 || tried > 0 || part.span == Span::kRest) return announced_of(step) + ahead;
   // Of a step that tells nothing until it ends, and is overdue, some is left all the same.
   const double here = std::chrono::duration<double>(Clock::now() - running_since_).count();
@@ -204,7 +223,7 @@ BuildWatch::State BuildWatch::state() const {
   const std::lock_guard lock(mutex_);
   State state{running_, 0, elapsed(), 0, {}};
   bool known = false;
-  for (size_t i = static_cast<size_t>(running_); i < kSteps; ++i) {
+  for (size_t i = static_cast<size_t>(first()); i < kSteps; ++i) {
     state.left[i] = remaining_of(static_cast<Step>(i), state.elapsed + state.remaining);
     state.remaining += state.left[i];
     known |= parts_[i].expected > 0 || parts_[i].forecast != nullptr;

@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "base/core_time.h"
@@ -38,6 +39,10 @@ class BuildWatch {
 
   /// A step begins; one that runs has ended. Steps that are begun again add up.
   void begin(Step step);
+  /// Work of a later step is done while another one runs, and has ended: the other goes on. Its
+  /// seconds are the later step's.
+  void begin_aside(Step step);
+  void end_aside();
   /// Of the step: seconds that its work is expected to take, beside those announced before.
   void expect(Step step, double seconds);
   /// Of the step that runs: so many of the announced seconds are done.
@@ -105,6 +110,8 @@ class BuildWatch {
     Span span = Span::kWhole;  ///< Of the forecast.
   };
 
+  /// Of those that are not over.
+  Step first() const { return waiting_.value_or(running_); }
   double seconds_in(const Part& part, Step step) const;
   double remaining_of(Step step, double before) const;
   double foreseen(Step step, double before) const;
@@ -124,6 +131,7 @@ class BuildWatch {
   BuildForecast kernels_;
   Clock::time_point kernel_done_ = start_;  ///< When it last was told something.
   Step running_ = Step::kOptimize;
+  std::optional<Step> waiting_;  ///< The step that goes on when the work aside has ended.
   bool is_running_ = false;
   CoreTime core_time_;
   Clock::time_point running_since_ = start_;

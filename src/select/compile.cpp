@@ -183,47 +183,28 @@ double constant_bytes(const Graph& graph) {
   return bytes;
 }
 
-/// The kernels that are still to be made for a plan's constants, for a watch's forecast.
-class Packing {
-  /// Of each byte that a plan writes, beside a copy: to find equal tensors, to clear its new
-  /// memory, and for the checksum.
-  static constexpr int kPasses = 3;
+/// Foresees the steps behind the choice: kernels are made for a plan's constants, where the device
+/// `packs` them, and the plan is written.
+void foresee_plan(BuildWatch& watch, const Graph& graph, bool packs) {
+  // A copy; and to find equal tensors, to clear its new memory, and for the checksum a pass each,
+  // which take as long again.
+  constexpr double kCopies = 2;
+  watch.foresee(BuildWatch::Step::kWrite, BuildWatch::Span::kWhole,
+                [bytes = constant_bytes(graph)](const BuildWatch::Known& known) {
+                  const double slower = known.kernels.moving().value_or(known.stretch);
+                  return kCopies * known.kernels.pace().byte * bytes * slower;
+                });
+  watch.foresee(
+      BuildWatch::Step::kChoose, BuildWatch::Span::kRest,
+      [packs](const BuildWatch::Known& known) { return packs ? known.kernels.making_left() : 0; });
+}
 
- public:
-  Packing(BuildWatch* watch, const Graph& graph, bool packs)
-      : watch_(watch), bytes_(constant_bytes(graph)) {
-    if (watch_ == nullptr) return;
-    watch_->foresee(BuildWatch::Step::kWrite, BuildWatch::Span::kWhole,
-                    [bytes = bytes_](const BuildWatch::Known& known) {
-                      return (known.pace.byte + kPasses * known.pace.read) * bytes;
-                    });
-    kernels_ = packs ? static_cast<double>(count_layers(graph)) : 0;
-    if (!packs) bytes_ = 0;
-    foresee();
-  }
-
-  /// For pack_weights().
-  PackedKernel observer() {
-    if (watch_ == nullptr) return {};
-    return [this](const KernelWork& work, double seconds) {
-      watch_->kernels([&](BuildForecast& kernels) { kernels.made(1, work.weights, seconds); });
-      kernels_ = std::max(kernels_ - 1, 0.0);
-      bytes_ = std::max(bytes_ - work.weights, 0.0);
-      foresee();
-    };
-  }
-
- private:
-  void foresee() {
-    watch_->foresee(BuildWatch::Step::kChoose, BuildWatch::Span::kRest,
-                    [kernels = kernels_, bytes = bytes_](const BuildWatch::Known& known) {
-                      return known.kernels.making(kernels, bytes);
-                    });
-  }
-
-  BuildWatch* const watch_;
-  double kernels_ = 0, bytes_ = 0;
-};
+/// For pack_weights().
+PackedKernel told_to(BuildWatch& watch) {
+  return [&watch](const KernelWork& work, double kept, double seconds) {
+    watch.kernels([&](BuildForecast& kernels) { kernels.made(work, kept, seconds); });
+  };
+}
 
 }  // namespace
 
@@ -262,23 +243,28 @@ Result<Plan> compile(CompileRequest request, TimingCache& cache, Logger& logger)
                fmt::format("{} operators to {} layers", before, count_layers(*plan.graph)));
     told->begin(BuildWatch::Step::kChoose);
   }
-  Packing unpacked(told, *plan.graph, request.backend.device->capabilities().packs_constants);
+  if (told != nullptr)
+    foresee_plan(*told, *plan.graph, request.backend.device->capabilities().packs_constants);
   TENON_ASSIGN(const SymbolValues symbols, usual_symbols(*plan.graph, plan.profiles[0]));
   request.select.logger = &logger;
   if (request.select.chooser != nullptr) {
     TENON_ASSIGN(ProfileEnds ends, profile_ends(*plan.graph, plan.profiles[0]));
     request.select.chooser->begin(std::move(ends));
   }
+  const double checked = told == nullptr ? 0 : told->seconds(BuildWatch::Step::kCheck);
   TENON_TRY(choose_kernels(plan, request, symbols, cache, logger));
   if (request.levels) request.levels("tactics", *plan.graph);
-  const double selection = watch.lap();
+  // Without the check's reference, which is evaluated meanwhile.
+  const double aside = told == nullptr ? 0 : told->seconds(BuildWatch::Step::kCheck) - checked;
+  const double selection = watch.lap() - aside;
   if (told != nullptr && told->was_cut_short())
     logger.info(
         "The build's budget is used up: layers that were not tuned yet have the first kernel that "
         "fits");
   if (record != nullptr) note_kernels(*record, *plan.graph, request.passes, selection, logger);
   TENON_TRY(pack_weights(*plan.graph, request.backend, symbols, request.select.threads,
-                         request.keep_originals, unpacked.observer()));
+                         request.keep_originals,
+                         told == nullptr ? request.packed : told_to(*told)));
   if (std::string packing = packing_of(*plan.graph, request.backend); !packing.empty())
     plan.settings[kPackingSetting] = std::move(packing);
   const double packing_time = watch.lap();

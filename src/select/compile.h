@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "passes/pass.h"
 #include "plan/plan.h"
+#include "select/pack_weights.h"
 #include "select/select.h"
 
 namespace tenon {
@@ -26,6 +27,7 @@ struct CompileRequest {
   /// The plan holds all weights as the model has them too, beside the forms that kernels keep.
   bool keep_originals = false;
   LevelObserver levels;  ///< May be empty.
+  PackedKernel packed;   ///< As of pack_weights(), where select.watch does not look; may be empty.
 };
 
 /// The facts about a device and its kernels for passes; the rest is as it is by default.

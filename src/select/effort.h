@@ -24,10 +24,11 @@ inline int runs_for(double milliseconds, int asked) {
                                                      : kRuns;
   return std::max(asked, runs);
 }
-/// Runs of a trial: one, with a warm one before, that tells how many more follow, which are behind
-/// a warm one too.
+/// Runs of a trial: one, with a warm one before, that tells whether and how many more follow, which
+/// are behind a warm one too.
+inline constexpr int kFirstLaunches = 2;
 inline int launches_of_trial(double milliseconds, int asked) {
-  return 3 + runs_for(milliseconds, asked);
+  return kFirstLaunches + 1 + runs_for(milliseconds, asked);
 }
 /// Candidates a level times at most.
 inline constexpr int kCandidates[] = {1, 2, 4, 64, 256, 256};

@@ -1,7 +1,6 @@
 #include "select/machine_pace.h"
 
 #include <sys/mman.h>
-#include <xxhash.h>
 
 #include <algorithm>
 #include <cmath>
@@ -16,14 +15,9 @@ namespace tenon {
 namespace {
 
 constexpr int kSteps = 100'000, kTimes = 3;
-/// Bytes that are copied and hashed: of many a small part, which caches do not hold; of few
-/// enough to go at full rate, and little beside the work of the smallest build.
-constexpr double kPart = 1.0 / 64, kMost = 1 << 24;
-constexpr double kLeastCopied = 1 << 21, kLeastHashed = 1 << 17;
-
-size_t part_of(double bytes, double least) {
-  return static_cast<size_t>(std::clamp(kPart * bytes, least, kMost));
-}
+/// Bytes that are copied: of many a small part, which caches do not hold, and little beside the
+/// work of the smallest build.
+constexpr double kPart = 1.0 / 64, kLeast = 1 << 21, kMost = 1 << 24;
 
 /// Seconds to copy them into memory of the system's; the heap may have some that was used before.
 double copy_to_fresh_memory(const std::vector<std::byte>& source) {
@@ -41,9 +35,9 @@ double copy_to_fresh_memory(const std::vector<std::byte>& source) {
 
 MachinePace MachinePace::measured(double bytes) {
   constexpr double kUnknown = std::numeric_limits<double>::infinity();
-  MachinePace pace{kUnknown, kUnknown, kUnknown};
-  const std::vector<std::byte> source(part_of(bytes, kLeastCopied), std::byte{1});
-  const size_t hashed = part_of(bytes, kLeastHashed);
+  MachinePace pace{kUnknown, kUnknown};
+  const auto copied = static_cast<size_t>(std::clamp(kPart * bytes, kLeast, kMost));
+  const std::vector<std::byte> source(copied, std::byte{1});
   // Nothing may be computed ahead, or left out.
   volatile double factor = 0.999, term = 0.001, result = 0;
   for (int i = 0; i < kTimes; ++i) {
@@ -55,9 +49,6 @@ MachinePace MachinePace::measured(double bytes) {
     pace.step = std::min(pace.step, watch.lap() / kSteps);
     pace.byte =
         std::min(pace.byte, copy_to_fresh_memory(source) / static_cast<double>(source.size()));
-    watch.lap();
-    result = static_cast<double>(XXH3_128bits(source.data(), hashed).low64);
-    pace.read = std::min(pace.read, watch.lap() / static_cast<double>(hashed));
   }
   static_cast<void>(result);
   // No memory is left: any order of magnitude does.

@@ -7,7 +7,6 @@ namespace tenon {
 struct MachinePace {
   double step = 0;  ///< Seconds that a core takes to multiply and add, one behind the other.
   double byte = 0;  ///< Seconds to copy a byte into memory that was not used before.
-  double read = 0;  ///< Seconds to hash a byte, as writers of plans do.
 
   /// By moving a small part of so many bytes; takes some milliseconds.
   static MachinePace measured(double bytes);

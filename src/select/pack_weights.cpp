@@ -37,8 +37,18 @@ class Packer {
     if (!kernel->packed().empty() && !node.packed.defined()) node.packed = packed_by(kernel);
     for (size_t i = 0; i < node.inputs().size(); ++i)
       if (!kernel->packs_input(static_cast<int>(i))) need(node.inputs()[i]);
-    if (packed_) packed_(work_of(problem), watch.lap());
+    if (packed_) packed_(work_of(problem), kept_by(*kernel, problem), watch.lap());
     return {};
+  }
+
+  static double kept_by(const Kernel& kernel, const Problem& problem) {
+    double bytes = 0;
+    for (size_t i = 0; i < problem.inputs.size(); ++i) {
+      const Operand& input = problem.inputs[i];
+      if (input.constant != nullptr && kernel.packs_input(static_cast<int>(i)))
+        bytes += static_cast<double>(input.constant->byte_count());
+    }
+    return bytes;
   }
 
   /// Not copied: new pages for a model's weights take longer than all of its kernels.

@@ -8,6 +8,7 @@
 #include "ops/structure.h"
 #include "plan/bodies.h"
 #include "select/effort.h"
+#include "select/expected_time.h"
 #include "select/fit_regions.h"
 #include "select/kernel_chooser.h"
 #include "select/operation_cache.h"
@@ -103,6 +104,10 @@ Status select_in(Graph& graph, const ConcreteGraph& concrete, const Backend& bac
   if (options.watch != nullptr && in_sequence)
     options.watch->expect(BuildWatch::Step::kSequence,
                           effort::kSequenceSeconds * static_cast<double>(layers.nodes.size()));
+  if (options.watch != nullptr)
+    options.watch->kernels([&](BuildForecast& kernels) {
+      for (const Problem& problem : layers.problems) kernels.will_make(work_of(problem));
+    });
   Selector selector(backend, options, cache, &steps);
   TENON_ASSIGN(std::vector<std::string> tactics, selector.choose(layers, in_sequence));
   for (size_t i = 0; i < layers.nodes.size(); ++i) {

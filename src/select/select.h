@@ -57,6 +57,9 @@ struct SelectOptions {
   /// Chooses among all candidates of each layer, which then has that kernel under all shapes; may
   /// be null.
   KernelChooser* chooser = nullptr;
+  /// Called when the first candidates are listed and none is tried yet, for work that must not run
+  /// beside trials; may be null.
+  std::function<void()> before_trials;
   /// Told how far the choice is; ends it early where the build's time is up. May be null.
   BuildWatch* watch = nullptr;
   Logger* logger = nullptr;

@@ -78,11 +78,15 @@ Result<std::string> Selector::best(const Problem& problem) {
 /// some kernels are timed, others are made, several at a time. Gives the order in which to ask for
 /// the problems.
 std::vector<size_t> Selector::prepare(const std::vector<Problem>& problems) {
-  const auto list_of = [&](const Problem& problem) -> const Shortlist& {
-    return shortlist_of(problem);
+  const auto announce = [&] {
+    const auto list_of = [&](const Problem& problem) -> const Shortlist& {
+      return shortlist_of(problem);
+    };
+    std::vector<size_t> order = schedule_.announce(problems, list_of);
+    if (scope_.options.before_trials) scope_.options.before_trials();
+    return order;
   };
-  if (!scope_.backend.device->capabilities().compiles_kernels)
-    return schedule_.announce(problems, list_of);
+  if (!scope_.backend.device->capabilities().compiles_kernels) return announce();
   Open open;
   for (const Problem& problem : problems) {
     const auto [entry, is_new] = shortlists_.try_emplace(problem_key(problem));
@@ -96,7 +100,7 @@ std::vector<size_t> Selector::prepare(const std::vector<Problem>& problems) {
   const auto node = [&](size_t i) -> const Node& { return open[i].first->operation.node(); };
   for_each_node_parallel(open.size(), node, list_options);
   times_.list += watch.lap();
-  std::vector<size_t> order = schedule_.announce(problems, list_of);
+  std::vector<size_t> order = announce();
   if (scope_.described || scope_.options.fail_on_cache_miss) return order;
   std::erase_if(open, [](const auto& entry) { return entry.second->fitting.size() < 2; });
   if (scope_.options.watch != nullptr && scope_.options.watch->has_budget())

@@ -67,7 +67,10 @@ TEST(BuildWatch, AStepAheadIsForeseenFromTheKernelsSoFar) {
   BuildWatch watch;
   watch.begin(Step::kChoose);
   watch.foresee(Step::kChoose, BuildWatch::Span::kRest,
-                [](const BuildWatch::Known& known) { return known.kernels.making(0, 1e9); });
+                [](const BuildWatch::Known& known) { return known.kernels.making_left(); });
+  watch.kernels([](BuildForecast& kernels) {
+    for (int i = 0; i < 1000; ++i) kernels.will_make({1e9, 1e6, 1e6});
+  });
   watch.foresee(Step::kCheck, BuildWatch::Span::kWhole,
                 [](const BuildWatch::Known& known) { return known.before / 2; });
   watch.kernels([](BuildForecast& kernels) { kernels.will_try("a", {1e9, 1e6, 1e6}); });
@@ -127,6 +130,34 @@ TEST(BuildWatch, ACheckThatEndsTooLateIsLeftOut) {
   EXPECT_FALSE(watch.has_no_time_to_check());
   watch.expect(Step::kWrite, 0.5);
   EXPECT_TRUE(watch.has_no_time_to_check());
+}
+
+/// The check's reference, which is evaluated before kernels are tried.
+TEST(BuildWatch, WorkAsideIsOfItsOwnStep) {
+  std::vector<int> told;
+  BuildWatch watch(
+      [&](Step step, double, const std::string&) { told.push_back(static_cast<int>(step)); });
+  const auto left_of = [&](Step step) { return watch.state().left[static_cast<size_t>(step)]; };
+  watch.begin(Step::kOptimize);
+  watch.begin(Step::kChoose);
+  watch.kernels([](BuildForecast& kernels) { kernels.will_try("a", {1e9, 1e6, 1e6}); });
+  watch.foresee(Step::kChoose, BuildWatch::Span::kRest,
+                [](const BuildWatch::Known&) { return 3.0; });
+  const double trials = left_of(Step::kChoose);
+  watch.foresee(Step::kCheck, BuildWatch::Span::kWhole,
+                [](const BuildWatch::Known&) { return 1.0; });
+  watch.begin_aside(Step::kCheck);
+  wait(0.2);
+  EXPECT_EQ(watch.state().step, Step::kCheck);
+  EXPECT_NEAR(left_of(Step::kCheck), 0.8, 0.1);
+  EXPECT_NEAR(left_of(Step::kChoose), trials, 0.01);
+  watch.end_aside();
+  EXPECT_EQ(watch.state().step, Step::kChoose);
+  EXPECT_NEAR(left_of(Step::kChoose), trials, 0.05);
+  EXPECT_NEAR(left_of(Step::kCheck), 1, 0.01);
+  EXPECT_NEAR(watch.seconds(Step::kCheck), 0.2, 0.1);
+  EXPECT_LT(watch.seconds(Step::kChoose), 0.1);
+  EXPECT_EQ(told, (std::vector<int>{0}));
 }
 
 TEST(BuildWatch, TellsWhichStepsItsSumIsOf) {

@@ -84,6 +84,21 @@ TEST_F(ManyShapes, HaveSuchKernelsWhereOthersAreFallbacks) {
   EXPECT_EQ(taken({.many_shapes = true}), "cuda.fast");
 }
 
+/// Work that must not run beside trials comes between the lists and the trials.
+TEST_F(ManyShapes, NoneIsTriedBeforeTheWorkAheadOfTrials) {
+  int times = 0;
+  size_t launched = 0;
+  SelectOptions options;
+  options.before_trials = [&] {
+    ++times;
+    launched += device_->launches.size();
+  };
+  EXPECT_EQ(taken(options), "cuda.fast");
+  EXPECT_EQ(times, 1);
+  EXPECT_EQ(launched, 0);
+  EXPECT_FALSE(device_->launches.empty());
+}
+
 /// A tactic of our own that describes its problem in both functions.
 class OneKernel : public ManyShapes {
  protected:
