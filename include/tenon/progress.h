@@ -6,8 +6,8 @@
 
 namespace tenon {
 
-/// The steps of a build behind the model's parsing, in their order. A step may be empty: kernels
-/// are tuned in sequence on GPUs only, and the check may be switched off.
+/// The steps of a build behind the model's parsing, in the order of their ends. A step may be
+/// empty: kernels are tuned in sequence on GPUs only, and the check may be switched off.
 enum class BuildStep : int32_t {
   /// Optimization passes over the graph.
   kOPTIMIZE = 0,
@@ -15,7 +15,8 @@ enum class BuildStep : int32_t {
   kCHOOSE = 1,
   /// Kernels are tuned in the sequence that they will run in.
   kSEQUENCE = 2,
-  /// The plan is compared with the reference.
+  /// The plan is compared with the reference, which builds for the CPU without a budget evaluate
+  /// before they time candidates.
   kCHECK = 3,
   /// Weights are packed and the plan is written.
   kWRITE = 4,
