@@ -44,24 +44,6 @@ __device__ inline void fetch_step(char* to, const Weights& from, int first, int 
   }
 }
 
-__device__ inline void prefetch_run(const char* from, u32 bytes) {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes) : "memory");
-#endif
-}
-/// Asks for steps of the warp that the ring does not take to come to the second-level cache, while the kernel ahead runs.
-__device__ inline void prefetch_steps(const Weights& from, int first, int begin, int count, int lane) {
-  const int tile = first + lane;
-  if (count <= 0 || lane >= kTiles || tile >= kAllTiles) return;
-  prefetch_run(from.numbers + (u64(tile) * kSteps + begin) * kWeightBytes, count * kWeightBytes);
-  if constexpr (kBlocks > 0) {
-    const u64 block = u64(tile) * kAllBlocks + block_of(begin);
-    const int blocks = block_of(begin + count - 1) + kBlocks - block_of(begin);
-    prefetch_run(from.scales + block * (16 * sizeof(Scale)), blocks * (16 * int(sizeof(Scale))));
-    if (kHasZeros) prefetch_run(from.zeros + block * 32, blocks * 32);
-  }
-}
-
 /// A step's numbers of a row, as the tensor cores' right operand takes them; others stay 0.
 __device__ inline void load_row(u32 (&x)[kParts][4], const X* from, bool inside) {
 #pragma unroll
@@ -203,7 +185,6 @@ extern "C" __global__ void __launch_bounds__(kBlock)
     if (i < count) fetch_step(ring + i * kStageBytes, from, first, begin + i, lane);
     asm volatile("cp.async.commit_group;" ::: "memory");
   }
-  prefetch_steps(from, first, begin + kAhead, count - kAhead, lane);
   Sums sums = {};
   u32 minus[kTiles][2], values[kParts][4] = {};
 #pragma unroll
