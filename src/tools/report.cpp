@@ -60,11 +60,10 @@ void print_warnings(Console& console, const Summaries& all, const ReportSettings
   warn_transfer_bound(console, "H2D", all.h2d, compute);
   warn_transfer_bound(console, "D2H", all.d2h, compute);
   if (all.compute.coefficient_of_variation > kStablePercent) {
-    console.warning("* {} time is unstable: its coefficient of variation is {:.2f}%. {}",
-                    settings.on_cpu ? "Compute" : "GPU compute",
-                    all.compute.coefficient_of_variation,
-                    settings.on_cpu
-                        ? "Other work on this machine or changing clocks may be the cause."
+    console.warning(
+        "* {} time is unstable: its coefficient of variation is {:.2f}%. {}",
+        settings.on_cpu ? "Compute" : "GPU compute", all.compute.coefficient_of_variation,
+        settings.on_cpu ? "Other work on this machine or changing clocks may be the cause."
                         : "Fixed GPU clocks or --useSpinWait may help.");
   }
   if (settings.streams > 1) {

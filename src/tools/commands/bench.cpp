@@ -93,9 +93,9 @@ void show_layers(Session& session, const Measured& measured) {
 void show_next(Session& session, const Arguments& arguments, const Measured& measured) {
   session.heading("Next");
   Table table("ll");
-  const std::string file = shell_word(arguments.has(OptionId::loadEngine)
-                                          ? arguments.text(OptionId::loadEngine)
-                                          : arguments.text(OptionId::onnx));
+  const std::string file =
+      shell_word(arguments.has(OptionId::loadEngine) ? arguments.text(OptionId::loadEngine)
+                                                     : arguments.text(OptionId::onnx));
   if (measured.layers.empty())
     table.add({fmt::format("tenon bench {} --layers", file), "which layers take the time"});
   if (arguments.has(OptionId::html))

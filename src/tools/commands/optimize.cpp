@@ -81,7 +81,8 @@ void show_next(Session& session, const std::string& file, const std::string& mod
   session.heading("Next");
   Table table("ll");
   table.add({fmt::format("netron {}", shell_word(file)), "look at it"});
-  table.add({fmt::format("tenon compare {} {}", shell_word(model), shell_word(file)), "both compute the same"});
+  table.add({fmt::format("tenon compare {} {}", shell_word(model), shell_word(file)),
+             "both compute the same"});
   table.add({fmt::format("tenon inspect {} --nodes", shell_word(file)), "every node"});
   session.line("{}", table.text());
 }
