@@ -41,8 +41,8 @@ STEPS = ["optimize", "choose", "sequence", "check", "write"]
 
 
 def at(lines: list[dict], share: float) -> tuple[float, float, float, str]:
-    """Of a build: total seconds, and when that share of them had passed seconds left, those that were said, and step by step
-    which were said for which."""
+    """A build's total seconds; then, when that share of them had passed, the seconds left, the estimate, and both step by
+    step."""
     states = [line for line in lines if "elapsed" in line]
     total = sum(line["seconds"] for line in lines if "ended" in line)
     state = min(states, key=lambda state: abs(state["elapsed"] - total * share))

@@ -11,7 +11,7 @@
 // driver of the tests that only pretends (TENON_CUDA_PATH=build/release/tests/fake_driver): with
 // that the host's work is all there is. For plans of the CPU (--cpu as first argument) the run is
 // left out: times are those of setInputShape and updateDeviceMemorySizeForShapes, which makes the
-// shape ready. With --verbose ahead of the plan's name the library says what it did for each new
+// shape ready. With --verbose ahead of the plan's name the library lists the work for each new
 // shape: kernels, modules of code, compilations.
 #include <NvInfer.h>
 #include <tenon/device.h>

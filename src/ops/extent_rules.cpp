@@ -24,8 +24,8 @@ bool is_open(const Dim& a, const Dim& b) {
   return !(a == b) && !(a == Dim(1)) && !(b == Dim(1)) && !(a.is_constant() && b.is_constant());
 }
 
-/// Result axes with the operands' extents from the last on; f(x, y, joined) for those that are
-/// open.
+/// The broadcast shape. Each axis of which the symbols leave the result open is given to
+/// f(x, y, joined), the last axis first.
 template <class F>
 Result<Shape> joined_by(const Shape& a, const Shape& b, F f) {
   TENON_ASSIGN(Shape shape, broadcast(a, b));

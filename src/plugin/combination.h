@@ -24,9 +24,9 @@ int64_t reformats(const Combination& combination);
 /// Formats that one operand may have, linear first.
 using Formats = std::vector<nvinfer1::TensorFormat>;
 
-/// Asks the plugin about its operands in all of these formats, and gives those that it takes, few
-/// reformats first. An operand that it would also take in a format of DLA's is one whose format it
-/// does not look at: that one stays linear.
+/// Asks the plugin about its operands in all of these formats, and gives the combinations that it
+/// takes, few reformats first. An operand that it would also take in a format of DLA's is one whose
+/// format it does not look at: that one stays linear.
 std::vector<Combination> ask_for_formats(Instance& instance, std::vector<OperandType> operands,
                                          int32_t inputs, std::span<const Formats> allowed);
 

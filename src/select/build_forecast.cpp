@@ -19,7 +19,7 @@ constexpr double kNear = 1.3;
 /// No rate is below this share of the common pace: measurements are never so exact.
 constexpr double kLeast = 0.02;
 
-/// What is left of a guess of a whole when a part of it was measured: so much of the whole.
+/// The weight of a whole's first guess beside its measured part, as a share of the whole.
 constexpr double kBelief = 0.2;
 /// Guesses of moving weights weigh so much beside measurements.
 constexpr double kGuessed = 0.5;
@@ -158,7 +158,7 @@ double BuildForecast::make_of(const KernelWork& work, const Layers& layers) cons
   return making(1, found != others_.end() ? found->second : work.weights);
 }
 
-/// In proportion to those that were made so far.
+/// Scaled by the ratio of measured and predicted seconds of the kernels made so far.
 double BuildForecast::making_left() const {
   double left = 0;
   for (const auto& [place, layers] : layers_)

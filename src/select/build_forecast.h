@@ -96,7 +96,7 @@ class BuildForecast {
     int open = 0;
     double weights = 0;
     double make = -1;  ///< Seconds, of the kernel that was decided for; -1: it was not tried.
-    std::map<std::string, double> makes;  ///< The same of those that were tried.
+    std::map<std::string, double> makes;  ///< Seconds, of each tactic's trial.
   };
   using Key = std::pair<double, double>;
   static Key key(const KernelWork& work) { return {work.operations, work.bytes}; }

@@ -110,7 +110,7 @@ class BuildWatch {
     Span span = Span::kWhole;  ///< Of the forecast.
   };
 
-  /// Of those that are not over.
+  /// The first step that is not over.
   Step first() const { return waiting_.value_or(running_); }
   double seconds_in(const Part& part, Step step) const;
   double remaining_of(Step step, double before) const;

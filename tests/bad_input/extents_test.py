@@ -1,4 +1,4 @@
-"""Inputs whose extents do not go together are an error that names layer and extents: no kernel reads what is not there.
+"""Inputs whose extents do not go together are an error that names layer and extents: no kernel reads beyond an operand.
 Run by ctest, or: pytest tests/bad_input/extents_test.py --build build/release"""
 from pathlib import Path
 

@@ -249,7 +249,7 @@ TEST(Reduce, EveryFunction) {
             values_of(evaluate("einsum{equation = \"abcd->bd\"}", {cube}).at(0)));
 }
 
-/// A sum over no axes is of one number: what comes before and behind it is done all the same.
+/// A sum over no axes has one term: squares and magnitudes are taken all the same.
 TEST(Reduce, OverNoAxes) {
   const Tensor x = tensor_of(kFloat32, {2, 2}, {1, -2, 3, -0.5});
   const auto reduce = [&](const std::string& function) {

@@ -240,7 +240,7 @@ class Drawn:
 
 
 def mistake(actual: np.ndarray, value: Value, run: int, tolerance) -> str:
-    """Empty where rounding explains the difference: a row of src/ops/numerics.def, and 30 times what it was seen to do."""
+    """Empty where rounding explains the difference: a row of src/ops/numerics.def, and 30 times the rounding seen."""
     expected, other = value.arrays[run], value.others[run]
     if actual.shape != expected.shape:
         if actual.size == expected.size == 0 and actual.ndim == expected.ndim:
