@@ -220,13 +220,13 @@ void Rnn::plan_scratch() {
   scratch_.peepholes = take(p.directions * 3 * p.hidden * 4);
   scratch_.states = take(5 * p.directions * p.batch * stride_ * 4);
   scratch_.progress = take(lanes_ * static_cast<int64_t>(align_up(sizeof(LaneProgress))));
-  scratch_.weights = take(packed_.data() != nullptr ? 0 : p.directions * direction_bytes_);
+  scratch_.weights = take(p.constant_r ? 0 : p.directions * direction_bytes_);
   scratch_.gemm = take(static_cast<int64_t>(input_->scratch_bytes()));
   scratch_.total = at;
 }
 
 /// One product over all steps, sequences, directions and gates.
-Status Rnn::plan_input(const void* constant_w) {
+Status Rnn::plan_input(const void* w, std::span<const std::byte> packed) {
   const RnnProblem& p = problem_;
   GemmProblem g;
   g.m = p.batch, g.n = p.directions * p.gates() * p.hidden, g.k = p.input;
@@ -251,27 +251,36 @@ Status Rnn::plan_input(const void* constant_w) {
     g.step_batch_strides = {{}};
   }
   g.isa = p.isa, g.threads = p.threads;
-  g.constant_b = constant_w != nullptr;
-  TENON_ASSIGN(Gemm gemm, Gemm::prepare(g, constant_w));
+  g.strassen = p.strassen;
+  g.constant_b = p.constant_w;
+  g.packed = packed;
+  TENON_ASSIGN(Gemm gemm, Gemm::prepare(g, w));
   input_ = std::move(gemm);
   return {};
 }
 
-Result<Rnn> Rnn::prepare(const RnnProblem& problem, const void* constant_w,
-                         const void* constant_r) {
+Status Rnn::pack_constants(const void* w, const void* r) {
+  const RnnProblem& p = problem_;
+  const size_t of_r = p.constant_r ? direction_bytes_ * p.directions : 0;
+  TENON_TRY(plan_input(w, p.packed.subspan(std::min(of_r, p.packed.size()))));
+  const std::span<const std::byte> of_w = input_->packed();
+  TENON_ASSIGN(packed_, PackedWeights::make(of_r + of_w.size(), p.packed, p.constant_r ? r : w));
+  if (packed_.filled()) return {};
+  if (p.constant_r) {
+    ThreadPool pool(1);
+    pack(r, pool, packed_.target());
+  }
+  if (!p.constant_w) return {};
+  std::ranges::copy(of_w, static_cast<std::byte*>(packed_.target()) + of_r);
+  return plan_input(nullptr, packed_.bytes().subspan(of_r));
+}
+
+Result<Rnn> Rnn::prepare(const RnnProblem& problem, const void* w, const void* r) {
   Rnn rnn;
   rnn.problem_ = problem;
   rnn.plan_parts();
   rnn.plan_lanes();
-  TENON_TRY(rnn.plan_input(constant_w));
-  if (constant_r != nullptr) {
-    rnn.packed_ = AlignedBuffer(rnn.direction_bytes_ * problem.directions);
-    if (rnn.packed_.data() == nullptr)
-      return resource_error("no memory for {} bytes of packed weights",
-                            rnn.direction_bytes_ * problem.directions);
-    ThreadPool pool(1);
-    rnn.pack(constant_r, pool, rnn.packed_.data());
-  }
+  TENON_TRY(rnn.pack_constants(w, r));
   rnn.plan_scratch();
   return rnn;
 }
@@ -324,8 +333,8 @@ Status Rnn::check_lengths(const RnnArguments& arguments) const {
 Status Rnn::run(const RnnArguments& arguments, ThreadPool& pool, void* scratch) const {
   TENON_TRY(check_lengths(arguments));
   char* base = static_cast<char*>(scratch);
-  const auto* packed = static_cast<const char*>(packed_.data());
-  if (packed == nullptr) {
+  const char* packed = packed_.at(0);
+  if (!problem_.constant_r) {
     pack(arguments.r, pool, base + scratch_.weights);
     packed = base + scratch_.weights;
   }

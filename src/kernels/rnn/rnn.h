@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "device/cpu/aligned_buffer.h"
+#include "device/cpu/packed_weights.h"
 #include "device/cpu/thread_pool.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/rnn/cell.h"
@@ -32,6 +32,10 @@ struct RnnProblem {
   int64_t y_step = 0, y_direction = 0, y_batch = 0;
   StateStrides h0, c0, h, c;
   bool has_bias = false, has_peepholes = false;
+  /// The contents of W and of R are known to prepare(), or lie packed here (see tenon::Problem).
+  bool constant_w = false, constant_r = false;
+  std::span<const std::byte> packed;
+  bool strassen = true;  ///< As GemmProblem::strassen, for the product of the inputs.
   int threads = 1;
   Isa isa = detected_isa();
 
@@ -56,9 +60,10 @@ struct RnnArguments {
 
 class Rnn {
  public:
-  /// `constant_w` and `constant_r` are packed once when they are known now.
-  static Result<Rnn> prepare(const RnnProblem& problem, const void* constant_w,
-                             const void* constant_r);
+  /// `w` and `r` are the contents of the constants among them: these are packed once.
+  static Result<Rnn> prepare(const RnnProblem& problem, const void* w, const void* r);
+  /// The constants: R for cell.h, then W for the product. Empty where there are none.
+  std::span<const std::byte> packed() const { return packed_.bytes(); }
   size_t scratch_bytes() const { return scratch_.total; }
   Status run(const RnnArguments& arguments, ThreadPool& pool, void* scratch) const;
 
@@ -78,7 +83,8 @@ class Rnn {
   void plan_parts();
   void plan_lanes();
   void plan_scratch();
-  Status plan_input(const void* constant_w);
+  Status plan_input(const void* w, std::span<const std::byte> packed);
+  Status pack_constants(const void* w, const void* r);
   void pack_direction(const void* r, int direction, void* to) const;
   void pack(const void* r, ThreadPool& pool, void* to) const;
   void prepare_bias(const RnnArguments& arguments, char* scratch) const;
@@ -93,7 +99,7 @@ class Rnn {
   int64_t k_ = 0, stride_ = 0;
   int lanes_ = 1, lane_rows_ = 1;  ///< Of each direction.
   int helpers_ = 1;                ///< Threads that share a lane.
-  AlignedBuffer packed_;
+  PackedWeights packed_;
   Layout scratch_;
 };
 

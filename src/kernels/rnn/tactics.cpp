@@ -89,6 +89,10 @@ Result<cpu::RnnProblem> describe(const Problem& problem) {
   p.input_forget = op->input_forget;
   p.type = *cpu::element_type(problem.input(kX).type);
   p.has_bias = problem.has_input(kBias), p.has_peepholes = problem.has_input(kPeepholes);
+  p.constant_w = problem.input(kW).constant != nullptr;
+  p.constant_r = problem.input(kR).constant != nullptr;
+  p.packed = problem.packed;
+  p.strassen = problem.numerics.strassen;
   p.threads = std::max(1, problem.threads);
   p.isa = cpu::isa_up_to(problem.isa_limit);
   TENON_TRY(describe_functions(*op, p));
@@ -102,8 +106,8 @@ class RnnKernel final : public Kernel {
       : rnn_(std::move(rnn)),
         name_(problem.layer),
         threads_(std::max(1, problem.threads)),
-        packed_w_(problem.input(kW).constant != nullptr),
-        packed_r_(problem.input(kR).constant != nullptr) {}
+        packs_w_(problem.input(kW).constant != nullptr),
+        packs_r_(problem.input(kR).constant != nullptr) {}
 
   Status run(const LaunchArguments& arguments) const override {
     if (arguments.queue.pool->threads() > threads_)
@@ -123,15 +127,17 @@ class RnnKernel final : public Kernel {
     return {};
   }
   size_t workspace_bytes() const override { return rnn_.scratch_bytes(); }
-  bool uses_input(int input) const override {
-    return !(input == kW && packed_w_) && !(input == kR && packed_r_);
+  bool uses_input(int input) const override { return !packs_input(input); }
+  std::span<const std::byte> packed() const override { return rnn_.packed(); }
+  bool packs_input(int input) const override {
+    return (input == kW && packs_w_) || (input == kR && packs_r_);
   }
 
  private:
   cpu::Rnn rnn_;
   std::string name_;
   int threads_;
-  bool packed_w_, packed_r_;
+  bool packs_w_, packs_r_;
 };
 
 }  // namespace

@@ -145,6 +145,18 @@ testing::AssertionResult near(const Setting& setting, const std::vector<Tensor>&
   return testing::AssertionSuccess();
 }
 
+/// Weights that a kernel keeps a copy of are in packed(): else each new shape would pack them
+/// again.
+void check_kept(const Problem& problem, const Kernel& kernel) {
+  constexpr int64_t kFewBytes = 1024;
+  for (int i = 0; i < static_cast<int>(problem.inputs.size()); ++i) {
+    const Tensor* const constant = problem.inputs[i].constant;
+    if (constant == nullptr || constant->byte_count() <= kFewBytes || kernel.uses_input(i))
+      continue;
+    EXPECT_TRUE(kernel.packs_input(i)) << "input " << i << " is kept, and not in packed()";
+  }
+}
+
 /// A kernel made from another one's packed weights, without the contents of the constants, is the
 /// same.
 void check_packed(Setting& setting, const Tactic& tactic, std::string_view config,
@@ -189,6 +201,7 @@ void check(Setting& setting, const Tactic& tactic, std::string_view config) {
   ASSERT_TRUE(run(setting, **alone, 1, other));
   for (size_t i = 0; i < first.size(); ++i)
     EXPECT_TRUE(first[i] == other[i]) << "results depend on the threads it was made for";
+  check_kept(setting.problem, **kernel);
   check_packed(setting, tactic, config, **kernel, first);
 }
 
