@@ -47,6 +47,13 @@ def test_plans_are_saved_where_asked(tenon, tmp_path: Path):
     assert (tmp_path / "other.plan").exists() and not (tmp_path / "two.plan").exists()
 
 
+@pytest.mark.parametrize("command", ["build", "run", "optimize"])
+def test_a_file_that_cannot_be_written_is_named_with_the_flag_that_was_typed(tenon, tmp_path: Path, command: str):
+    write_model(tmp_path / "two.onnx", 2)
+    (tmp_path / "folder").mkdir()
+    assert "-o: cannot write 'folder'" in tenon(command, "two.onnx", "-o", "folder", *CPU, status=1)
+
+
 def test_runs_show_outputs_and_benches_times(tenon, tmp_path: Path):
     write_model(tmp_path / "two.onnx", 2)
     tenon("build", "two.onnx", *CPU)
