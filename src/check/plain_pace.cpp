@@ -86,10 +86,12 @@ std::optional<PlainPace> PlainPace::measured(double multiplications) {
   };
   // The first evaluation makes threads; each takes some time however small the network is.
   (void)seconds(kSmall, on_processor);
-  const double least = seconds(kSmall, on_processor), all = seconds(kLarge, on_processor);
+  // The lesser of two: other work on the machine may stop either.
+  const double first = seconds(kSmall, on_processor), second = seconds(kSmall, on_processor);
+  const double least = std::min(first, second), all = seconds(kLarge, on_processor);
   const double small = multiplications_of(kSmall);
   const double loops = seconds(kSmall, by_loops);
-  if (all <= least || loops <= 0) return std::nullopt;
+  if (least < 0 || all <= least || loops <= 0) return std::nullopt;
   return PlainPace{(all - least) / (most - small), loops / small};
 }
 
