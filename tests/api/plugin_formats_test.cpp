@@ -40,7 +40,7 @@ struct Record {
 Record record;
 
 /// y = x, where x and y are of one type and of given formats, as bits of a mask.
-class Formatted final : public plugin_test::Stateless<Formatted> {
+class Formatted final : public plugin_test::Copier<Formatted> {
  public:
   static constexpr const char* kName = "Formatted";
   static inline uint32_t input_formats = 1, output_formats = 1;
@@ -55,16 +55,6 @@ class Formatted final : public plugin_test::Stateless<Formatted> {
     }
     return 0;
   }
-  int32_t getOutputDataTypes(DataType* outputs, int32_t, const DataType* inputs,
-                             int32_t) const noexcept override {
-    outputs[0] = inputs[0];
-    return 0;
-  }
-  int32_t getOutputShapes(const DimsExprs* inputs, int32_t, const DimsExprs*, int32_t,
-                          DimsExprs* outputs, int32_t, IExprBuilder&) noexcept override {
-    outputs[0] = inputs[0];
-    return 0;
-  }
   bool supportsFormatCombination(int32_t pos, const DynamicPluginTensorDesc* all, int32_t,
                                  int32_t) noexcept override {
     const PluginTensorDesc& tensor = all[pos].desc;
@@ -72,11 +62,6 @@ class Formatted final : public plugin_test::Stateless<Formatted> {
     if (pos == 0) record.asked.emplace(static_cast<int32_t>(tensor.type), format);
     return types.contains(tensor.type) && tensor.type == all[0].desc.type &&
            ((pos == 0 ? input_formats : output_formats) >> format & 1U) != 0;
-  }
-  int32_t getNbOutputs() const noexcept override { return 1; }
-  size_t getWorkspaceSize(const DynamicPluginTensorDesc*, int32_t, const DynamicPluginTensorDesc*,
-                          int32_t) const noexcept override {
-    return 0;
   }
   int32_t enqueue(const PluginTensorDesc* in, const PluginTensorDesc* out,
                   const void* const* inputs, void* const* outputs, void*,

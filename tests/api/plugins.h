@@ -40,6 +40,31 @@ class Stateless : public IPluginV3,
   PluginFieldCollection none_{};
 };
 
+/// One with an output that is like its first input, and no workspace.
+template <class Plugin>
+class Copier : public Stateless<Plugin> {
+ public:
+  int32_t configurePlugin(const DynamicPluginTensorDesc*, int32_t, const DynamicPluginTensorDesc*,
+                          int32_t) noexcept override {
+    return 0;
+  }
+  int32_t getOutputDataTypes(DataType* outputs, int32_t, const DataType* inputs,
+                             int32_t) const noexcept override {
+    outputs[0] = inputs[0];
+    return 0;
+  }
+  int32_t getOutputShapes(const DimsExprs* inputs, int32_t, const DimsExprs*, int32_t,
+                          DimsExprs* outputs, int32_t, IExprBuilder&) noexcept override {
+    outputs[0] = inputs[0];
+    return 0;
+  }
+  int32_t getNbOutputs() const noexcept override { return 1; }
+  size_t getWorkspaceSize(const DynamicPluginTensorDesc*, int32_t, const DynamicPluginTensorDesc*,
+                          int32_t) const noexcept override {
+    return 0;
+  }
+};
+
 template <class Plugin>
 struct StatelessCreator final : IPluginCreatorV3One {
   IPluginV3* createPlugin(const char*, const PluginFieldCollection*,

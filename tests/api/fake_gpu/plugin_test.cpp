@@ -136,33 +136,14 @@ class CreatorOfOneThread final : public CreatorOf<OfOneThread> {
 };
 
 /// Takes vectors of 32 channels alone, and notes the format that it runs in.
-class Vectors final : public Stateless<Vectors> {
+class Vectors final : public Copier<Vectors> {
  public:
   static constexpr const char* kName = "Vectors";
   static inline TensorFormat ran_in = TensorFormat::kLINEAR;
 
-  int32_t configurePlugin(const DynamicPluginTensorDesc*, int32_t, const DynamicPluginTensorDesc*,
-                          int32_t) noexcept override {
-    return 0;
-  }
-  int32_t getOutputDataTypes(DataType* outputs, int32_t, const DataType* inputs,
-                             int32_t) const noexcept override {
-    outputs[0] = inputs[0];
-    return 0;
-  }
-  int32_t getOutputShapes(const DimsExprs* inputs, int32_t, const DimsExprs*, int32_t,
-                          DimsExprs* outputs, int32_t, IExprBuilder&) noexcept override {
-    outputs[0] = inputs[0];
-    return 0;
-  }
   bool supportsFormatCombination(int32_t pos, const DynamicPluginTensorDesc* all, int32_t,
                                  int32_t) noexcept override {
     return all[pos].desc.format == TensorFormat::kCHW32;
-  }
-  int32_t getNbOutputs() const noexcept override { return 1; }
-  size_t getWorkspaceSize(const DynamicPluginTensorDesc*, int32_t, const DynamicPluginTensorDesc*,
-                          int32_t) const noexcept override {
-    return 0;
   }
   int32_t enqueue(const PluginTensorDesc* in, const PluginTensorDesc*, const void* const*,
                   void* const*, void*, cudaStream_t) noexcept override {

@@ -159,34 +159,15 @@ TEST(GpuPlugin, IsPartOfCapturedGraphs) {
 }
 
 /// y = x in one format alone, by a copy of the whole buffer with its padding.
-class GpuBuffer final : public Stateless<GpuBuffer> {
+class GpuBuffer final : public Copier<GpuBuffer> {
  public:
   static constexpr const char* kName = "GpuBuffer";
   static inline TensorFormat format = TensorFormat::kCHW32;
   static inline DataType type = DataType::kFLOAT;
 
-  int32_t configurePlugin(const DynamicPluginTensorDesc*, int32_t, const DynamicPluginTensorDesc*,
-                          int32_t) noexcept override {
-    return 0;
-  }
-  int32_t getOutputDataTypes(DataType* outputs, int32_t, const DataType* inputs,
-                             int32_t) const noexcept override {
-    outputs[0] = inputs[0];
-    return 0;
-  }
-  int32_t getOutputShapes(const DimsExprs* inputs, int32_t, const DimsExprs*, int32_t,
-                          DimsExprs* outputs, int32_t, IExprBuilder&) noexcept override {
-    outputs[0] = inputs[0];
-    return 0;
-  }
   bool supportsFormatCombination(int32_t pos, const DynamicPluginTensorDesc* all, int32_t,
                                  int32_t) noexcept override {
     return all[pos].desc.type == type && all[pos].desc.format == format;
-  }
-  int32_t getNbOutputs() const noexcept override { return 1; }
-  size_t getWorkspaceSize(const DynamicPluginTensorDesc*, int32_t, const DynamicPluginTensorDesc*,
-                          int32_t) const noexcept override {
-    return 0;
   }
   int32_t enqueue(const PluginTensorDesc* in, const PluginTensorDesc* out,
                   const void* const* inputs, void* const* outputs, void*,
