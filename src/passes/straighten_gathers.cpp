@@ -44,14 +44,14 @@ bool behind_transpose(Graph& graph, Node& node) {
   return true;
 }
 
-/// The operand of an Unsqueeze that inserts just that axis, else null.
+/// The operand of an Unsqueeze, or another reshape, that inserts just that axis, else null.
 Value* without_axis(Value* value, int64_t axis) {
-  if (produced_by<Unsqueeze>(value) == nullptr) return nullptr;
-  const Node* unsqueeze = value->producer();
-  const Tensor* axes = unsqueeze->input(1)->constant();
-  if (axes == nullptr || axes->count() != 1) return nullptr;
-  return positive(axes->as_int64(0), value->type.shape.size()) == axis ? unsqueeze->input(0)
-                                                                       : nullptr;
+  if (!is_reshape(value->producer())) return nullptr;
+  Value* source = value->producer()->input(0);
+  Shape shape = value->type.shape;
+  const Dim extent = shape[static_cast<size_t>(axis)];
+  shape.erase(shape.begin() + axis);
+  return extent == Dim(1) && source->type.shape == shape ? source : nullptr;
 }
 
 bool stack(Graph& graph, Node& node) {
