@@ -1,5 +1,10 @@
-// Views made real and concatenations on NVIDIA GPUs: one generated loop for each piece.
+// Views made real and concatenations on NVIDIA GPUs: one generated loop for each large piece, and
+// small ones together.
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <numeric>
+#include <span>
 
 #include "kernels/jit/tactic.h"
 #include "kernels/movement/copy_parts.h"
@@ -56,10 +61,99 @@ Result<JitLaunch> launch_of(const Problem& problem, const CopyPart& part) {
   return launch;
 }
 
+/// The part's side of an operand, as a tensor of its own.
+Operand side_of(const Operand& operand, const CopyPart& part, const std::vector<int64_t>& strides,
+                int64_t offset) {
+  Operand side = operand;
+  side.extents = part.extents;
+  side.strides = strides;
+  side.alignment = alignment_at(operand, offset);
+  return side;
+}
+
+/// Copies that one launch makes, each by blocks of its own.
+class JoinedCopies {
+ public:
+  JoinedCopies(const Problem& problem, std::span<const CopyPart> parts) : problem_(problem) {
+    begin_code(code_, problem);
+    code_.alias("Word", word_type(byte_size(problem.output().type)));
+    code_.constant("kBlock", kBlock);
+    for (const CopyPart& part : parts) add(part);
+  }
+
+  Result<JitLaunch> launch() {
+    code_.text(fmt::format("#define MEMBER_PARAMETERS {}\n", parameters_.substr(2)));
+    code_.text(fmt::format("#define MEMBER_CASES {}\n", cases_));
+    TENON_TRY(set_source(launch_, code_, {"movement/copy_many.cu"}));
+    launch_.grid[0] = blocks_;
+    launch_.block[0] = kBlock;
+    return std::move(launch_);
+  }
+
+ private:
+  static constexpr int kBlock = 128;
+
+  void add(const CopyPart& part) {
+    const Operand &from = problem_.input(part.input), &to = problem_.output(part.output);
+    const Operand source = side_of(from, part, part.from_strides, part.from_offset);
+    const Operand target = side_of(to, part, part.to_strides, part.to_offset);
+    const IndexLoop loop = loop_over(part.extents, memory_order(to.rank(), to.layout));
+    const int vector = std::min(pack_width(loop, source), pack_width(loop, target));
+    const int64_t packs = loop_count(loop) / vector;
+    code_.located(fmt::format("From{}", count_), loop, source, part.from_strides);
+    code_.located(fmt::format("To{}", count_), loop, target, part.to_strides);
+    code_.open(fmt::format("kBegin{}", count_), blocks_);
+    code_.open(fmt::format("kPacks{}", count_), packs);
+    blocks_ += blocks_for(packs, kBlock);
+    code_.open(fmt::format("kEnd{}", count_), blocks_);
+    parameters_ += fmt::format(", const Word* __restrict__ x{0}, Word* __restrict__ y{0}", count_);
+    cases_ += fmt::format(
+        "if (block < kEnd{0}) return copy_member<{1}, From{0}, To{0}>((block - kBegin{0}) * kBlock "
+        "+ threadIdx.x, kPacks{0}, x{0}, y{0}); ",
+        count_, vector);
+    JitArgument x = JitArgument::input(part.input), y = JitArgument::output(part.output);
+    x.offset = part.from_offset * byte_size(from.type);
+    y.offset = part.to_offset * byte_size(to.type);
+    launch_.add(x);
+    launch_.add(y);
+    ++count_;
+  }
+
+  const Problem& problem_;
+  KernelCode code_;
+  JitLaunch launch_{.name = "copy of several"};
+  std::string parameters_, cases_;
+  int64_t blocks_ = 0;
+  int count_ = 0;
+};
+
+/// Two pointers each: within the 4 KiB of arguments of every GPU, and a chain of tests that costs
+/// little beside a launch.
+constexpr size_t kMostJoined = 32;
+
+/// A part that fills the GPU by itself gains nothing from company.
+bool is_small(const Problem& problem, const CopyPart& part) {
+  const int64_t count =
+      std::accumulate(part.extents.begin(), part.extents.end(), int64_t{1}, std::multiplies<>());
+  const int64_t in_a_pack = 16 / byte_size(problem.output(part.output).type);
+  return count / in_a_pack <= resident_threads(problem);
+}
+
 Result<JitPlan> plan(const Problem& problem, std::string_view) {
-  TENON_ASSIGN(const std::vector<CopyPart> parts, copy_parts(problem));
+  TENON_ASSIGN(std::vector<CopyPart> parts, copy_parts(problem));
+  const auto large = std::stable_partition(
+      parts.begin(), parts.end(), [&](const CopyPart& part) { return is_small(problem, part); });
+  std::span<const CopyPart> small(parts.begin(), large);
+  const std::span<const CopyPart> alone(large, parts.end());
   JitPlan plan;
-  for (const CopyPart& part : parts) {
+  while (!small.empty()) {
+    const auto some = small.first(std::min(small.size(), kMostJoined));
+    small = small.subspan(some.size());
+    TENON_ASSIGN(JitLaunch launch, some.size() == 1 ? launch_of(problem, some[0])
+                                                    : JoinedCopies(problem, some).launch());
+    plan.launches.push_back(std::move(launch));
+  }
+  for (const CopyPart& part : alone) {
     TENON_ASSIGN(JitLaunch launch, launch_of(problem, part));
     plan.launches.push_back(std::move(launch));
   }

@@ -31,6 +31,22 @@ void add_transposes(Cases& cases) {
             .output_layout(from == Layout::kRowMajor ? Layout::kChannelsLast : Layout::kRowMajor);
 }
 
+/// More pieces than one launch takes, of several widths, and one that fills a GPU beside small
+/// ones.
+void add_joined_copies(Cases& cases) {
+  const DataType f16 = DataType::kFloat16;
+  Concat concat;
+  concat.axis = 1;
+  std::vector<CaseInput> pieces;
+  for (int64_t i = 0; i < 40; ++i)
+    pieces.push_back(input(values(f16, {3, 1 + i % 5, 8}, static_cast<int>(i))));
+  add(cases, "concat of forty", concat, pieces).only("cuda.copy.strided");
+  add(cases, "concat of large and small", concat,
+      std::vector{input(values(f16, {2, 3}, 1)), input(values(f16, {2, 1300000}, 2)),
+                  input(values(f16, {2, 5}, 3))})
+      .only("cuda.copy.strided");
+}
+
 void add_views(Cases& cases) {
   const DataType f16 = DataType::kFloat16;
   Concat concat;
@@ -41,6 +57,7 @@ void add_views(Cases& cases) {
                     input(values(f16, {2, 3, 5, 3}, 2)),
                     input(values(f16, {2, 16, 5, 3}, 3), layout)})
         .output_layout(layout);
+  add_joined_copies(cases);
   Split split;
   split.axis = -1;
   add(cases, "split", split, std::vector{input(values(f16, {4, 9, 48}, 4)), list({8, 31, 9})}, 3);
