@@ -1332,7 +1332,8 @@ class IExecutionContext : public INoCopy {
   /// names the bounds, where they lie outside of the current profile.
   bool setInputShape(const char* tensorName, const Dims& dims) noexcept;
   /// Returns the dimensions that an input or output has in the next run, -1 for extents that are
-  /// not known yet; nbDims is -1 for unknown names.
+  /// not known yet or that the run's data decides, also behind a run: IOutputAllocator::notifyShape
+  /// tells these. nbDims is -1 for unknown names.
   Dims getTensorShape(const char* tensorName) const noexcept;
   /// Returns whether the dimensions of every dynamic input are set.
   bool allInputDimensionsSpecified() const noexcept;

@@ -76,7 +76,6 @@ Result<std::unique_ptr<Context>> Context::create(std::shared_ptr<Engine> engine,
   context->inputs_.assign(graph.inputs().size(), nullptr);
   context->outputs_.assign(graph.outputs().size(), nullptr);
   context->allocators_.resize(graph.outputs().size());
-  context->dynamic_shapes_.resize(graph.outputs().size());
   return context;
 }
 
@@ -88,7 +87,7 @@ Status Context::set_profile(int index) {
   const Graph& graph = engine_->graph();
   for (size_t i = 0; i < input_shapes_.size(); ++i)
     input_shapes_[i] = static_extents(*graph.inputs()[i]);
-  forget_shapes();
+  stale_ = true;
   return {};
 }
 
@@ -107,14 +106,8 @@ Status Context::set_input_shape(std::string_view name, const Extents& extents) {
     return user_error("input '{}' has the fixed shape [{}], not [{}]", name, fmt::join(*fixed, ","),
                       fmt::join(extents, ","));
   input_shapes_[*index] = extents;
-  forget_shapes();
-  return {};
-}
-
-/// The last run's outputs say nothing of runs under other shapes.
-void Context::forget_shapes() {
   stale_ = true;
-  std::ranges::fill(dynamic_shapes_, std::nullopt);
+  return {};
 }
 
 bool Context::lacks_values(std::string_view input) const {
@@ -143,7 +136,7 @@ Status Context::read_values() {
                                  : static_cast<const int32_t*>(inputs_[i])[k];
       changed |= std::exchange(values[k], value) != value;
     }
-    if (changed) forget_shapes();
+    if (changed) stale_ = true;
   }
   return {};
 }
@@ -161,7 +154,6 @@ Result<Extents> Context::shape(std::string_view name) const {
   }
   const auto index = engine_->output_index(name);
   if (!index.has_value()) return user_error("there is no tensor '{}'", name);
-  if (dynamic_shapes_[*index].has_value()) return *dynamic_shapes_[*index];
   std::map<std::string, Extents> shapes;
   for (size_t i = 0; i < input_shapes_.size(); ++i) {
     if (!input_shapes_[i].has_value())
@@ -555,7 +547,6 @@ Status Context::run_dynamic(Queue queue) {
     const Value* output = engine_->graph().outputs()[i];
     const size_t bytes =
         static_cast<size_t>(element_count(results[i].extents) * byte_size(output->type.type));
-    dynamic_shapes_[i] = results[i].extents;
     void* to =
         allocators_[i] ? allocators_[i](results[i].extents, bytes, queue.stream) : outputs_[i];
     if (bytes == 0) continue;

@@ -151,8 +151,8 @@ class Context {
   Status set_input_shape(std::string_view name, const Extents& extents);
   Status set_profile(int index);
   int profile() const { return profile_; }
-  /// Inputs: as set (static ones are always set). Outputs: as inferred; where data decides, of the
-  /// last run under these shapes, or -1 for the extents that are not known before it.
+  /// Inputs: as set (static ones are always set). Outputs: as inferred, with -1 for the extents
+  /// that the run's data decides: the last run says nothing of the next.
   Result<Extents> shape(std::string_view name) const;
   /// Extents that no run under the shapes that are set exceeds; INT64_MAX where there is no bound.
   Extents most_extents(const Value& tensor) const;
@@ -230,7 +230,6 @@ class Context {
   Status run_program(Queue queue, StepTimer* timer = nullptr);
   Status run_profiled(Queue queue);
   Result<SymbolValues> bound_symbols() const;
-  void forget_shapes();
   Status prepare_program();
   Status prepare_dynamic();
   Status find_program();
@@ -253,8 +252,6 @@ class Context {
   bool has_shape_inputs_ = false;
   std::vector<void*> inputs_, outputs_;
   std::vector<Allocate> allocators_;
-  std::vector<std::optional<Extents>> dynamic_shapes_;  ///< Of outputs, after a data-dependent
-                                                        ///< run under the shapes that are set.
   bool stale_ = true;
   SymbolValues symbols_;
   Attachments attachments_;
