@@ -26,6 +26,15 @@ __device__ inline float widen(e5m2 v) {
   return low_half(r);
 }
 
+/// v / scale to nearest even, by the reciprocal and made good by the remainder: neither scale nor inverse may be denormal or
+/// too large. Quotients beyond every type's range stay there.
+__device__ inline float quotient(float v, float scale, float inverse) {
+  constexpr float kLimit = 1048576.0f;
+  const float near = v * inverse;
+  const float q = near < -kLimit ? -kLimit : (near > kLimit ? kLimit : near);
+  return fmaf(fmaf(-q, scale, v), inverse, q);
+}
+
 /// To nearest even, for numbers up to 2^22.
 __device__ inline float round_small(float v) { return (v + 12582912.0f) - 12582912.0f; }
 

@@ -1,14 +1,5 @@
 // Quantization with one scale, or its reverse: kVector elements a thread, in the order of the result, of tensors of any strides.
 
-/// v / kScale to nearest even: the quotient by the reciprocal, made good by the remainder. Quotients beyond every type's range
-/// stay there.
-__device__ inline float quotient(float v) {
-  constexpr float kLimit = 1048576.0f;
-  const float near = v * float(kInverse);
-  const float q = near < -kLimit ? -kLimit : (near > kLimit ? kLimit : near);
-  return fmaf(fmaf(-q, float(kScale), v), float(kInverse), q);
-}
-
 extern "C" __global__ void __launch_bounds__(kBlock) kernel(const X* __restrict__ x, Y* __restrict__ y) {
   begin_kernel();
   const Index at = (Index(blockIdx.x) * kBlock + threadIdx.x) * kVector;
@@ -20,7 +11,7 @@ extern "C" __global__ void __launch_bounds__(kBlock) kernel(const X* __restrict_
     if constexpr (kReverse) {
       v[i] = (v[i] - float(kZero)) * float(kScale);
     } else {
-      v[i] = kByReciprocal ? quotient(v[i]) : __fdiv_rn(v[i], float(kScale));
+      v[i] = kByReciprocal ? quotient(v[i], kScale, kInverse) : __fdiv_rn(v[i], float(kScale));
       // NaN becomes 0.
       if constexpr (kRounds) v[i] = v[i] != v[i] ? 0.0f : fminf(fmaxf(rintf(v[i]) + float(kZero), float(kLow)), float(kHigh));
     }

@@ -101,7 +101,7 @@ Result<double> number_of(const Problem& problem, const Node& quantize, int index
   return constant->as_double(0);
 }
 
-/// The device function quantized(), with the types and places of the result in bytes.
+/// What store_bytes() of normalize.cu needs: type and places of the result, scale and zero point.
 Status add_bytes(KernelCode& code, const Problem& problem, const Description& d,
                  const IndexLoop& loop) {
   code.flag("kGivesReals", d.output >= 0);
@@ -124,13 +124,15 @@ Status add_bytes(KernelCode& code, const Problem& problem, const Description& d,
   code.text(types);
   code.alias("Bytes", e4m3 ? "e4m3" : e5m2 ? "e5m2" : device_type(bytes.type));
   code.located("BytesAt", loop, bytes);
-  std::string value = fmt::format("v / float({})", device_real(scale));
-  if (!e4m3 && !e5m2)
-    value = fmt::format("fminf(fmaxf(rintf({}) + float({}), float({})), float({}))", value,
-                        device_real(zero), is_signed ? "(-128.0)" : "0.0",
-                        is_signed ? "127.0" : "255.0");
-  code.text(
-      fmt::format("__device__ inline float quantized(float v) {{\n  return {};\n}}\n", value));
+  // Neither it nor its reciprocal, nor any remainder, is denormal or too large.
+  const bool is_moderate = scale > 1e-18 && scale < 1e18;
+  code.flag("kByReciprocal", is_moderate);
+  code.real("kByteScale", scale);
+  code.real("kByteInverse", is_moderate ? 1 / static_cast<double>(static_cast<float>(scale)) : 0.0);
+  code.real("kByteZero", zero);
+  code.flag("kByteIntegers", !e4m3 && !e5m2);
+  code.real("kByteLow", is_signed ? -128 : 0);
+  code.real("kByteHigh", is_signed ? 127 : 255);
   return {};
 }
 
@@ -153,14 +155,17 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
     reduced[i] = true;
   const SplitLoop split = split_loop(y, reduced);
   const IndexLoop loop = joined(split.kept, split.reduced);
-  int vector = std::min({pack_width(split.reduced, y), pack_width(loop, y), 8});
+  int vector = 8;
+  if (d.output >= 0) vector = std::min({pack_width(split.reduced, y), pack_width(loop, y), vector});
   for (const int term : d.terms) {
     TENON_ASSIGN(const auto strides, broadcast_strides(problem.input(term), y.extents));
     vector = std::min({vector, pack_width(split.reduced, problem.input(term), strides),
                        pack_width(loop, problem.input(term), strides)});
   }
   for (const int output : {d.sum_output, d.bytes_output})
-    if (output >= 0) vector = std::min(vector, pack_width(loop, problem.output(output)));
+    if (output >= 0)
+      vector = std::min({vector, pack_width(split.reduced, problem.output(output)),
+                         pack_width(loop, problem.output(output))});
   const RowGroups groups =
       choose_groups(problem, loop_count(split.kept), loop_count(split.reduced), vector);
   if (groups.length > int64_t{groups.group} * 64)
@@ -169,6 +174,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   begin_code(code, problem);
   code.type("Y", y.type);
   code.round_to(y.type);
+  if (d.output < 0) code.allow_fast_math();  // Results of 8 bits are rounded even more.
   code.text("#define WITH_STATISTICS 0\n");
   TENON_TRY(add_bytes(code, problem, d, loop));
   code.flag("kRms", d.op->norm == NormKind::kRms);
