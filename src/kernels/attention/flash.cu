@@ -1,10 +1,10 @@
 // Attention on tensor cores (16-bit floats, sm_80): a warp takes 16 queries against kKeys keys at a time, with a running
 // maximum and sum; scores never leave registers. The next keys are loaded while values are summed, and the reverse.
 
-constexpr int kSizePadded = (kSize + 15) / 16 * 16, kValuePadded = (kValueSize + 15) / 16 * 16;
+enum : int { kSizePadded = (kSize + 15) / 16 * 16, kValuePadded = (kValueSize + 15) / 16 * 16 };
 // 16 bytes more than a row needs: rows of 8x8 matrices then lie in different banks.
-constexpr int kPitchK = kSizePadded + 8, kPitchV = kValuePadded + 8;
-constexpr int kBlock = kWarps * 32;
+enum : int { kPitchK = kSizePadded + 8, kPitchV = kValuePadded + 8 };
+enum : int { kBlock = kWarps * 32 };
 
 __device__ inline u32 pack_pair(float low, float high) {
   return u32(narrow<X>(low).bits) | u32(narrow<X>(high).bits) << 16;

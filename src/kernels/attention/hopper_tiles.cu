@@ -1,17 +1,18 @@
 // Parts of attention on Hopper (attention/hopper.cu): tiles and their barriers, the thread that fetches, masks, and how
 // results leave.
 
-constexpr int kRows = kGroups * 64, kConsumers = kGroups * 128;
-constexpr int kSizeBoxes = (kSize + 63) / 64, kValueBoxes = (kValueSize + 63) / 64;
-constexpr int kSizeSteps = (kSize + 15) / 16, kValueColumns = (kValueSize + 7) / 8 * 8;
-constexpr int kQueryBytes = kRows * 128 * kSizeBoxes, kKeyBytes = kKeys * 128 * kSizeBoxes;
-constexpr int kValueBytes = kKeys * 128 * kValueBoxes;
+enum : int { kRows = kGroups * 64, kConsumers = kGroups * 128 };
+enum : int { kSizeBoxes = (kSize + 63) / 64, kValueBoxes = (kValueSize + 63) / 64 };
+enum : int { kSizeSteps = (kSize + 15) / 16, kValueColumns = (kValueSize + 7) / 8 * 8 };
+enum : int { kQueryBytes = kRows * 128 * kSizeBoxes, kKeyBytes = kKeys * 128 * kSizeBoxes };
+enum : int { kValueBytes = kKeys * 128 * kValueBoxes };
 // Results pass through the memory of the queries.
-constexpr int kResultBytes = kRows * 128 * kValueBoxes;
-constexpr int kFrontBytes = kQueryBytes > kResultBytes ? kQueryBytes : kResultBytes;
-constexpr float kLog2E = 1.4426950408889634f, kUnit = float(kScale) * kLog2E;
+enum : int { kResultBytes = kRows * 128 * kValueBoxes };
+enum : int { kFrontBytes = kQueryBytes > kResultBytes ? kQueryBytes : kResultBytes };
+#define kLog2E 1.4426950408889634f
+#define kUnit (float(kScale) * kLog2E)
 // Scores need nothing but a factor (and masks).
-constexpr bool kScaled = float(kSoftcap) == 0 && kScoreSteps == 0, kPlain = ATTENTION_MASK == 0 && kScaled && kUnit > 0;
+enum : bool { kScaled = float(kSoftcap) == 0 && kScoreSteps == 0, kPlain = ATTENTION_MASK == 0 && kScaled && kUnit > 0 };
 
 struct Place {
   int row, head, batch, tiles;
@@ -54,7 +55,7 @@ struct Barriers {
   __device__ u32 group_queries(int group) const { return base + 16 + kStages * 32 + group * 8; }
 };
 
-constexpr int kBarrierBytes = 16 + kStages * 32 + kGroups * 8;
+enum : int { kBarrierBytes = 16 + kStages * 32 + kGroups * 8 };
 
 /// A place in the rings of keys and values.
 struct Stage {

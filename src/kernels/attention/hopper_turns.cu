@@ -5,8 +5,9 @@
 // anything is known of a tile's maximum; only where a thread's sum of a row's weights is above kMostSum, or there is no base
 // yet, the base rises to that maximum, and the tile is computed again. So no weight is above kMostSum, which f16 holds.
 
-constexpr float kMostSum = 1024, kFactor = kPlain ? kUnit : 1.0f;
-constexpr int kFirstTurn = 8;  // Barriers of turns, one a group.
+#define kMostSum 1024.0f
+#define kFactor (kPlain ? kUnit : 1.0f)
+enum : int { kFirstTurn = 8 };  // Barriers of turns, one a group.
 
 /// Keeps their readers below the wait.
 template <class T, int kCount>

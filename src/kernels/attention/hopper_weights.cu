@@ -1,6 +1,6 @@
 // Products and weights of tiles relative to the greatest score so far (attention/hopper_free.cu, attention/hopper_ahead.cu).
 
-constexpr float kFactor = kPlain ? kUnit : 1.0f;
+#define kFactor (kPlain ? kUnit : 1.0f)
 
 /// Exponents to weights, and the factors of earlier sums, which are relative to the earlier maximum. A warp leaves out
 /// 8 rows all of which are behind the last query; `row` is the thread's.

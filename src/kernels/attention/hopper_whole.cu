@@ -3,7 +3,7 @@
 // `consume` is that of hopper_free.cu or of hopper_ahead.cu. Blocks that stay (kStays) take a place from one slot while the
 // other one is filled.
 
-constexpr int kSlots = kStays ? 2 : 1, kSlotBytes = kFrontBytes + kStages * (kKeyBytes + kValueBytes);
+enum : int { kSlots = kStays ? 2 : 1, kSlotBytes = kFrontBytes + kStages * (kKeyBytes + kValueBytes) };
 
 struct Slot {
   u32 front;

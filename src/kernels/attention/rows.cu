@@ -1,7 +1,7 @@
 // Attention of any float type and size without tensor cores: a warp takes a query, a thread a key of the 32 in shared
 // memory; then a thread takes elements of the values.
 
-constexpr int kBlock = kWarps * 32, kPitchK = kSize + 1, kEach = (kValueSize + 31) / 32;
+enum : int { kBlock = kWarps * 32, kPitchK = kSize + 1, kEach = (kValueSize + 31) / 32 };
 
 __device__ inline void load_values(float* values, const X* from, int first) {
   for (int i = threadIdx.x; i < 32 * kValueSize; i += kBlock) {

@@ -38,7 +38,7 @@ __device__ inline float to_exponent(float product, const Mask* mask, int i, int 
   return exponent;
 }
 
-constexpr bool kRounds = float(kWeightsStep) > 0;
+enum : bool { kRounds = float(kWeightsStep) > 0 };
 
 /// A weight to a multiple of the step: quantized and dequantized.
 __device__ inline float rounded_weight(float weight) {

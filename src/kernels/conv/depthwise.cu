@@ -1,9 +1,9 @@
 // Depthwise convolution of channels-last images: kVector channels and kTile results along the width a thread; each input
 // is loaded once a kernel row. Weights: [kernel rows][kernel columns][channels].
 
-constexpr int kVectors = kChannels / kVector;
-constexpr int kTiles = (kOut2 + kTile - 1) / kTile;
-constexpr int kSpan = (kTile - 1) * kStride2 + (kKernel2 - 1) * kDilation2 + 1;
+enum : int { kVectors = kChannels / kVector };
+enum : int { kTiles = (kOut2 + kTile - 1) / kTile };
+enum : int { kSpan = (kTile - 1) * kStride2 + (kKernel2 - 1) * kDilation2 + 1 };
 
 // Whether some result needs column j of the span.
 __device__ constexpr bool is_used(int j) {

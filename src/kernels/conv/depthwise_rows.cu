@@ -2,11 +2,11 @@
 // other a thread. Weights stay in registers, and each row of the input is loaded once, while the one before is used.
 // Weights: [kernel rows][kernel columns][channels].
 
-constexpr int kVectors = kChannels / kVector;
-constexpr int kTiles = (kOut2 + kTile - 1) / kTile, kRowGroups = (kOut1 + kRows - 1) / kRows;
-constexpr int kSpan = (kTile - 1) * kStride2 + (kKernel2 - 1) * kDilation2 + 1;
-constexpr int kReach = (kKernel1 - 1) * kDilation1;
-constexpr int kInputRows = (kRows - 1) * kStride1 + kReach + 1;
+enum : int { kVectors = kChannels / kVector };
+enum : int { kTiles = (kOut2 + kTile - 1) / kTile, kRowGroups = (kOut1 + kRows - 1) / kRows };
+enum : int { kSpan = (kTile - 1) * kStride2 + (kKernel2 - 1) * kDilation2 + 1 };
+enum : int { kReach = (kKernel1 - 1) * kDilation1 };
+enum : int { kInputRows = (kRows - 1) * kStride1 + kReach + 1 };
 
 // Whether some result needs place j of a span.
 __device__ constexpr bool is_used(int j, int kernel, int dilation, int stride, int results) {

@@ -1,9 +1,9 @@
 // Convolution and transposed convolution of any rank, layout, grouping and dilation: kVector output channels of kPixels
 // neighbours along the last axis a thread.
 
-constexpr int kOutVectors = kOutChannels / kVector;
-constexpr int kPixelGroups = (kOut2 + kPixels - 1) / kPixels;
-constexpr int kGroupIn = kInChannels / kGroups, kGroupOut = kOutChannels / kGroups;
+enum : int { kOutVectors = kOutChannels / kVector };
+enum : int { kPixelGroups = (kOut2 + kPixels - 1) / kPixels };
+enum : int { kGroupIn = kInChannels / kGroups, kGroupOut = kOutChannels / kGroups };
 
 // The input's place for an output's place and a kernel element; false where there is none.
 __device__ inline bool input_place(int out, int k, int stride, int dilation, int begin, int extent, int& in) {

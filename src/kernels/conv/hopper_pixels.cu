@@ -1,7 +1,7 @@
 // The rows of A in gemm/hopper.cu where they are the pixels of a convolution's result and k runs over taps and their
 // channels, kChannelBlocks times kPanelK of them: TMA gathers what one tap sees of pixels that follow each other.
 
-constexpr int kChannelBlocks = (kC + kPanelK - 1) / kPanelK, kLastBlock = kKernel1 * kKernel2 * kChannelBlocks - 1;
+enum : int { kChannelBlocks = (kC + kPanelK - 1) / kPanelK, kLastBlock = kKernel1 * kKernel2 * kChannelBlocks - 1 };
 
 __device__ inline void fetch_a(const TensorMap& map, u32 to, u32 barrier, const Tile& tile, int k) {
   // Behind the last one weights are 0.

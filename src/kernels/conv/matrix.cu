@@ -5,17 +5,17 @@
 // bundle, whose weights are zero between channels of different groups.
 // Weights: [kBundles][kN][kDepth], taps outside channels, filled up with zeros to a multiple of kTileK.
 
-constexpr int kTaps2 = kKernel2, kDepth = (kK + kTileK - 1) / kTileK * kTileK, kChunks = kDepth / kTileK;
-constexpr int kPieces = kTileK / 8;  // Of 16 bytes in a row of a tile.
-constexpr int kRowBytes = kTileK * 2, kBytesA = kTileM * kRowBytes, kBytesB = kTileN * kRowBytes;
-constexpr int kStageBytes = kBytesA + kBytesB;
-constexpr int kRowsAtOnce = kBlock / kPieces;
-constexpr int kLoadsA = (kTileM + kRowsAtOnce - 1) / kRowsAtOnce, kLoadsB = (kTileN + kRowsAtOnce - 1) / kRowsAtOnce;
+enum : int { kTaps2 = kKernel2, kDepth = (kK + kTileK - 1) / kTileK * kTileK, kChunks = kDepth / kTileK };
+enum : int { kPieces = kTileK / 8 };  // Of 16 bytes in a row of a tile.
+enum : int { kRowBytes = kTileK * 2, kBytesA = kTileM * kRowBytes, kBytesB = kTileN * kRowBytes };
+enum : int { kStageBytes = kBytesA + kBytesB };
+enum : int { kRowsAtOnce = kBlock / kPieces };
+enum : int { kLoadsA = (kTileM + kRowsAtOnce - 1) / kRowsAtOnce, kLoadsB = (kTileN + kRowsAtOnce - 1) / kRowsAtOnce };
 // Pixels of the result are those of the input: pads may also lie behind the image alone.
-constexpr bool kPlain = kKernel1 * kKernel2 == 1 && kBegin1 == 0 && kBegin2 == 0 && kStride1 == 1 && kStride2 == 1 &&
-                        kOut1 == kIn1 && kOut2 == kIn2;
-constexpr int kPitch = kTileN + 8;  // Floats of a row of results.
-constexpr int kTilesN = (kN + kTileN - 1) / kTileN;  // Of a bundle.
+enum : bool { kPlain = kKernel1 * kKernel2 == 1 && kBegin1 == 0 && kBegin2 == 0 && kStride1 == 1 && kStride2 == 1 &&
+                        kOut1 == kIn1 && kOut2 == kIn2 };
+enum : int { kPitch = kTileN + 8 };  // Floats of a row of results.
+enum : int { kTilesN = (kN + kTileN - 1) / kTileN };  // Of a bundle.
 
 // Where a piece lies in a tile: pieces of rows below each other in different banks.
 __device__ inline u32 place(int row, int piece) {
@@ -79,7 +79,7 @@ __device__ inline void fetch_weights(u32 to, const X* weights, int chunk, int n0
 
 #if WARP_GROUPS
 // A group of 4 warps takes 64 rows and all columns.
-constexpr int kRowsOfWarp = 16, kColumnsOfWarp = kTileN;
+enum : int { kRowsOfWarp = 16, kColumnsOfWarp = kTileN };
 struct Sums {
   float v[1][kTileN / 8][4];
 };
@@ -102,7 +102,7 @@ __device__ inline void wait_products(Sums& sums) {
     for (int i = 0; i < 4; ++i) asm volatile("" : "+f"(sums.v[0][j][i]));
 }
 #else
-constexpr int kRowsOfWarp = kTileM / kWarpsM, kColumnsOfWarp = kTileN / kWarpsN;
+enum : int { kRowsOfWarp = kTileM / kWarpsM, kColumnsOfWarp = kTileN / kWarpsN };
 struct Sums {
   float v[kRowsOfWarp / 16][kColumnsOfWarp / 8][4];
 };

@@ -3,15 +3,15 @@
 // one kernel row follow each other: 8x8 matrices are loaded from there as they lie, one pixel of the result a row.
 // Weights: [kN][kernel rows][kTaps][4], zeros where there is neither tap nor channel.
 
-constexpr int kColumns = 16;                                    // Of a tile, one matrix high.
-constexpr int kRowsOfWarp = kRows / kWarps;
-constexpr int kPatchRows = (kRows - 1) * kStride1 + kKernel1;
-constexpr int kPatchVectors = ((kColumns - 1) * kStride2 + kTaps + kDelta + 7) / 8;
-constexpr int kPatchPitch = kPatchVectors * 8;                  // Pixels.
-constexpr int kWeightRow = kKernel1 * kTaps * 4, kWeightPitch = kWeightRow + 8;
-constexpr int kTiles1 = (kOut1 + kRows - 1) / kRows, kTiles2 = (kOut2 + kColumns - 1) / kColumns;
+enum : int { kColumns = 16 };                                    // Of a tile, one matrix high.
+enum : int { kRowsOfWarp = kRows / kWarps };
+enum : int { kPatchRows = (kRows - 1) * kStride1 + kKernel1 };
+enum : int { kPatchVectors = ((kColumns - 1) * kStride2 + kTaps + kDelta + 7) / 8 };
+enum : int { kPatchPitch = kPatchVectors * 8 };                  // Pixels.
+enum : int { kWeightRow = kKernel1 * kTaps * 4, kWeightPitch = kWeightRow + 8 };
+enum : int { kTiles1 = (kOut1 + kRows - 1) / kRows, kTiles2 = (kOut2 + kColumns - 1) / kColumns };
 #define kTiles (kImages * kTiles1 * kTiles2)
-constexpr int kPitch = kN + 8;                                  // Floats of a pixel's results.
+enum : int { kPitch = kN + 8 };                                  // Floats of a pixel's results.
 
 // Eight pixels of a row from `at`, a multiple of 8 places; zeros outside.
 __device__ inline void load_pixels(const X* image, int i1, int i2, uint2 (&pixels)[8]) {

@@ -7,7 +7,7 @@
 #endif
 
 typedef ELEMENT Element;
-constexpr int kPiece = 16 / sizeof(Element);
+enum : int { kPiece = 16 / sizeof(Element) };
 
 union Piece {
   Element elements[kPiece];

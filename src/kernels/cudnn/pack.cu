@@ -21,8 +21,8 @@
 
 typedef ELEMENT Element;
 typedef long long i64;
-constexpr int kPiece = 16 / sizeof(Element);
-constexpr int kPieces = PACKED_CHANNELS / kPiece;
+enum : int { kPiece = 16 / sizeof(Element) };
+enum : int { kPieces = PACKED_CHANNELS / kPiece };
 
 extern "C" __global__ void __launch_bounds__(256) pack(const Element* x, Element* packed, i64 images) {
   const i64 thread = static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x;

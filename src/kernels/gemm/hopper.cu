@@ -3,7 +3,7 @@
 // kSplits blocks of a cluster share k and each finishes a part of the columns.
 
 // Where blocks share k: sums of the block's columns from the others, 16 bytes of a thread beside each other's.
-constexpr int kSumsBytes = (kSplits - 1) * (kOwn / 8) * kConsumers * 16;
+enum : int { kSumsBytes = (kSplits - 1) * (kOwn / 8) * kConsumers * 16 };
 
 /// Each block's columns to that block; gives the total of all sums of its own columns, in a fixed order.
 __device__ inline void exchange_sums(Accumulator (&own)[kOwn / 2], const Accumulator (&sums)[kTileN / 2], u32 received, u32 barrier,

@@ -20,4 +20,4 @@ __device__ inline void fetch_terms(RowTerms& to, const Place& at ROWS_PARAMETERS
 }
 
 /// Operands of the epilogue are prefetched, except where groups take turns: others multiply then, and registers are few.
-constexpr bool kFetchesAhead = kTurns == 1;
+enum : bool { kFetchesAhead = kTurns == 1 };

@@ -2,7 +2,7 @@
 // instruction behind the products then. It is prefetched: a constant one before the launch ahead has ended.
 #ifdef BIASED
 struct Start {
-  static constexpr bool kBiased = true;
+  enum : bool { kBiased = true };
   Fetched<BiasAt, 2, Bias> pairs[kTileN / 8];
 
   __device__ void fetch(const Tile& tile, const Bias* bias) {
@@ -23,9 +23,9 @@ struct Start {
 };
 #else
 typedef Y Bias;
-constexpr bool kBiasConstant = false;
+enum : bool { kBiasConstant = false };
 struct Start {
-  static constexpr bool kBiased = false;
+  enum : bool { kBiased = false };
   __device__ void fetch(const Tile&, const Bias*) {}
   __device__ void fill(Accumulator (&)[kParts][kTileN / 2]) const {}
 };

@@ -2,9 +2,10 @@
 // shared memory, by pieces of 16 bytes that are aligned in the result: where its rows are not, each row lies as far behind
 // such a place as it does there.
 // Slabs are 128 bytes wide, those of bytes 64 columns, whose operands take as many registers as others'.
-constexpr int kUnit = 16 / sizeof(Y), kLine = sizeof(Y) == 1 ? 64 : 128 / sizeof(Y);
-constexpr int kSlab = kOwn % kLine == 0 ? kLine : (kOwn % 32 == 0 ? 32 : 16);
-constexpr int kPitch = kSlab * sizeof(Y) + (sizeof(Y) == 4 ? 32 : 16), kPieces = kSlab / kUnit, kItems = 16 * kPieces / 32;
+enum : int { kUnit = 16 / sizeof(Y), kLine = sizeof(Y) == 1 ? 64 : 128 / sizeof(Y) };
+enum : int { kSlab = kOwn % kLine == 0 ? kLine : (kOwn % 32 == 0 ? 32 : 16) };
+enum : int { kPitch = kSlab * sizeof(Y) + (sizeof(Y) == 4 ? 32 : 16) };
+enum : int { kPieces = kSlab / kUnit, kItems = 16 * kPieces / 32 };
 static_assert(kItems > 0, "a piece for each thread of a warp");
 
 template <class At>
@@ -30,9 +31,9 @@ __device__ inline Index place_of(Index row, int column) {
   if constexpr (lies_in_rows<At>()) return row_start<At>(row) + Index(column) * column_stride<At>();
   else return locate<At>(Index(row * kN + column));
 }
-constexpr bool kWhole = kN % kUnit == 0 && packs_together<YAt, kUnit>();
+enum : bool { kWhole = kN % kUnit == 0 && packs_together<YAt, kUnit>() };
 // Elements of 4 bytes leave one by one just as well: a warp writes 128 bytes, and no ends are written apart.
-constexpr bool kShifted = !kWhole && sizeof(Y) == 2 && lies_in_rows<YAt>() && column_stride<YAt>() == 1;
+enum : bool { kShifted = !kWhole && sizeof(Y) == 2 && lies_in_rows<YAt>() && column_stride<YAt>() == 1 };
 
 /// Of the epilogue's operands, one that is like the result, element by element, passes through that memory, too.
 template <class At, class T>
@@ -41,7 +42,7 @@ __device__ constexpr bool is_like_result() {
   else return kWhole && sizeof(T) == sizeof(Y) && packs_together<At, kUnit>() && At::template stride<0>() != 0;
 }
 #define LIKE_RESULT(i, T) is_like_result<Epilogue##i##At, T>() ? i :
-constexpr int kStaged = EPILOGUE_EACH(LIKE_RESULT) - 1;
+enum : int { kStaged = EPILOGUE_EACH(LIKE_RESULT) - 1 };
 
 using Pair = EpilogueOperands<2>;
 struct SlabOperands {

@@ -2,15 +2,15 @@
 
 // A tile is kParts times 64 rows of each of its groups: of all of them, or of the one whose turn it is. A stage has 128 bytes
 // of k, in rows as long as that or in panels of shorter ones.
-constexpr int kTileM = kGroups / kTurns * kParts * 64, kTileK = 128 / kOperandBytes, kConsumers = kGroups * 128;
-constexpr int kPanels = 128 / kRowBytes, kPanelK = kTileK / kPanels;
-constexpr int kBytesA = kTileM * 128, kBytesB = kTileN * 128, kStageBytes = kBytesA + kBytesB;
-constexpr int kBlocksK = (kK + kTileK - 1) / kTileK;
-constexpr int kTilesN = (kN + kTileN - 1) / kTileN;
+enum : int { kTileM = kGroups / kTurns * kParts * 64, kTileK = 128 / kOperandBytes, kConsumers = kGroups * 128 };
+enum : int { kPanels = 128 / kRowBytes, kPanelK = kTileK / kPanels };
+enum : int { kBytesA = kTileM * 128, kBytesB = kTileN * 128, kStageBytes = kBytesA + kBytesB };
+enum : int { kBlocksK = (kK + kTileK - 1) / kTileK };
+enum : int { kTilesN = (kN + kTileN - 1) / kTileN };
 #define kTilesM ((kM + kTileM - 1) / kTileM)
 #define kTiles (kTilesM * kTilesN * kBatches)
 // Columns that a block finishes.
-constexpr int kOwn = kTileN / kSplits;
+enum : int { kOwn = kTileN / kSplits };
 static_assert(kOwn % 16 == 0, "whole slabs");
 static_assert(!kBByColumns || kTileN % 64 == 0, "whole boxes");
 static_assert((kOperandBytes == 2 && kPanels == 1) || (!kAByColumns && !kBByColumns), "k is contiguous");

@@ -1,9 +1,9 @@
 // Products with few rows (kM up to 4) and a right operand whose rows (along n) are contiguous: limited by how fast that is
 // read. A block takes kColumns columns and one of kSplits pieces of k; its kShares groups of threads share the piece.
 
-constexpr int kLanes = kColumns / kVector, kShares = kBlock / kLanes;
-constexpr int kPiece = (kK + kSplits - 1) / kSplits;
-constexpr int kChunk = 256;  // Of k, whose left operands lie in shared memory.
+enum : int { kLanes = kColumns / kVector, kShares = kBlock / kLanes };
+enum : int { kPiece = (kK + kSplits - 1) / kSplits };
+enum : int { kChunk = 256 };  // Of k, whose left operands lie in shared memory.
 
 extern "C" __global__ void __launch_bounds__(kBlock)
     kernel(const A* __restrict__ a, const B* __restrict__ b, Y* __restrict__ y,

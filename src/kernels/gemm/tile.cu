@@ -1,6 +1,6 @@
 // Matrix products of any types and strides: tiles of 64x64 results, 4x4 a thread, operands through shared memory.
 
-constexpr int kTileM = 64, kTileN = 64, kTileK = 16;
+enum : int { kTileM = 64, kTileN = 64, kTileK = 16 };
 
 extern "C" __global__ void __launch_bounds__(256)
     kernel(const A* __restrict__ a, const B* __restrict__ b, Y* __restrict__ y EPILOGUE_PARAMETERS) {

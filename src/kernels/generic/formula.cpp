@@ -19,7 +19,7 @@ std::string lookup(std::string_view name, std::string_view type,
 
 std::string placed(std::string_view name, const Operand& operand) {
   const std::vector<int> order = memory_order(operand.rank(), operand.layout);
-  return fmt::format("struct {} {{\n  static constexpr int kRank = {};\n{}{}{}}};\n", name,
+  return fmt::format("struct {} {{\n  enum : int {{ kRank = {} }};\n{}{}{}}};\n", name,
                      operand.rank(), lookup("extent", "i64", operand.extents),
                      lookup("stride", "i64", strides_of(operand)),
                      lookup("order", "int", {order.begin(), order.end()}));
@@ -65,13 +65,13 @@ const char* sum_type(DataType type) {
 }  // namespace
 
 void Formula::number(std::string_view name, int64_t value) {
-  constants += fmt::format("constexpr i64 {} = {}ll;\n", name, value);
+  constants += fmt::format("enum : i64 {{ {} = {} }};\n", name, value);
 }
 void Formula::real(std::string_view name, double value) {
   constants += fmt::format("#define {} {}\n", name, device_real(value));
 }
 void Formula::flag(std::string_view name, bool value) {
-  constants += fmt::format("constexpr bool {} = {};\n", name, value);
+  constants += fmt::format("enum : bool {{ {} = {} }};\n", name, value);
 }
 void Formula::list(std::string_view name, const std::vector<int64_t>& values) {
   std::string text = lookup(name, "i64", values);

@@ -1,9 +1,9 @@
 // x at the points of a grid, each a mixture of up to 4 elements an axis. kMode: 0 nearest, 1 linear, 2 cubic; kPadding:
 // 0 zeros, 1 border, 2 reflection.
 
-constexpr int kAxes = In0::kRank - 2;
-constexpr int kTaps = kMode == 0 ? 1 : kMode == 1 ? 2 : 4;
-__device__ constexpr double kHalf = kAlignCorners ? 0.0 : 0.5;
+enum : int { kAxes = In0::kRank - 2 };
+enum : int { kTaps = kMode == 0 ? 1 : kMode == 1 ? 2 : 4 };
+#define kHalf (kAlignCorners ? 0.0 : 0.5)
 
 __device__ inline double reflected(double at, double low, double high) {
   const double range = high - low;

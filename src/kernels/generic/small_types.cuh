@@ -6,9 +6,9 @@ template <int kMantissa_, int kBias_, int kSign_, int kLargest_, int kOverflow_,
           bool kHasNan_, bool kNegativeZeroIsNan_>
 struct SmallFloat {
   u8 bits;
-  static constexpr int kMantissa = kMantissa_, kBias = kBias_, kSign = kSign_, kLargest = kLargest_,
-                       kOverflow = kOverflow_, kNotNumber = kNan_;
-  static constexpr bool kInfinite = kInfinity_, kHasNan = kHasNan_, kNegativeZeroIsNan = kNegativeZeroIsNan_;
+  enum : int { kMantissa = kMantissa_, kBias = kBias_, kSign = kSign_, kLargest = kLargest_,
+                       kOverflow = kOverflow_, kNotNumber = kNan_ };
+  enum : bool { kInfinite = kInfinity_, kHasNan = kHasNan_, kNegativeZeroIsNan = kNegativeZeroIsNan_ };
 };
 typedef SmallFloat<3, 7, 0x80, 0x7E, 0x7F, 0x7F, false, true, false> e4m3;
 typedef SmallFloat<3, 8, 0x80, 0x7F, 0x80, 0x80, false, true, true> e4m3fnuz;

@@ -110,11 +110,11 @@ bool allows(const MergedLoop& loop, int64_t alignment, int width) {
 // Put together by hand: there are dozens of them in each kernel, which a new shape waits for.
 std::string constant_text(std::string_view name, int64_t value) {
   const bool wide = value > INT32_MAX || value < INT32_MIN;
-  std::string text = wide ? "constexpr i64 " : "constexpr int ";
+  std::string text = wide ? "enum : i64 { " : "enum : int { ";
   text += name;
   text += " = ";
   text += std::to_string(value);
-  text += ";\n";
+  text += " };\n";
   return text;
 }
 
@@ -215,11 +215,11 @@ std::string located_text(std::string_view name, int64_t alignment,
                          const std::vector<int64_t>& extents, const std::vector<int64_t>& strides) {
   std::string text = "struct ";
   text += name;
-  text += " {\n  static constexpr int kRank = ";
+  text += " {\n  enum : int { kRank = ";
   text += std::to_string(extents.size());
-  text += ";\n  static constexpr int kAlignment = ";
+  text += ", kAlignment = ";
   text += std::to_string(alignment);
-  text += ";\n";
+  text += " };\n";
   add_lookup("extent", extents, text);
   add_lookup("stride", strides, text);
   text += "};\n";
@@ -330,7 +330,7 @@ void KernelCode::constant(std::string_view name, int64_t value) {
   text(constant_text(name, value));
 }
 void KernelCode::flag(std::string_view name, bool value) {
-  std::string line = "constexpr bool ";
+  std::string line = "enum : bool { ";
   line += name;
   line += value ? " = true;\n" : " = false;\n";
   text(line);

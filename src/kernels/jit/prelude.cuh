@@ -1,5 +1,8 @@
 // Start of every kernel that is compiled at run time: element types, conversions, packs of 16 bytes, sums over groups
 // of threads. The constants of the problem (kernels/jit/kernel_code.h) follow it.
+//
+// Constants outside of functions are enumerators or macros: NVRTC keeps each `constexpr` there as a variable in memory,
+// which drivers place, write and link whenever the code is loaded.
 
 typedef signed char i8;
 typedef short i16;

@@ -5,8 +5,8 @@
 //   slot_place(line, slot): where that is in the result, and
 //   update_place(line, step): where the update comes from.
 
-constexpr int kWarps = kBlock / 32, kEach = (kWidth + 31) / 32, kAhead = 4, kKept = 4 * kBlock;
-constexpr Index kParts = (Index(kSlots) + kSlotsEach - 1) / kSlotsEach;
+enum : int { kWarps = kBlock / 32, kEach = (kWidth + 31) / 32, kAhead = 4, kKept = 4 * kBlock };
+enum : Index { kParts = (Index(kSlots) + kSlotsEach - 1) / kSlotsEach };
 
 struct Kept {
   u32 step[kKept];

@@ -1,8 +1,8 @@
 // A tensor whose fastest axis (kFromExtent elements) is not the fastest one of the result (kToExtent elements): tiles of
 // both through shared memory, packs on both sides. The other axes are the grid's.
 
-constexpr int kPitch = kTile + 1;
-constexpr int kFromTiles = (kFromExtent + kTile - 1) / kTile, kToTiles = (kToExtent + kTile - 1) / kTile;
+enum : int { kPitch = kTile + 1 };
+enum : int { kFromTiles = (kFromExtent + kTile - 1) / kTile, kToTiles = (kToExtent + kTile - 1) / kTile };
 
 extern "C" __global__ void __launch_bounds__(kBlock) kernel(const Word* __restrict__ from, Word* __restrict__ to) {
   begin_kernel();

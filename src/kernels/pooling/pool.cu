@@ -37,8 +37,8 @@ __device__ inline int place_in_image(int place) {
 /// as they lie, 0 and 2 moved up.
 template <class T, int kWords>
 struct GreatestBytes {
-  static constexpr bool kSigned = T(-1) < T(0);
-  static constexpr u32 kLeast = kSigned ? 0x80808080u : 0u;
+  enum : bool { kSigned = T(-1) < T(0) };
+  enum : u32 { kLeast = kSigned ? 0x80808080u : 0u };
   u32 upper[kWords], lower[kWords];
 
   __device__ GreatestBytes() {

@@ -1,12 +1,12 @@
 // The epilogue of gemm/hopper.cu by TMA: each warp has a part of shared memory for its rows of a tile. A tensor like the result
 // that is added comes there while others multiply, results take its places, and leave in boxes of whole lines while the next
 // tile is multiplied. Columns of packed weights are in such an order that a thread has kRun results that lie beside each other.
-constexpr int kSlab = 64, kRun = kSlab / 4, kSize = sizeof(Y);
+enum : int { kSlab = 64, kRun = kSlab / 4, kSize = sizeof(Y) };
 static_assert(kOwn % kSlab == 0 && kSplits == 1 && kSize <= 2, "whole runs of bytes or of 16 bits");
 
 // Boxes of 16 rows of a line: 16-byte pieces of a line are swizzled.
-constexpr int kLine = kTileN * kSize % 128 == 0 ? 128 : 64, kBoxN = kLine / kSize, kBoxBytes = 16 * kLine;
-constexpr int kBoxes = kTileN / kBoxN, kPitch = kParts * kTileN * kSize;  // Times 16 rows: of a warp.
+enum : int { kLine = kTileN * kSize % 128 == 0 ? 128 : 64, kBoxN = kLine / kSize, kBoxBytes = 16 * kLine };
+enum : int { kBoxes = kTileN / kBoxN, kPitch = kParts * kTileN * kSize };  // Times 16 rows: of a warp.
 
 struct SlabOperands {};
 __device__ inline void fetch_slab(SlabOperands&, const Place&, int ROWS_PARAMETERS EPILOGUE_PARAMETERS) {}

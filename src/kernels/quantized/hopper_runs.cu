@@ -1,13 +1,13 @@
 // The epilogue of gemm/hopper.cu without a way through shared memory: columns of packed weights are in such an order that a
 // thread has kRun results of each of its rows that lie beside each other.
-constexpr int kSlab = kOwn % 64 == 0 ? 64 : 32, kRun = kSlab / 4, kPitch = 0;
+enum : int { kSlab = kOwn % 64 == 0 ? 64 : 32, kRun = kSlab / 4, kPitch = 0 };
 static_assert(kOwn % 32 == 0 && kN % kRun == 0, "whole runs");
 
 // Bytes of operands for each result; slabs of them that are on their way at a time, in up to 40 registers.
 #define OPERAND_SIZE(i, T) +int(sizeof(T))
-constexpr int kSlabs = kOwn / kSlab, kOperandSize = 0 EPILOGUE_EACH(OPERAND_SIZE);
-constexpr int kMostSlabs = kOperandSize == 0 ? 1 : 80 / (kRun * kOperandSize);
-constexpr int kAheadSlabs = kTurns > 1 || kMostSlabs < 1 ? 1 : (kMostSlabs < kSlabs ? kMostSlabs : kSlabs);
+enum : int { kSlabs = kOwn / kSlab, kOperandSize = 0 EPILOGUE_EACH(OPERAND_SIZE) };
+enum : int { kMostSlabs = kOperandSize == 0 ? 1 : 80 / (kRun * kOperandSize) };
+enum : int { kAheadSlabs = kTurns > 1 || kMostSlabs < 1 ? 1 : (kMostSlabs < kSlabs ? kMostSlabs : kSlabs) };
 
 struct SlabOperands {
   EpilogueOperands<kRun> rows[kAheadSlabs][2];

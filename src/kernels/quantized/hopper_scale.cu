@@ -16,7 +16,7 @@
 /// are few.
 template <int kSlab>
 struct ColumnTerms {
-  static constexpr int kPairs = kInRuns ? kSlab / 2 : kSlab / 8, kPairStep = kInRuns ? 1 : 4;
+  enum : int { kPairs = kInRuns ? kSlab / 2 : kSlab / 8, kPairStep = kInRuns ? 1 : 4 };
   float4 of[kTurns > 1 ? 1 : kPairs];
   const float4* from;
 #if SHIFTED

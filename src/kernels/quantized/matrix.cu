@@ -3,14 +3,14 @@
 // shared memory kLoad at a time. Taps in the border read the zero point.
 // Weights: [kN][kDepth], filled up with zeros.
 
-constexpr int kTileK = 64, kPieces = kTileK / 16, kChunks = kDepth / kTileK;
-constexpr int kBytesA = kTileM * kTileK, kBytesB = kTileN * kTileK, kStageBytes = kBytesA + kBytesB;
-constexpr int kRowsAtOnce = kBlock / kPieces;
-constexpr int kLoadsA = (kTileM + kRowsAtOnce - 1) / kRowsAtOnce, kLoadsB = (kTileN + kRowsAtOnce - 1) / kRowsAtOnce;
-constexpr int kRowsOfWarp = kTileM / kWarpsM, kColumnsOfWarp = kTileN / kWarpsN;
-constexpr int kResultPitch = kTileN + 8;
-constexpr int kTilesN = (kN + kTileN - 1) / kTileN;
-constexpr u32 kZeros = u32(kZero & 0xff) * 0x01010101u;
+enum : int { kTileK = 64, kPieces = kTileK / 16, kChunks = kDepth / kTileK };
+enum : int { kBytesA = kTileM * kTileK, kBytesB = kTileN * kTileK, kStageBytes = kBytesA + kBytesB };
+enum : int { kRowsAtOnce = kBlock / kPieces };
+enum : int { kLoadsA = (kTileM + kRowsAtOnce - 1) / kRowsAtOnce, kLoadsB = (kTileN + kRowsAtOnce - 1) / kRowsAtOnce };
+enum : int { kRowsOfWarp = kTileM / kWarpsM, kColumnsOfWarp = kTileN / kWarpsN };
+enum : int { kResultPitch = kTileN + 8 };
+enum : int { kTilesN = (kN + kTileN - 1) / kTileN };
+enum : u32 { kZeros = u32(kZero & 0xff) * 0x01010101u };
 
 // Where a piece of 16 bytes lies in a tile: pieces of rows below each other in different banks.
 __device__ inline u32 place(int row, int piece) { return row * kTileK + ((piece ^ (row >> 1 & 3)) << 4); }

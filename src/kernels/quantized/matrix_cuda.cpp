@@ -91,7 +91,7 @@ void add_input(KernelCode& code, const Problem& problem, const DeviceQuantized& 
   const Operand& x = problem.input(d.region.x);
   code.flag("kProduct", !d.is_convolution);
   if (d.is_convolution) {
-    code.text("struct XRowAt { static constexpr int kRank = 0; };\n");
+    code.text("struct XRowAt { enum : int { kRank = 0 }; };\n");
     add_window(code, d.window);
     add_image_strides(code, "X", x);
     return;

@@ -5,18 +5,18 @@
 // the parts that come, each with columns of its own; such a set takes tiles of its own, and the next kStages - 1 parts come
 // meanwhile. Windows of one tap (kFlat) see all pixels as one line, and have up to kPanels rows of channels for each.
 
-constexpr int kBlock = kGroups * 128, kSets = kGroups / kAcross, kTaps = kKernel1 * kKernel2;
-constexpr int kSpan = kFlat ? kParts * 64 : kOut2 + kKernel2 - 1;  // Places of a line.
-constexpr int kPatchRows = kLines + kKernel1 - 1;
-constexpr int kPanelBytes = kPatchRows * kSpan * kRowBytes, kPatchBytes = kPanels * kPanelBytes;  // That come.
-constexpr int kOwnN = kAcross * kTileN, kWeightBytes = kOwnN * kRowBytes;                         // Of a tap's panel.
-constexpr int kSteps = kRowBytes / 32, kRun = kSlab / 4, kSlabs = kTileN / kSlab, kTilesN = kN / kOwnN;
+enum : int { kBlock = kGroups * 128, kSets = kGroups / kAcross, kTaps = kKernel1 * kKernel2 };
+enum : int { kSpan = kFlat ? kParts * 64 : kOut2 + kKernel2 - 1 };  // Places of a line.
+enum : int { kPatchRows = kLines + kKernel1 - 1 };
+enum : int { kPanelBytes = kPatchRows * kSpan * kRowBytes, kPatchBytes = kPanels * kPanelBytes };  // That come.
+enum : int { kOwnN = kAcross * kTileN, kWeightBytes = kOwnN * kRowBytes };                         // Of a tap's panel.
+enum : int { kSteps = kRowBytes / 32, kRun = kSlab / 4, kSlabs = kTileN / kSlab, kTilesN = kN / kOwnN };
 static_assert(kPanels == 1 || kFlat, "panels lie as far apart as what comes");
 // Tiles of neighbouring columns follow each other.
 #if FLAT
 #define kTiles (((kImages * (kOut1 * kOut2) + kSpan - 1) / kSpan) * kTilesN)
 #else
-constexpr int kTiles1 = (kOut1 + kLines - 1) / kLines;
+enum : int { kTiles1 = (kOut1 + kLines - 1) / kLines };
 #define kTiles (kImages * kTiles1 * kTilesN)
 #endif
 
@@ -105,7 +105,7 @@ __device__ inline int place_of(int part, int half) {
 }
 /// Of the thread's columns: scales and biases. Where there are many, they are read for each tile.
 struct Factors {
-  static constexpr bool kKept = kSlabs == 1;
+  enum : bool { kKept = kSlabs == 1 };
   float4 of[kRun / 2];
   const float4* from;
 

@@ -4,24 +4,25 @@
 // Weights: [kN][kPitchB] words of four channels, those of taps t and t + 4 of eight beside each other; columns in the order
 // in which a thread has kRun that lie beside each other. Shifts: a column's sum of the zero point.
 
-constexpr int kColumns = 16;  // Of a tile, one matrix high.
-constexpr int kRowsOfWarp = kRows / kWarps, kSteps = (kKernel1 * kKernel2 + 7) / 8;
-constexpr int kPatchRows = (kRows - 1) * kStride1 + (kKernel1 - 1) * kDilation1 + 1;
+enum : int { kColumns = 16 };  // Of a tile, one matrix high.
+enum : int { kRowsOfWarp = kRows / kWarps, kSteps = (kKernel1 * kKernel2 + 7) / 8 };
+enum : int { kPatchRows = (kRows - 1) * kStride1 + (kKernel1 - 1) * kDilation1 + 1 };
 // Vectors of pixels begin at multiples of kVector in the image.
-constexpr int kVector = 8, kShift = (kBegin2 + kVector - 1) / kVector * kVector;
-constexpr int kReach = (kColumns - 1) * kStride2 + (kKernel2 - 1) * kDilation2 + 1 + kShift - kBegin2;
+enum : int { kVector = 8, kShift = (kBegin2 + kVector - 1) / kVector * kVector };
+enum : int { kReach = (kColumns - 1) * kStride2 + (kKernel2 - 1) * kDilation2 + 1 + kShift - kBegin2 };
 // A tile's first place is a multiple of kVector as well.
 static_assert(kColumns * kStride2 % kVector == 0, "whole vectors");
-constexpr int kPatchVectors = (kReach + kVector - 1) / kVector, kPatchPitch = kPatchVectors * kVector;
-constexpr int kTiles1 = (kOut1 + kRows - 1) / kRows, kTiles2 = (kOut2 + kColumns - 1) / kColumns;
+enum : int { kPatchVectors = (kReach + kVector - 1) / kVector, kPatchPitch = kPatchVectors * kVector };
+enum : int { kTiles1 = (kOut1 + kRows - 1) / kRows, kTiles2 = (kOut2 + kColumns - 1) / kColumns };
 #define kTiles (kImages * kTiles1 * kTiles2)
-constexpr u32 kBorder = u32(kZero & 0xff) * 0x01010101u;
-constexpr int kRun = kSlab / 4, kSlabs = kN / kSlab;
+enum : u32 { kBorder = u32(kZero & 0xff) * 0x01010101u };
+enum : int { kRun = kSlab / 4, kSlabs = kN / kSlab };
 
 /// kVector pixels on their way to shared memory: words of each channel where images are such planes, else words of four
 /// channels.
-constexpr int kWords = kVectorPlanes ? kC * (kVector / 4) : kVector;
-constexpr int kVectors = kPatchRows * kPatchVectors, kItems = (kVectors + kBlock - 1) / kBlock, kPatch = kPatchRows * kPatchPitch;
+enum : int { kWords = kVectorPlanes ? kC * (kVector / 4) : kVector };
+enum : int { kVectors = kPatchRows * kPatchVectors, kItems = (kVectors + kBlock - 1) / kBlock };
+enum : int { kPatch = kPatchRows * kPatchPitch };
 
 __device__ inline void load_vector(const u8* image, int i1, int i2, u32 (&words)[kWords]) {
 #pragma unroll

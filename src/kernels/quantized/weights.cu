@@ -3,20 +3,20 @@
 // k in steps of 128; the operands of kAhead steps are on their way to shared memory, first of all before the rows are
 // there. kSplits blocks share the columns, each with a piece of k: a cluster, or another kernel adds up their sums.
 
-constexpr int kStep = 128, kParts = kStep / 32;  // Of k; a thread reads 8 numbers of a row in each of the parts.
-constexpr int kSteps = (kK + kStep - 1) / kStep;
-constexpr int kPiece = (kSteps + kSplits - 1) / kSplits, kEach = (kPiece + kWarpsK - 1) / kWarpsK;
-constexpr int kAllTiles = (kN + 15) / 16, kColumns = kWarpsN * kTiles * 16;
-constexpr int kVectors = kBits / 2;  // Of 16 bytes that a thread reads of a tile and a step.
+enum : int { kStep = 128, kParts = kStep / 32 };  // Of k; a thread reads 8 numbers of a row in each of the parts.
+enum : int { kSteps = (kK + kStep - 1) / kStep };
+enum : int { kPiece = (kSteps + kSplits - 1) / kSplits, kEach = (kPiece + kWarpsK - 1) / kWarpsK };
+enum : int { kAllTiles = (kN + 15) / 16, kColumns = kWarpsN * kTiles * 16 };
+enum : int { kVectors = kBits / 2 };  // Of 16 bytes that a thread reads of a tile and a step.
 // Blocks of k with scales of their own, in a step and in all; 0 and 1 where there are none.
-constexpr int kBlocks = kScaleBlock == 0 ? 0 : (kScaleBlock < kStep ? kStep / kScaleBlock : 1);
-constexpr int kAllBlocks = kScaleBlock == 0 ? 1 : (kSteps * kStep + kScaleBlock - 1) / kScaleBlock;
-constexpr int kWeightBytes = kVectors * 512;
-constexpr int kScaleBytes = kBlocks * 16 * int(sizeof(Scale)), kZeroBytes = kHasZeros ? kBlocks * 32 : 0;
-constexpr int kTileBytes = kWeightBytes + kScaleBytes + kZeroBytes, kStageBytes = kTiles * kTileBytes;
+enum : int { kBlocks = kScaleBlock == 0 ? 0 : (kScaleBlock < kStep ? kStep / kScaleBlock : 1) };
+enum : int { kAllBlocks = kScaleBlock == 0 ? 1 : (kSteps * kStep + kScaleBlock - 1) / kScaleBlock };
+enum : int { kWeightBytes = kVectors * 512 };
+enum : int { kScaleBytes = kBlocks * 16 * int(sizeof(Scale)), kZeroBytes = kHasZeros ? kBlocks * 32 : 0 };
+enum : int { kTileBytes = kWeightBytes + kScaleBytes + kZeroBytes, kStageBytes = kTiles * kTileBytes };
 // From a row to the next in shared memory, of sums and of x: their first banks differ.
-constexpr int kPitch = kColumns + 4, kRow = kPiece * kStep + 32;
-constexpr int kRingBytes = kWarpsN * kWarpsK * kAhead * kStageBytes, kSumBytes = kWarpsK * 8 * kPitch * 4;
+enum : int { kPitch = kColumns + 4, kRow = kPiece * kStep + 32 };
+enum : int { kRingBytes = kWarpsN * kWarpsK * kAhead * kStageBytes, kSumBytes = kWarpsK * 8 * kPitch * 4 };
 
 struct Weights {
   const char *numbers, *scales, *zeros;

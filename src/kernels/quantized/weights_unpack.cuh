@@ -1,7 +1,7 @@
 // Weights of kBits bits, counted from 0 on, as operands of tensor cores: 16 columns by 16 of k, of which a thread has
 // columns `row` and `row + 8`. Differences from zero points are exact in 16 bits.
 
-constexpr int kWordsEach = kBits / 4;  // Of a thread, for each such matrix.
+enum : int { kWordsEach = kBits / 4 };  // Of a thread, for each such matrix.
 
 /// Takes the zero point from the result of a conversion: both halves of a word, or a float.
 __device__ inline u32 minus_of(float zero, [[maybe_unused]] bool second) {

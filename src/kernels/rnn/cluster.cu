@@ -2,8 +2,8 @@
 // the batch in one direction. Each keeps its rows of the recurrent weights in registers for all steps, and sends its units'
 // new states to all blocks' shared memory.
 
-constexpr int kUnits = kHidden / kCluster, kRows = kGates * kUnits;
-constexpr int kPacks = kHidden / (kLanes * 4);  // Of a row, a thread.
+enum : int { kUnits = kHidden / kCluster, kRows = kGates * kUnits };
+enum : int { kPacks = kHidden / (kLanes * 4) };  // Of a row, a thread.
 #define kTiles ((kBatch + kTile - 1) / kTile)
 
 __device__ inline u32 cluster_rank() {

@@ -8,7 +8,7 @@
 // - States of the last step are not sent: when a block ends, all that is sent to it has come.
 
 struct Exchange {
-  static constexpr int kBarriers = 2 * kStateBytes, kBytes = kBarriers + 128;
+  enum : int { kBarriers = 2 * kStateBytes, kBytes = kBarriers + 128 };
   u32 shared, read[kTiles], sent, expected, remote[kTeam];
 
   __device__ void begin(const Place& p, unsigned char* raw, const X* first_h, unsigned char*) {

@@ -3,7 +3,7 @@
 // waits for its own group's states: then its part of their sum for the previous step has been read.
 
 struct Exchange {
-  static constexpr int kBytes = 0;
+  enum : int { kBytes = 0 };
   static __device__ i64 step_bytes() { return i64(kDirections) * kTeams * kStateBytes; }
   unsigned char* states;
   u32 read[kTiles], sent, own;

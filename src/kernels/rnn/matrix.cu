@@ -3,7 +3,8 @@
 // fit, then in shared memory) on tensor cores: 8 units, all gates of one in the same thread, which makes the cell where the
 // sums are. New states go to the other blocks as 16-bit values (Exchange).
 
-constexpr int kPartial = Exchange::kBytes, kStoredWeights = kPartial + (kSplit - 1) * kGroups * kRowTiles * kTiles * 512;
+enum : int { kPartial = Exchange::kBytes };
+enum : int { kStoredWeights = kPartial + (kSplit - 1) * kGroups * kRowTiles * kTiles * 512 };
 
 /// y of two units, of an element whose sequence has so many steps.
 __device__ inline void store_pair(X* y, int step, int length, int batch, int direction, int unit, u32 pair) {

@@ -1,13 +1,13 @@
 // Recurrences on tensor cores: who has which units, weights, products.
 
-constexpr int kRowTiles = (kGates + 1) / 2;  // 16 rows: one gate of 8 units above another one.
+enum : int { kRowTiles = (kGates + 1) / 2 };  // 16 rows: one gate of 8 units above another one.
 // Products of a warp that wait for each other are few.
-constexpr int kChains = kRowTiles * kTiles >= 4 ? 1 : 4 / (kRowTiles * kTiles);
-constexpr int kElements = kTiles * 4 * kEach;
+enum : int { kChains = kRowTiles * kTiles >= 4 ? 1 : 4 / (kRowTiles * kTiles) };
+enum : int { kElements = kTiles * 4 * kEach };
 #define kTeams ((kBatch + kElements - 1) / kElements)  // Of a direction.
 static_assert(kEach == 2 || kTiles == 1, "few elements are one tile");
-constexpr int kStateBytes = kStateGroups * kTiles * 128;  // 8 units each of 8 elements, 16 bytes an element.
-constexpr int kChunkBytes = kRowTiles * 1024;
+enum : int { kStateBytes = kStateGroups * kTiles * 128 };  // 8 units each of 8 elements, 16 bytes an element.
+enum : int { kChunkBytes = kRowTiles * 1024 };
 
 /// A thread's part: the gates of `unit` for elements at columns quad * 2 and quad * 2 + 1 of each tile; it sends and
 /// stores units quad * 2 and quad * 2 + 1 of the warp's for the element in `slot` of each tile.

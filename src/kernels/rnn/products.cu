@@ -1,9 +1,9 @@
 // products[m, n] = sum over k of x[m, k] * w[n, k], in floats, on tensor cores (16-bit floats, sm_80): tiles of kRows by
 // kColumns, two rows of warps, the next kDepth of k on their way while these are multiplied.
 
-constexpr int kPitch = kDepth + 8, kStages = 3, kAcross = kThreads / 64;  // Warps side by side.
-constexpr int kPartRows = kRows / 2 / 16, kPartColumns = kColumns / kAcross / 16;  // Of a warp, in pieces of 16.
-constexpr int kStage = (kRows + kColumns) * kPitch;
+enum : int { kPitch = kDepth + 8, kStages = 3, kAcross = kThreads / 64 };  // Warps side by side.
+enum : int { kPartRows = kRows / 2 / 16, kPartColumns = kColumns / kAcross / 16 };  // Of a warp, in pieces of 16.
+enum : int { kStage = (kRows + kColumns) * kPitch };
 
 /// kTile rows of kDepth elements from `k` on; zeros behind the last row and element.
 template <int kTile>

@@ -1,11 +1,11 @@
 // One step of a recurrence of 16-bit floats on tensor cores (sm_80): a block makes the gates of 16 units for kColumns
 // elements of the batch, a warp 8 units for half of these; a thread has all gates of its cells. `from` and `to` hold h.
 
-constexpr int kRows = 64, kThreads = 128, kDepth = 64, kPitch = kDepth + 8, kStages = 3;
-constexpr int kPieces = kDepth / 8;                     // Of 16 bytes, of a row.
-constexpr int kParts = kColumns / 32;                   // Of 16 elements, of a warp.
-constexpr int kStage = (kRows + kColumns) * kPitch;
-constexpr int kChunks = (kHidden + kDepth - 1) / kDepth;
+enum : int { kRows = 64, kThreads = 128, kDepth = 64, kPitch = kDepth + 8, kStages = 3 };
+enum : int { kPieces = kDepth / 8 };                     // Of 16 bytes, of a row.
+enum : int { kParts = kColumns / 32 };                   // Of 16 elements, of a warp.
+enum : int { kStage = (kRows + kColumns) * kPitch };
+enum : int { kChunks = (kHidden + kDepth - 1) / kDepth };
 
 /// 8 units of one gate above those of the next one, as in 16 rows of tensor cores; zeros where there is no such gate.
 __device__ inline void load_weights(X* to, const X* weights, int direction, int unit0, int k) {

@@ -1,10 +1,10 @@
 // One row, or one group that is normalized together, by a group of kGroup threads: rows of a loop [rows, kLength],
 // kVector elements at a time, kSteps times a thread.
 
-constexpr int kRowsPerBlock = kBlock / kGroup;
-constexpr int kSteps = (kLength + kGroup * kVector - 1) / (kGroup * kVector);
+enum : int { kRowsPerBlock = kBlock / kGroup };
+enum : int { kSteps = (kLength + kGroup * kVector - 1) / (kGroup * kVector) };
 // Rows of up to that many elements a thread stay in registers.
-constexpr bool kKeep = kSteps * kVector <= 64;
+enum : bool { kKeep = kSteps * kVector <= 64 };
 
 struct Row {
   Index first;  // Number of its first element.

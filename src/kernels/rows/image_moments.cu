@@ -1,11 +1,11 @@
 // First half of group normalization of large channels-last images: sums and sums of squares of each group over a piece of
 // the pixels, relative to the group's first element so that little cancels. Results: sums[image][piece][group].
 
-constexpr int kVectors = kChannels / kVector;          // Of one pixel.
-constexpr int kLanes = kVectors < kBlock ? kVectors : kBlock;
-constexpr int kPixelLanes = kBlock / kLanes;
-constexpr int kColumns = (kVectors + kLanes - 1) / kLanes;  // Vectors a thread takes of each pixel.
-constexpr int kGroupChannels = kChannels / kGroups;
+enum : int { kVectors = kChannels / kVector };          // Of one pixel.
+enum : int { kLanes = kVectors < kBlock ? kVectors : kBlock };
+enum : int { kPixelLanes = kBlock / kLanes };
+enum : int { kColumns = (kVectors + kLanes - 1) / kLanes };  // Vectors a thread takes of each pixel.
+enum : int { kGroupChannels = kChannels / kGroups };
 
 extern "C" __global__ void __launch_bounds__(kBlock) kernel(const X* __restrict__ x, float2* __restrict__ sums) {
   begin_kernel();

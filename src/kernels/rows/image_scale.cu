@@ -1,10 +1,10 @@
 // Second half of group normalization of large channels-last images: adds up the pieces' sums in order, then normalizes.
 // The loop of the epilogue and of y is over images, pixels, channels.
 
-constexpr int kGroupChannels = kChannels / kGroups;
+enum : int { kGroupChannels = kChannels / kGroups };
 // Threads that share the pieces of a group.
-constexpr int kSlices = kGroups >= kBlock ? 1 : (kBlock / kGroups < 16 ? kBlock / kGroups : 16);
-constexpr u32 kImageVectors = kPixels * (kChannels / kVector);
+enum : int { kSlices = kGroups >= kBlock ? 1 : (kBlock / kGroups < 16 ? kBlock / kGroups : 16) };
+enum : u32 { kImageVectors = kPixels * (kChannels / kVector) };
 
 extern "C" __global__ void __launch_bounds__(kBlock)
     kernel(const X* __restrict__ x, const float2* __restrict__ sums, Y* __restrict__ y EPILOGUE_PARAMETERS) {

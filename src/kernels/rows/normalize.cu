@@ -62,7 +62,7 @@ __device__ inline void store_statistics(Row row, Real mean, Real inverse STATIST
 }
 
 /// Scale and bias are on their way while sums are taken, where registers are enough.
-constexpr bool kFetchesAhead = kSteps * kVector <= 32;
+enum : bool { kFetchesAhead = kSteps * kVector <= 32 };
 
 __device__ inline void normalize_kept(Y* __restrict__ y,
                                       Row row INPUT_PARAMETERS STATISTICS_PARAMETERS EPILOGUE_PARAMETERS) {

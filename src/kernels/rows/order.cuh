@@ -1,7 +1,7 @@
 // Elements in the order of top-k: unsigned numbers, the wanted ones highest; NaN counts as the largest, equal elements
 // keep their order.
 
-constexpr int kBits = sizeof(Key) * 8;
+enum : int { kBits = sizeof(Key) * 8 };
 
 struct Ordered {
   Key key;

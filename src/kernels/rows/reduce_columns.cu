@@ -1,9 +1,9 @@
 // Reduction along the middle axis of a loop [kOuter, kLength, kInner]: each thread takes kVector columns, kLanes of them
 // side by side, and the block's other threads share the length, as do kSplits blocks.
 
-constexpr int kVectors = kInner / kVector;
-constexpr int kShares = kBlock / kLanes;
-constexpr int kColumnBlocks = (kVectors + kLanes - 1) / kLanes;
+enum : int { kVectors = kInner / kVector };
+enum : int { kShares = kBlock / kLanes };
+enum : int { kColumnBlocks = (kVectors + kLanes - 1) / kLanes };
 
 extern "C" __global__ void __launch_bounds__(kBlock)
     kernel(const X* __restrict__ x, Y* __restrict__ y, State* __restrict__ partial EPILOGUE_PARAMETERS) {

@@ -79,9 +79,9 @@ int add_state(KernelCode& code, const Description& d, DataType type, int64_t cou
   code.alias("Accumulator", real ? (wide ? "f64" : "f32") : integer);
   code.alias("Root", real && !wide ? "f32" : "f64");
   code.flag("kRealAccumulator", real || exponential);
-  code.text(is_unsigned ? "constexpr u64 kLowest = 0, kHighest = ~0ull;\n"
-                        : "constexpr i64 kLowest = -9223372036854775807ll - 1, kHighest = "
-                          "9223372036854775807ll;\n");
+  code.text(is_unsigned ? "enum : u64 { kLowest = 0, kHighest = ~0ull };\n"
+                        : "enum : i64 { kLowest = -9223372036854775807ll - 1, kHighest = "
+                          "9223372036854775807ll };\n");
   code.text(fmt::format("#define REDUCE_PAIR {}\n", pair ? (d.function == kArgument ? 1 : 2) : 0));
   if (pair) code.alias("Second", d.function == kArgument ? "i64" : (real && !wide ? "f32" : "f64"));
   code.constant("kFunction", d.function);

@@ -1,7 +1,7 @@
 // Reduction of each row of a loop [kRows, kLength] by kGroup threads, in kSplits pieces of the row; with more than one the
 // pieces' states go to the workspace for reduce_finish.cu.
 
-constexpr int kRowsPerBlock = kBlock / kGroup;
+enum : int { kRowsPerBlock = kBlock / kGroup };
 
 extern "C" __global__ void __launch_bounds__(kBlock)
     kernel(const X* __restrict__ x, Y* __restrict__ y, State* __restrict__ partial EPILOGUE_PARAMETERS) {

@@ -1,8 +1,8 @@
 // Softmax, or its logarithm, along the middle axis of a loop [kOuter, kLength, kInner]: a thread takes kVector columns,
 // kLanes threads lie side by side, and kShares threads share the length of a column and keep their part in registers.
 
-constexpr int kVectors = kInner / kVector;
-constexpr int kSteps = (kLength + kShares - 1) / kShares;
+enum : int { kVectors = kInner / kVector };
+enum : int { kSteps = (kLength + kShares - 1) / kShares };
 
 /// The column's values of all threads that share it combined, the same in each, in a fixed order.
 template <class Operation>

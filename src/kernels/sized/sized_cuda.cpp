@@ -98,7 +98,7 @@ struct Slices {
       if (i != axis) (i < axis ? outer : run) *= x.extents[i];
   }
   std::string constants() const {
-    return fmt::format("constexpr i64 kOuter = {}ll, kSlices = {}ll, kRun = {}ll;\n", outer, count,
+    return fmt::format("enum : i64 {{ kOuter = {}, kSlices = {}, kRun = {} }};\n", outer, count,
                        run);
   }
   Extents picked(const Extents& x, int64_t n) const {
@@ -149,7 +149,7 @@ Result<JitPlan> write_unique(const Problem& problem, const Unique& op, const Sli
   };
   const auto wanted = [&](size_t i) { return output(i).kind == JitArgument::Kind::kOutput; };
   const std::string constants =
-      fmt::format("{}constexpr bool kSorted = {};\n", slices.constants(), op.sorted);
+      fmt::format("{}enum : bool {{ kSorted = {} }};\n", slices.constants(), op.sorted);
   const JitArgument order = wanted(1) ? output(1) : parts.order;
   JitPlan plan;
   TENON_ASSIGN(JitLaunch ranks, stage(problem, constants, {"sized/slices.cuh", "sized/ranks.cu"}, n,
@@ -196,9 +196,9 @@ Result<Stages> unique(const Problem& problem, const Unique& op) {
 Result<Stages> nms(const Problem& problem, const Nms& op) {
   const Extents& scores = problem.input(1).extents;
   const int64_t lists = scores[0] * scores[1], boxes = scores[2];
-  const std::string constants =
-      fmt::format("constexpr i64 kClasses = {}ll, kBoxes = {}ll;\nconstexpr bool kCentered = {};\n",
-                  scores[1], boxes, op.center_point_box);
+  const std::string constants = fmt::format(
+      "enum : i64 {{ kClasses = {}, kBoxes = {} }};\nenum : bool {{ kCentered = {} }};\n",
+      scores[1], boxes, op.center_point_box);
   const auto optional = [&](int i) {
     return problem.has_input(i) ? JitArgument::input(i) : JitArgument::null();
   };

@@ -52,8 +52,9 @@ Result<Found> find_set(const Problem& problem, std::string_view constants, std::
   Found found;
   found.places = room.take(count * 8);
   found.total = room.take(8);
-  const std::string text = fmt::format(
-      "{}constexpr i64 kCount = {}ll;\nconstexpr int kStretch = {};\n", constants, count, kStretch);
+  const std::string text =
+      fmt::format("{}enum : i64 {{ kCount = {} }};\nenum : int {{ kStretch = {} }};\n", constants,
+                  count, kStretch);
   TENON_ASSIGN(JitLaunch counts,
                stage(problem, text, {flags, "sized/count.cu"}, 0, {starts, source}));
   TENON_ASSIGN(JitLaunch sums, scan(problem, starts, found.total, stretches));
