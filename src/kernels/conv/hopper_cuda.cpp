@@ -95,6 +95,7 @@ void add_constants(KernelCode& code, const Problem& problem, const DeviceConvolu
   add_window(code, d.window);
   code.constant("kC", d.in_channels);
   code.open("kM", p.m);
+  code.divider("DIVIDED_BY_TILES_M", "kTilesM", blocks_for(p.m, t.rows()));
   code.flag("kWholeTiles", p.m % t.rows() == 0);
   code.constant("kN", p.n);
   code.constant("kK", p.k);

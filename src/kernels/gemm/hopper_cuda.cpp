@@ -241,6 +241,7 @@ void add_constants(KernelCode& code, const Problem& problem, const FoldedProduct
   code.round_to(problem.output().type);
   code.located("YAt", p.product.loop, problem.output());
   code.open("kM", p.m());
+  code.divider("DIVIDED_BY_TILES_M", "kTilesM", blocks_for(p.m(), t.rows()));
   code.flag("kWholeTiles", p.m() % t.rows() == 0);
   code.constant("kN", p.n());
   code.constant("kK", p.k);

@@ -19,8 +19,7 @@ struct Tile {
   int m, n, batch;
 };
 __device__ inline Tile tile_of(int number) {
-  // One division by what may not be constant.
-  const int others = number / kTilesM;
+  const int others = DIVIDED_BY_TILES_M(number);
   return {(number - others * kTilesM) * kTileM, others % kTilesN * kTileN, others / kTilesN};
 }
 

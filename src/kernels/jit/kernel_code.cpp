@@ -300,6 +300,23 @@ OpenSource OpenText::source(const SourceText& prelude, const SourceText& body) c
     text.add(fmt::format("struct OpenConstants {{\n  i64 values[{}];\n}};\n", values_.size()));
   text.add(open_);
   if (values_.empty()) {
+/// The multiplier lies between 2^31 and 2^32, and is too large by less than 1.
+Inverse inverse_of(int64_t divisor) {
+  int64_t shift = 31;
+  while (int64_t{1} << (shift - 31) < divisor) ++shift;
+  return {((int64_t{1} << shift) + divisor - 1) / divisor, shift};
+}
+
+void OpenText::divider(std::string_view name, std::string_view expression, int64_t value) {
+  const Inverse inverse = inverse_of(value);
+  add(fmt::format("#define {}(number) ((number) / ({}))\n", name, expression),
+      fmt::format("#define {}(number) (int(u64(u32(number)) * u64(open_constant<i64, {}>()) >> "
+                  "open_constant<int, {}>()))\n",
+                  name, values_.size(), values_.size() + 1));
+  values_.push_back(inverse.multiplier);
+  values_.push_back(inverse.shift);
+}
+
     text.add(body);
     return {std::move(text), {}};
   }

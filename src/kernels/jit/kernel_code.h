@@ -66,6 +66,12 @@ struct OpenSource {
   std::vector<int64_t> values;
 };
 
+/// n / d for all n below 2^31 is n * multiplier >> shift, in 64 bits.
+struct Inverse {
+  int64_t multiplier, shift;
+};
+Inverse inverse_of(int64_t divisor);
+
 /// A text and what it is where some of its numbers are open.
 class OpenText {
  public:
@@ -73,6 +79,8 @@ class OpenText {
   void add(std::string_view exact, std::string_view open) { exact_ += exact, open_ += open; }
   /// Defines a constant of which code is compiled for all values.
   void open(std::string_view name, int64_t value);
+  /// Defines a macro that divides numbers below 2^31 by the value of an expression, which is open.
+  void divider(std::string_view name, std::string_view expression, int64_t value);
 
   const std::string& exact() const { return exact_; }
   /// Between a prelude and a body, whose kernels get the argument.
@@ -93,6 +101,10 @@ class KernelCode {
   void constant(std::string_view name, int64_t value);
   /// The same of a number that grows with the slowest axis: no constant expression may use it.
   void open(std::string_view name, int64_t value) { constants_.open(name, value); }
+  /// A macro of one argument that divides by such a number, without a division where it is open.
+  void divider(std::string_view name, std::string_view expression, int64_t value) {
+    constants_.divider(name, expression, value);
+  }
   void flag(std::string_view name, bool value);
   void real(std::string_view name, double value);
   void array(std::string_view name, const std::vector<int64_t>& values);
