@@ -17,7 +17,7 @@ JitPlan make_plan(const Problem& problem, const DeviceAttention& d, JitLaunch la
   for (const int i : {kQ, kK, kV}) launch.add(JitArgument::input(i));
   launch.add(problem.has_input(kMask) ? JitArgument::input(kMask) : JitArgument::null());
   launch.add(JitArgument::output());
-  return JitPlan{{std::move(launch)}, 0, {}, {}};
+  return plan_of(std::move(launch));
 }
 
 }  // namespace

@@ -247,7 +247,7 @@ Result<JitPlan> plan(const Problem& whole, std::string_view config) {
   for (int i = 0; i < 3; ++i) launch.add(JitArgument::map(i));
   launch.add(problem.has_input(kMask) ? JitArgument::input(kMask) : JitArgument::null());
   launch.add(JitArgument::output());
-  return JitPlan{{std::move(launch)}, 0, {}, {}};
+  return plan_of(std::move(launch));
 }
 
 }  // namespace

@@ -101,7 +101,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   launch.add(JitArgument::output());
   launch.add_inputs(operands);
   const int64_t taps = d.window.kernel[1] * d.window.kernel[2];
-  JitPlan plan{{std::move(launch)}, 0, {}, {}};
+  JitPlan plan = plan_of(std::move(launch));
   plan.constants.push_back(reordered_weights(*w.constant, {taps, d.out_channels}, {1, taps}));
   return plan;
 }

@@ -141,7 +141,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   launch.add(bias);
   launch.add(JitArgument::output());
   launch.add_inputs(operands);
-  JitPlan plan{{std::move(launch)}, 0, {}, {}};
+  JitPlan plan = plan_of(std::move(launch));
   plan.constants.push_back(
       packed_weights(*problem.input(d.weights).constant, d.window.kernel[1] * d.window.kernel[2]));
   return plan;

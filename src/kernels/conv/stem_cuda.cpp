@@ -124,7 +124,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   launch.add(JitArgument::constant(0));
   launch.add(JitArgument::output());
   launch.add_inputs(operands);
-  JitPlan plan{{std::move(launch)}, 0, {}, {}};
+  JitPlan plan = plan_of(std::move(launch));
   plan.constants.push_back(packed_weights(*problem.input(d.weights).constant, taps));
   return plan;
 }

@@ -54,7 +54,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   launch.add(JitArgument::input(p.b));
   launch.add(JitArgument::output());
   launch.add_inputs(operands);
-  return JitPlan{{std::move(launch)}, 0, {}, {}};
+  return plan_of(std::move(launch));
 }
 
 }  // namespace
@@ -86,7 +86,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   launch.add(JitArgument::input(p.b));
   launch.add(JitArgument::output());
   launch.add_inputs(operands);
-  return JitPlan{{std::move(launch)}, 0, {}, {}};
+  return plan_of(std::move(launch));
 }
 
 }  // namespace

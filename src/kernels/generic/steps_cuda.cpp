@@ -147,7 +147,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   launch.block[0] = kBlock;
   launch.add(JitArgument::output());
   launch.add(JitArgument::input(0));
-  return JitPlan{{std::move(launch)}, 0, {}, {}};
+  return plan_of(std::move(launch));
 }
 
 }  // namespace

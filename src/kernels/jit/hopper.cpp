@@ -7,18 +7,32 @@
 namespace tenon {
 namespace {
 
-/// "%0, %1, ..." from `first` on.
-std::string places(int first, int count) {
+/// Numbers from `first` on, each between two texts. By hand: there are hundreds in a kernel, which
+/// a new shape waits for.
+std::string listed(std::string_view before, int first, int count, std::string_view behind) {
   std::string text;
-  for (int i = 0; i < count; ++i) text += fmt::format("{}%{}", i > 0 ? ", " : "", first + i);
+  for (int i = 0; i < count; ++i) {
+    if (i > 0) text += ", ";
+    text += before;
+    text += std::to_string(first + i);
+    text += behind;
+  }
   return text;
 }
 
-std::string each(std::string_view pattern, int count) {
-  std::string text;
-  for (int i = 0; i < count; ++i)
-    text += fmt::format("{}{}", i > 0 ? ", " : "", fmt::format(fmt::runtime(pattern), i));
-  return text;
+/// "%0, %1, ..." from `first` on.
+std::string places(int first, int count) {
+  return listed("%", first, count, "");
+}
+
+/// One operand for each element of an array.
+std::string each(std::string_view constraint, std::string_view array, int count) {
+  std::string before = "\"";
+  before += constraint;
+  before += "\"(";
+  before += array;
+  before += '[';
+  return listed(before, 0, count, "])");
 }
 
 }  // namespace
@@ -37,8 +51,8 @@ void add_group_product(KernelCode& code, std::string_view name, const GroupProdu
       "    \"wgmma.mma_async.sync.aligned.m64n{}k16.f32.{}.{} {{{}}}, {}, %{}, keep, 1, 1, "
       "{};\\n}}\"\n    : {}\n    : {}, \"l\"(b), \"r\"(keep));\n}}\n",
       name, sums, p.a_in_registers ? "const u32 (&a)[4]" : "u64 a", sums + a + 1, p.columns, type,
-      type, places(0, sums), left, sums + a, orders, each("\"+f\"(d[{}])", sums),
-      p.a_in_registers ? each("\"r\"(a[{}])", 4) : std::string("\"l\"(a)")));
+      type, places(0, sums), left, sums + a, orders, each("+f", "d", sums),
+      p.a_in_registers ? each("r", "a", 4) : std::string("\"l\"(a)")));
 }
 
 void add_group_product(KernelCode& code, std::string_view name, const ByteGroupProduct& p) {
@@ -50,8 +64,7 @@ void add_group_product(KernelCode& code, std::string_view name, const ByteGroupP
       "    : {}\n    : \"l\"(a), \"l\"(b), \"r\"(keep));\n}}\n",
       name, p.is_integer() ? "int" : "float", sums, sums + 2, p.columns,
       p.is_integer() ? "s32" : "f32", p.a, p.b, places(0, sums), sums, sums + 1,
-      p.is_integer() ? "" : ", 1, 1",
-      each(p.is_integer() ? "\"+r\"(d[{}])" : "\"+f\"(d[{}])", sums)));
+      p.is_integer() ? "" : ", 1, 1", each(p.is_integer() ? "+r" : "+f", "d", sums)));
 }
 
 int64_t GroupShape::computing_registers() const {

@@ -134,14 +134,21 @@ int64_t open_extent(const IndexLoop& loop, const std::vector<int64_t>& merged) {
   return kPrime * known;
 }
 
+/// The line ahead of a file of the library, which lives as long as the process. Thread-safe.
+std::string_view line_of(std::string_view file) {
+  static std::mutex mutex;
+  static std::map<std::string, std::string, std::less<>> known;
+  const std::lock_guard lock(mutex);
+  const auto found = known.find(file);
+  if (found != known.end()) return found->second;
+  return known.emplace(file, fmt::format("#line 1 \"{}\"\n", file)).first->second;
+}
+
 Result<SourceText> body_of(std::initializer_list<std::string_view> files) {
   SourceText text;
   for (const std::string_view file : files) {
     TENON_ASSIGN(const std::string_view body, device_file(file));
-    std::string line = "#line 1 \"";
-    line += file;
-    line += "\"\n";
-    text.add(std::move(line));
+    text.add_file(line_of(file));
     text.add_file(body);
   }
   return text;
@@ -293,13 +300,6 @@ void OpenText::open(std::string_view name, int64_t value) {
   values_.push_back(value);
 }
 
-OpenSource OpenText::source(const SourceText& prelude, const SourceText& body) const {
-  if (exact_ == open_) return {};
-  SourceText text = prelude;
-  if (!values_.empty())
-    text.add(fmt::format("struct OpenConstants {{\n  i64 values[{}];\n}};\n", values_.size()));
-  text.add(open_);
-  if (values_.empty()) {
 /// The multiplier lies between 2^31 and 2^32, and is too large by less than 1.
 Inverse inverse_of(int64_t divisor) {
   int64_t shift = 31;
@@ -317,6 +317,13 @@ void OpenText::divider(std::string_view name, std::string_view expression, int64
   values_.push_back(inverse.shift);
 }
 
+OpenSource OpenText::source(const SourceText& prelude, const SourceText& body) const {
+  if (exact_ == open_) return {};
+  SourceText text = prelude;
+  if (!values_.empty())
+    text.add(fmt::format("struct OpenConstants {{\n  i64 values[{}];\n}};\n", values_.size()));
+  text.add(open_);
+  if (values_.empty()) {
     text.add(body);
     return {std::move(text), {}};
   }
@@ -349,7 +356,7 @@ void KernelCode::constant(std::string_view name, int64_t value) {
 void KernelCode::flag(std::string_view name, bool value) {
   std::string line = "enum : bool { ";
   line += name;
-  line += value ? " = true;\n" : " = false;\n";
+  line += value ? " = true };\n" : " = false };\n";
   text(line);
 }
 void KernelCode::real(std::string_view name, double value) {

@@ -119,6 +119,13 @@ struct JitPlan {
   std::vector<std::pair<int, int>> aliases;  ///< (input, output) that may share memory.
 };
 
+/// A plan of one launch.
+inline JitPlan plan_of(JitLaunch launch) {
+  JitPlan plan;
+  plan.launches.push_back(std::move(launch));
+  return plan;
+}
+
 /// Parts of a tactic of our own kernels: plans, or the reason why not.
 using JitPlanner = Result<JitPlan> (*)(const Problem& problem, std::string_view config);
 

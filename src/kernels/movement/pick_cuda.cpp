@@ -99,7 +99,7 @@ Result<JitPlan> plan_pick(const Problem& problem, const Pick& pick) {
   TENON_TRY(set_source(launch, code, {"movement/pick.cu"}));
   launch.grid[0] = blocks_for(y.count() / vector, kBlock);
   launch.block[0] = kBlock;
-  return JitPlan{{std::move(launch)}, 0, {}};
+  return plan_of(std::move(launch));
 }
 
 Result<JitPlan> plan_elements(const Problem& problem, const Elements& elements) {
@@ -122,7 +122,7 @@ Result<JitPlan> plan_elements(const Problem& problem, const Elements& elements) 
   TENON_TRY(set_source(launch, code, {"movement/elements.cu"}));
   launch.grid[0] = blocks_for(y.count(), kBlock);
   launch.block[0] = kBlock;
-  return JitPlan{{std::move(launch)}, 0, {}, {}};
+  return plan_of(std::move(launch));
 }
 
 std::string place_code(const Operand& operand, int first, int count) {

@@ -123,7 +123,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   launch.grid[0] = blocks_for(blocks_for(most, vector), block);
   launch.grid[1] = static_cast<int64_t>(members.size());
   launch.block[0] = static_cast<int>(block);
-  return JitPlan{{std::move(launch)}, 0, {}, {}};
+  return plan_of(std::move(launch));
 }
 
 }  // namespace

@@ -119,7 +119,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   launch.add(JitArgument::output());
   if (indices) launch.add(JitArgument::output(1));
   launch.add_inputs(operands);
-  return JitPlan{{std::move(launch)}, 0, {}};
+  return plan_of(std::move(launch));
 }
 
 }  // namespace

@@ -165,7 +165,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   launch.add(JitArgument::constant(1));
   launch.add(d.zero != 0 ? JitArgument::constant(2) : JitArgument::null());
   launch.add_inputs(operands);
-  JitPlan plan{{std::move(launch)}, 0, {}, {}};
+  JitPlan plan = plan_of(std::move(launch));
   plan.constants = {packed_weights(problem, d, order), column_factors(d)};
   if (d.zero != 0) plan.constants.push_back(column_shifts(problem, d));
   return plan;

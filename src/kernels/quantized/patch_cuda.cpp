@@ -253,7 +253,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   launch.add(JitArgument::output());
   launch.add(JitArgument::constant(1));
   launch.add_inputs(operands);
-  JitPlan plan{{std::move(launch)}, 0, {}, {}};
+  JitPlan plan = plan_of(std::move(launch));
   constexpr double kStart = 12582912;  // 1.5 * 2^23
   plan.constants = {packed_weights(problem, d, order),
                     column_factors(d, bias_takes_start(problem, d) ? kStart : 0)};

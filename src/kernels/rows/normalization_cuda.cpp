@@ -121,7 +121,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
     launch.add(problem.outputs.size() > 2 ? JitArgument::output(2) : JitArgument::null());
   }
   launch.add_inputs(operands);
-  return JitPlan{{std::move(launch)}, 0, {}};
+  return plan_of(std::move(launch));
 }
 
 }  // namespace

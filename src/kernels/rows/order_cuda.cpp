@@ -52,7 +52,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   launch.block[0] = kBlock;
   launch.add(JitArgument::input(0));
   launch.add(JitArgument::output());
-  return JitPlan{{std::move(launch)}, 0, {}, {}};
+  return plan_of(std::move(launch));
 }
 
 }  // namespace
@@ -119,7 +119,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   launch.add(JitArgument::input(0));
   launch.add(JitArgument::output(0));
   launch.add(JitArgument::output(1));
-  return JitPlan{{std::move(launch)}, 0, {}, {}};
+  return plan_of(std::move(launch));
 }
 
 }  // namespace

@@ -72,7 +72,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   launch.grid[0] = groups.blocks();
   launch.block[0] = groups.block;
   add_arguments(launch, p, operands);
-  return JitPlan{{std::move(launch)}, 0, {}, {}};
+  return plan_of(std::move(launch));
 }
 
 }  // namespace
@@ -132,7 +132,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   launch.grid[0] = blocks_for(loop_count(c.kept()) / shape.vector, shape.lanes());
   launch.block[0] = static_cast<int>(kThreads);
   add_arguments(launch, p, operands);
-  return JitPlan{{std::move(launch)}, 0, {}, {}};
+  return plan_of(std::move(launch));
 }
 
 }  // namespace

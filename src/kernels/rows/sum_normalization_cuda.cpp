@@ -200,7 +200,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   if (d.sum_output >= 0) launch.add(JitArgument::output(d.sum_output));
   if (d.bytes_output >= 0) launch.add(JitArgument::output(d.bytes_output));
   launch.add_inputs(operands);
-  return JitPlan{{std::move(launch)}, 0, {}, {}};
+  return plan_of(std::move(launch));
 }
 
 }  // namespace

@@ -76,7 +76,7 @@ Result<Stages> nonzero(const Problem& problem) {
   stages.write = [problem, places = found.places](int64_t n) -> Result<JitPlan> {
     TENON_ASSIGN(JitLaunch launch, stage(problem, {}, {"sized/coordinates.cu"}, n,
                                          {JitArgument::output(0), places, JitArgument::number(n)}));
-    return JitPlan{{std::move(launch)}, 0, {}, {}};
+    return plan_of(std::move(launch));
   };
   return stages;
 }
@@ -130,7 +130,7 @@ Result<Stages> compress(const Problem& problem, const Compress& op) {
   };
   stages.write = [problem, slices, places = found.places](int64_t n) -> Result<JitPlan> {
     TENON_ASSIGN(JitLaunch launch, pick(problem, slices, places, n));
-    return JitPlan{{std::move(launch)}, 0, {}, {}};
+    return plan_of(std::move(launch));
   };
   return stages;
 }
@@ -220,7 +220,7 @@ Result<Stages> nms(const Problem& problem, const Nms& op) {
                  stage(problem, constants, {"sized/kept.cu"}, 0,
                        {JitArgument::output(0), kept, counts, JitArgument::number(n)}));
     launch.grid[0] = lists;
-    return JitPlan{{std::move(launch)}, 0, {}, {}};
+    return plan_of(std::move(launch));
   };
   return stages;
 }
