@@ -128,9 +128,7 @@ std::vector<SymbolValues> plan_shapes(const Plan& plan) {
   return all_points(plan, all_between);
 }
 
-namespace {
-
-double distance(const SymbolValues& from, const SymbolValues& to) {
+double shape_distance(const SymbolValues& from, const SymbolValues& to) {
   double sum = 0;
   for (const auto& [name, value] : from) {
     const auto other = to.find(name);
@@ -141,13 +139,11 @@ double distance(const SymbolValues& from, const SymbolValues& to) {
   return sum;
 }
 
-}  // namespace
-
 const Choice* nearest_choice(const std::vector<Choice>& choices, const SymbolValues& symbols) {
   const Choice* nearest = nullptr;
   double least = 0;
   for (const Choice& choice : choices) {
-    const double far = distance(choice.symbols, symbols);
+    const double far = shape_distance(choice.symbols, symbols);
     const bool is_larger = nearest != nullptr && choice.symbols > nearest->symbols;
     if (nearest != nullptr && (far > least || (far == least && !is_larger))) continue;
     nearest = &choice;

@@ -27,8 +27,11 @@ std::vector<SymbolValues> plan_ends(const Plan& plan);
 /// The same with all values between the ends, or as many of them as are worth a look.
 std::vector<SymbolValues> plan_shapes(const Plan& plan);
 
-/// The choice whose shapes are nearest, by what the work has in common: extents of half and of
-/// twice the size are equally far, and of these the larger one counts. Null where there is none.
+/// How little the work under two shapes has in common: extents of half and of twice the size are
+/// equally far.
+double shape_distance(const SymbolValues& from, const SymbolValues& to);
+/// The choice whose shapes are nearest; of two that are equally far the larger one counts. Null
+/// where there is none.
 const Choice* nearest_choice(const std::vector<Choice>& choices, const SymbolValues& symbols);
 /// Its tactics by node.
 TacticTable table_of(const Choice& choice, const Graph& graph);

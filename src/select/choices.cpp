@@ -18,6 +18,15 @@ std::string to_string(const SymbolValues& symbols) {
   return text;
 }
 
+/// Shapes that have kernels, and by node name those that were near the best there, the best first.
+struct Known {
+  SymbolValues symbols;
+  std::map<std::string, std::vector<std::string>> near;
+};
+
+/// Kernels of one layer at one of the shapes around another that are looked at there.
+constexpr size_t kMostNear = 3;
+
 class Chooser {
  public:
   Chooser(Plan& plan, const Backend& backend, const SelectOptions& options, TimingCache& cache)
@@ -29,22 +38,57 @@ class Chooser {
   }
 
   Status run(const std::vector<SymbolValues>& points) {
-    TENON_TRY(choose(plan_ends(plan_)));
-    options_.offered = std::move(near_);
-    return choose(points);
+    TENON_TRY(choose(plan_ends(plan_), false));
+    return choose(points, true);
   }
 
  private:
-  Status choose(const std::vector<SymbolValues>& points) {
+  Status choose(const std::vector<SymbolValues>& points, bool are_between) {
     for (const SymbolValues& point : points) {
       const auto is_same = [&](const Choice& choice) { return choice.symbols == point; };
       if (std::ranges::any_of(plan_.choices, is_same)) continue;
       if (watch_ != nullptr && watch_->tuning_is_over()) return {};
+      if (are_between) options_.offered = near_around(point);
       Status chosen = choose_under(point);
       // What does not run under these shapes is told to who runs it.
       if (!chosen.ok() && chosen.error().kind != ErrorKind::kUnsupported) return chosen;
     }
     return {};
+  }
+
+  /// The kernels that were near the best under the nearest smaller and the nearest larger shapes,
+  /// those of the nearer ones first.
+  std::map<std::string, std::vector<std::string>> near_around(const SymbolValues& point) const {
+    std::vector<const Known*> nearest = {nearest_known(point, false), nearest_known(point, true)};
+    std::erase(nearest, nullptr);
+    std::ranges::stable_sort(
+        nearest, {}, [&](const Known* known) { return shape_distance(known->symbols, point); });
+    std::map<std::string, std::vector<std::string>> around;
+    for (const Known* known : nearest)
+      for (const auto& [node, near] : known->near)
+        for (const std::string& tactic : near) add(around[node], tactic);
+    return around;
+  }
+
+  const Known* nearest_known(const SymbolValues& point, bool larger) const {
+    const Known* nearest = nullptr;
+    for (const Known& known : known_) {
+      if ((size_of(known.symbols) > size_of(point)) != larger) continue;
+      if (nearest == nullptr ||
+          shape_distance(known.symbols, point) < shape_distance(nearest->symbols, point))
+        nearest = &known;
+    }
+    return nearest;
+  }
+
+  static double size_of(const SymbolValues& symbols) {
+    double size = 1;
+    for (const auto& [name, value] : symbols) size *= static_cast<double>(value + 1);
+    return size;
+  }
+
+  static void add(std::vector<std::string>& tactics, const std::string& tactic) {
+    if (std::ranges::find(tactics, tactic) == tactics.end()) tactics.push_back(tactic);
   }
 
   /// Bodies keep the kernels that they have.
@@ -66,9 +110,14 @@ class Chooser {
     }
     TENON_ASSIGN(Tactics tactics, choose_tactics(layers, backend_, options_, cache_, in_sequence));
     Choice choice{point};
+    Known& known = known_.emplace_back();
+    known.symbols = point;
     for (size_t i = 0; i < places.size(); ++i) {
       const Node& node = *layers.nodes[i];
-      keep_near(near_[node.name], tactics.near[i]);
+      std::vector<std::string>& near = known.near[node.name];
+      add(near, tactics.best[i]);
+      for (const std::string& tactic : tactics.near[i])
+        if (near.size() < kMostNear) add(near, tactic);
       if (tactics.best[i] != node.tactic) choice.tactics[places[i]] = std::move(tactics.best[i]);
     }
     if (options_.logger != nullptr)
@@ -78,17 +127,11 @@ class Chooser {
     return {};
   }
 
-  /// Between the ends only what was good at one of them is looked at.
-  static void keep_near(std::vector<std::string>& kept, const std::vector<std::string>& near) {
-    for (const std::string& tactic : near)
-      if (std::ranges::find(kept, tactic) == kept.end()) kept.push_back(tactic);
-  }
-
   Plan& plan_;
   const Backend& backend_;
   SelectOptions options_;
   BuildWatch* const watch_;
-  std::map<std::string, std::vector<std::string>> near_;  ///< By node name.
+  std::vector<Known> known_;
   TimingCache& cache_;
 };
 

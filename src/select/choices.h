@@ -8,7 +8,8 @@ namespace tenon {
 
 /// Chooses the kernels of a plan for a GPU, whose nodes have those that are best under the usual
 /// shapes, for the other shapes of plan_points() as well: at the ends of each profile among all, in
-/// between among those that were best somewhere. Does nothing at level 0.
+/// between among the few that were near the best under the nearest smaller and larger ones. Does
+/// nothing at level 0.
 Status choose_by_shape(Plan& plan, const Backend& backend, const SelectOptions& options,
                        TimingCache& cache, Logger& logger);
 

@@ -37,16 +37,16 @@ size_t next_stage(std::span<const double> tried, double best) {
 
 std::vector<std::string> configs_among(std::span<const std::string> tactics, const Tactic& tactic,
                                        const Problem& problem) {
-  constexpr size_t kProposals = 2;
   std::vector<std::string> configs;
   for (const std::string& text : tactics) {
     const TacticText one = split_tactic(text);
     if (one.name == tactic.name) configs.emplace_back(one.config);
   }
-  if (configs.empty() || is_library(tactic.traits.origin)) return configs;
-  const std::vector<std::string> proposed = tactic.configs(problem);
-  for (size_t i = 0; i < std::min(kProposals, proposed.size()); ++i)
-    if (std::ranges::find(configs, proposed[i]) == configs.end()) configs.push_back(proposed[i]);
+  if (configs.empty() || is_library(tactic.traits.origin) ||
+      split_tactic(tactics.front()).name != tactic.name)
+    return configs;
+  std::string proposed = tactic.configs(problem).front();
+  if (std::ranges::find(configs, proposed) == configs.end()) configs.push_back(std::move(proposed));
   return configs;
 }
 

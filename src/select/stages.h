@@ -24,8 +24,9 @@ std::string_view engine_of(std::string_view config);
 /// best.
 size_t next_stage(std::span<const double> tried, double best);
 
-/// The tactic's configurations among tactics with theirs ("cuda.gemm.hopper{m=128}"); if there are
-/// any, also the first ones that a tactic of ours proposes for the problem itself.
+/// The tactic's configurations among tactics with theirs ("cuda.gemm.hopper{m=128}"), the best
+/// first; of the first one's tactic, where it is ours, also the one that it proposes for the
+/// problem itself.
 std::vector<std::string> configs_among(std::span<const std::string> tactics, const Tactic& tactic,
                                        const Problem& problem);
 

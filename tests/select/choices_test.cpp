@@ -1,0 +1,133 @@
+// Kernels by shape: the candidates that are tried at the ends of a profile and between them.
+#include "select/choices.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <mutex>
+#include <numeric>
+#include <set>
+
+#include "ir/text.h"
+#include "made_up_device.h"
+#include "plan/points.h"
+
+namespace tenon {
+namespace {
+
+constexpr char kExp[] = "graph \"\" (%0 \"x\": f32[b,8]) { %1 = exp(%0) : f32[b,8] return %1}";
+constexpr int kConfigs = 12;
+
+/// A device that keeps account of the configurations that were made for each number of rows.
+class Account : public MadeUpDevice {
+ public:
+  std::mutex mutex;
+  std::map<int64_t, std::set<int>> made;
+};
+
+/// As many launches as its configuration is far from the best one for these rows.
+class Tuned final : public Kernel {
+ public:
+  Tuned(Account& device, size_t launches) : device_(device), launches_(launches) {}
+  Status run(const LaunchArguments&) const override {
+    device_.launches.insert(device_.launches.end(), launches_, 'a');
+    return {};
+  }
+
+ private:
+  Account& device_;
+  size_t launches_;
+};
+
+/// For 2^n rows it is the one of number n.
+int best_for(int64_t rows) {
+  return static_cast<int>(std::lround(std::log2(rows)));
+}
+
+/// The tactic takes the configuration behind the best for that.
+Tactic tuned() {
+  Tactic tactic = cpu_tactics().back();
+  tactic.name = "cuda.tuned";
+  tactic.device = DeviceKind::kCuda;
+  tactic.traits = {};
+  tactic.configs = [](const Problem& problem) {
+    const int expected = best_for(problem.output().extents[0]) + 1;
+    std::vector<int> numbers(kConfigs);
+    std::iota(numbers.begin(), numbers.end(), 0);
+    std::ranges::stable_sort(numbers, {}, [&](int i) { return std::abs(i - expected); });
+    std::vector<std::string> configs;
+    for (const int i : numbers) configs.push_back(std::to_string(i));
+    return configs;
+  };
+  tactic.create = [](const Problem& problem,
+                     std::string_view config) -> Result<std::unique_ptr<Kernel>> {
+    auto& device = static_cast<Account&>(*problem.device);
+    const int number = std::stoi(std::string(config));
+    const int64_t rows = problem.output().extents[0];
+    const std::lock_guard lock(device.mutex);
+    device.made[rows].insert(number);
+    const int far = std::abs(number - best_for(rows));
+    return std::unique_ptr<Kernel>(
+        std::make_unique<Tuned>(device, static_cast<size_t>(20 + 2 * far)));
+  };
+  return tactic;
+}
+
+class Choices : public testing::Test {
+ protected:
+  void choose(int64_t most) {
+    auto graph = parse_graph(kExp);
+    ASSERT_TRUE(graph.ok()) << graph.error().message;
+    plan_.graph = std::move(graph).value();
+    plan_.graph->symbol_ranges["b"] = {1, most};
+    plan_.profiles = {{{"x", {{1, 8}, {8, 8}, {most, 8}}}}};
+    plan_.graph->nodes()[0]->tactic = "cuda.tuned{3}";
+    TimingCache cache;
+    NullLogger logger;
+    const Backend backend{.device = device_, .tactics = rows_};
+    const Status chosen = choose_by_shape(plan_, backend, {.many_shapes = true}, cache, logger);
+    ASSERT_TRUE(chosen.ok()) << chosen.error().message;
+  }
+  std::string taken(int64_t rows) const {
+    const Choice* const choice = nearest_choice(plan_.choices, {{"b", rows}});
+    const auto found = choice->tactics.find(0);
+    return found == choice->tactics.end() ? plan_.graph->nodes()[0]->tactic : found->second;
+  }
+
+  std::shared_ptr<Account> device_ = std::make_shared<Account>();
+  std::vector<Tactic> rows_ = {tuned(), cpu_tactics().back()};
+  Plan plan_;
+};
+
+TEST_F(Choices, AreAmongAllAtTheEndsAndAmongTheNearestBetweenThem) {
+  choose(64);
+  for (const int64_t rows : {1, 8, 64}) EXPECT_EQ(device_->made[rows].size(), kConfigs) << rows;
+  for (const int64_t rows : {2, 4, 16, 32}) {
+    const std::set<int>& made = device_->made[rows];
+    // Three of each side, and the one that the tactic itself puts first.
+    EXPECT_LE(made.size(), 7u) << rows;
+    EXPECT_EQ(made.count(kConfigs - 1), 0u) << rows << ": good nowhere near";
+  }
+  for (const auto& [rows, best] : std::map<int64_t, std::string>{{1, "cuda.tuned{0}"},
+                                                                 {2, "cuda.tuned{1}"},
+                                                                 {4, "cuda.tuned{2}"},
+                                                                 {8, "cuda.tuned{3}"},
+                                                                 {16, "cuda.tuned{4}"},
+                                                                 {64, "cuda.tuned{6}"}})
+    EXPECT_EQ(taken(rows), best) << rows;
+}
+
+/// What was learned between the ends counts for the shapes behind.
+TEST_F(Choices, BetweenPointsFollowTheirNeighbours) {
+  choose(512);
+  for (const int64_t rows : {16, 32, 64, 128, 256}) {
+    EXPECT_EQ(device_->made[rows].count(best_for(rows)), 1u) << rows;
+    EXPECT_LE(device_->made[rows].size(), 7u) << rows;
+    EXPECT_EQ(taken(rows), fmt::format("cuda.tuned{{{}}}", best_for(rows)));
+  }
+}
+
+}  // namespace
+}  // namespace tenon
