@@ -6,6 +6,7 @@
 #include "ops/control_flow.h"
 #include "plan/concrete_graph.h"
 #include "plan/points.h"
+#include "select/collect_code.h"
 #include "select/sequence_runner.h"
 
 namespace tenon {
@@ -30,7 +31,12 @@ constexpr size_t kMostNear = 3;
 class Chooser {
  public:
   Chooser(Plan& plan, const Backend& backend, const SelectOptions& options, TimingCache& cache)
-      : plan_(plan), backend_(backend), options_(options), watch_(options.watch), cache_(cache) {
+      : plan_(plan),
+        backend_(backend),
+        options_(options),
+        watch_(options.watch),
+        cache_(cache),
+        code_(plan, backend) {
     options_.progress = nullptr;
     options_.watch = nullptr;
     options_.editable_cache = false;
@@ -39,7 +45,9 @@ class Chooser {
 
   Status run(const std::vector<SymbolValues>& points) {
     TENON_TRY(choose(plan_ends(plan_), false));
-    return choose(points, true);
+    TENON_TRY(choose(points, true));
+    plan_.code = code_.finish();
+    return {};
   }
 
  private:
@@ -124,6 +132,7 @@ class Chooser {
       options_.logger->verbose("Kernels under {}: {} others than under the usual shapes",
                                to_string(point), choice.tactics.size());
     plan_.choices.push_back(std::move(choice));
+    code_.begin(plan_.choices.back());
     return {};
   }
 
@@ -133,6 +142,7 @@ class Chooser {
   BuildWatch* const watch_;
   std::vector<Known> known_;
   TimingCache& cache_;
+  CodeAhead code_;
 };
 
 }  // namespace
@@ -143,8 +153,9 @@ Status choose_by_shape(Plan& plan, const Backend& backend, const SelectOptions& 
   const std::vector<SymbolValues> points = plan_points(plan);
   Stopwatch watch;
   TENON_TRY(Chooser(plan, backend, options, cache).run(points));
-  logger.verbose("Build times: kernels for {} shapes chosen in {:.2f} s", points.size(),
-                 watch.lap());
+  logger.verbose(
+      "Build times: kernels for {} shapes chosen in {:.2f} s, the code of {} compiled meanwhile",
+      points.size(), watch.lap(), plan.code->size());
   return {};
 }
 

@@ -9,7 +9,7 @@ namespace tenon {
 /// Chooses the kernels of a plan for a GPU, whose nodes have those that are best under the usual
 /// shapes, for the other shapes of plan_points() as well: at the ends of each profile among all, in
 /// between among the few that were near the best under the nearest smaller and larger ones. Does
-/// nothing at level 0.
+/// nothing at level 0. The plan gets the code of these kernels, which is compiled meanwhile.
 Status choose_by_shape(Plan& plan, const Backend& backend, const SelectOptions& options,
                        TimingCache& cache, Logger& logger);
 

@@ -1,7 +1,9 @@
 #include "select/collect_code.h"
 
 #include <map>
+#include <utility>
 
+#include "base/call_number.h"
 #include "base/stopwatch.h"
 #include "ops/application.h"
 #include "ops/dims.h"
@@ -17,13 +19,16 @@ namespace {
 /// Makes kernels of a graph and of its bodies for their code.
 class Collector {
  public:
-  /// With `own_alone` only kernels of our own.
-  Collector(const Backend& backend, bool own_alone) : backend_(backend), own_alone_(own_alone) {}
+  /// With `own_alone` only kernels of our own; with `is_beside` none that calls the application,
+  /// which may be waiting for the thread that builds.
+  Collector(const Backend& backend, bool own_alone, bool is_beside)
+      : backend_(backend), own_alone_(own_alone), is_beside_(is_beside) {}
 
   void collect(const ConcreteGraph& graph) {
     std::map<std::string, const Node*> layers;  // Equal ones once.
     for (const auto& node : graph.graph().nodes()) {
       if (node->is<Constant>() || node->is<Dims>() || graph.is_view(*node)) continue;
+      if (is_beside_ && calls_application(*node)) continue;
       if (is_control_flow(*node))
         collect_bodies(graph, *node);
       else if (graph.resolved(*node))
@@ -75,8 +80,21 @@ class Collector {
   }
 
   const Backend& backend_;
-  const bool own_alone_;
+  const bool own_alone_, is_beside_;
 };
+
+/// With the kernels of a choice, or those that the nodes name.
+void collect_with(const Choice* choice, const SymbolValues& symbols, const Plan& plan,
+                  const Backend& backend, bool own_alone, bool is_beside = false) {
+  Backend here = backend;
+  TacticTable table;
+  if (choice != nullptr) {
+    table = table_of(*choice, *plan.graph);
+    here.tactics_here = &table;
+  }
+  const auto graph = ConcreteGraph::create(*plan.graph, symbols);
+  if (graph.ok()) Collector(here, own_alone, is_beside).collect(*graph);
+}
 
 /// What kernels leave with a library that has what the given one has, under these shapes.
 std::shared_ptr<CodeLibrary> collect_under(const std::vector<SymbolValues>& shapes,
@@ -84,17 +102,9 @@ std::shared_ptr<CodeLibrary> collect_under(const std::vector<SymbolValues>& shap
                                            const CodeLibrary& before, CodeLibrary::Use use) {
   auto library = std::make_shared<CodeLibrary>(before, use);
   backend.constants->set_code(library);
-  for (const SymbolValues& symbols : shapes) {
-    Backend here = backend;
-    TacticTable table;
-    if (const Choice* choice = nearest_choice(plan.choices, symbols)) {
-      table = table_of(*choice, *plan.graph);
-      here.tactics_here = &table;
-    }
-    const auto graph = ConcreteGraph::create(*plan.graph, symbols);
-    const bool own_alone = use == CodeLibrary::Use::kCollectOpen;
-    if (graph.ok()) Collector(here, own_alone).collect(*graph);
-  }
+  for (const SymbolValues& symbols : shapes)
+    collect_with(nearest_choice(plan.choices, symbols), symbols, plan, backend,
+                 use == CodeLibrary::Use::kCollectOpen);
   backend.constants->set_code(nullptr);
   return library;
 }
@@ -108,13 +118,49 @@ Status collect_code(Plan& plan, const Backend& backend, Logger& logger) {
   quiet.application = nullptr;
   using Use = CodeLibrary::Use;
   const std::vector<SymbolValues> points = plan_points(plan);
-  auto library = collect_under(points, plan, quiet, CodeLibrary(), Use::kCollect);
+  const CodeLibrary none;
+  auto library =
+      collect_under(points, plan, quiet, plan.code == nullptr ? none : *plan.code, Use::kCollect);
   if (points.size() > 1)
     library = collect_under(plan_shapes(plan), plan, quiet, *library, Use::kCollectOpen);
   plan.code = std::make_shared<CodeLibrary>(*library, Use::kLend);
   logger.verbose("Build times: code of {} kernels collected in {:.2f} s", plan.code->size(),
                  watch.lap());
   return {};
+}
+
+CodeAhead::CodeAhead(const Plan& plan, const Backend& backend)
+    : plan_(plan),
+      constants_(*backend.device),
+      backend_(backend),
+      library_(std::make_shared<CodeLibrary>(CodeLibrary::Use::kCollect)) {
+  constants_.set_code(library_);
+  backend_.constants = &constants_;
+  backend_.application = nullptr;
+}
+
+CodeAhead::~CodeAhead() {
+  if (last_.valid()) last_.wait();
+}
+
+/// One choice after the other, each by several threads.
+void CodeAhead::begin(Choice choice) {
+  const auto work =
+      with_call_number([this, choice = std::move(choice), before = std::exchange(last_, {})] {
+        if (before.valid()) before.wait();
+        collect(choice);
+      });
+  last_ = std::async(std::launch::async, work).share();
+}
+
+/// Kernels of libraries are made where the plan's code is collected.
+void CodeAhead::collect(const Choice& choice) const {
+  collect_with(&choice, choice.symbols, plan_, backend_, true, true);
+}
+
+std::shared_ptr<CodeLibrary> CodeAhead::finish() {
+  if (last_.valid()) last_.wait();
+  return std::make_shared<CodeLibrary>(*library_, CodeLibrary::Use::kLend);
 }
 
 }  // namespace tenon

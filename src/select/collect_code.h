@@ -1,5 +1,8 @@
 #pragma once
 
+#include <future>
+#include <memory>
+
 #include "base/log.h"
 #include "base/status.h"
 #include "kernels/backend.h"
@@ -11,7 +14,30 @@ namespace tenon {
 /// its bodies: code made for each of the shapes of plan_points(), and for those between them code
 /// that takes the extents of slowest axes as arguments, where kernels have such. What needs no code
 /// of ours, and what only data decides, is left out. Code that the kernel cache has is not compiled
-/// again. The backend's constants collect the code meanwhile; no kernel may be made by others.
+/// again, nor what the plan has already. The backend's constants collect the code meanwhile; no
+/// kernel may be made by others.
 Status collect_code(Plan& plan, const Backend& backend, Logger& logger);
+
+/// Compiles the code of kernels that are chosen while others are still looked for, on threads of
+/// its own. The plan's graph must not change meanwhile.
+class CodeAhead {
+ public:
+  CodeAhead(const Plan& plan, const Backend& backend);
+  ~CodeAhead();
+  CodeAhead(const CodeAhead&) = delete;
+  /// These kernels are chosen for their shapes.
+  void begin(Choice choice);
+  /// Waits for the code of all that was begun.
+  std::shared_ptr<CodeLibrary> finish();
+
+ private:
+  void collect(const Choice& choice) const;
+
+  const Plan& plan_;
+  ConstantStore constants_;
+  Backend backend_;
+  std::shared_ptr<CodeLibrary> library_;
+  std::shared_future<void> last_;  ///< Behind all that was begun before.
+};
 
 }  // namespace tenon

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "device/cuda/compiler.h"
 #include "device/cuda/nvrtc.h"
 #include "device/described_device.h"
 #include "ir/text.h"
@@ -47,18 +48,25 @@ class PlanCode : public testing::Test {
   }
 
   Plan build(const char* network, std::vector<Profile> profiles = {}) {
+    Plan plan = compiled(network, std::move(profiles), 0);
+    NullLogger logger;
+    EXPECT_TRUE(collect_code(plan, backend_, logger).ok());
+    return plan;
+  }
+
+  /// Before the code of all its kernels is collected.
+  Plan compiled(const char* network, std::vector<Profile> profiles, int level) {
     CompileRequest request;
     auto graph = parse_graph(network);
     EXPECT_TRUE(graph.ok()) << graph.error().message;
     request.graph = std::move(*graph);
     request.profiles = std::move(profiles);
     request.backend = backend_;
-    request.select.level = 0;
+    request.select.level = level;
     TimingCache cache;
     NullLogger logger;
     auto plan = compile(std::move(request), cache, logger);
     EXPECT_TRUE(plan.ok()) << plan.error().message;
-    EXPECT_TRUE(collect_code(*plan, backend_, logger).ok());
     return std::move(plan).value();
   }
 
@@ -106,6 +114,23 @@ TEST_F(PlanCode, OfVaryingShapesIsThatOfThePointsAndOneForTheRest) {
       EXPECT_TRUE(make_kernel(backend_, *node, graph->problem(*node, backend_, 1)).ok());
   }
   EXPECT_EQ(library->size(), plan.code->size());
+}
+
+/// The code of kernels that are chosen for some shapes is compiled while those for others are.
+TEST_F(PlanCode, OfChosenKernelsIsCompiledMeanwhile) {
+  Plan plan = compiled(kVarying, {kOneTo32}, 1);
+  ASSERT_EQ(plan.choices.size(), 6u);
+  const auto before = codes_of(plan);
+  EXPECT_GE(before.size(), 6u);
+  const int64_t compiled_before = cuda::compiler_work().compiled;
+  NullLogger logger;
+  ASSERT_TRUE(collect_code(plan, backend_, logger).ok());
+  const auto all = codes_of(plan);
+  for (const auto& [source, code] : before) {
+    ASSERT_TRUE(all.contains(source));
+    EXPECT_EQ(all.at(source), code);
+  }
+  EXPECT_LE(cuda::compiler_work().compiled - compiled_before, all.size() - before.size());
 }
 
 /// A library's kernel that takes anything and has no code of its own.
