@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "base/status.h"
+#include "device/code_library.h"
 #include "device/code_work.h"
 #include "device/kernel_record.h"
 
@@ -58,6 +59,11 @@ class Streams {
   /// waits until they have ended, and is run several times. Errors where nothing records kernels.
   virtual Result<KernelRecords> record_kernels(const std::function<Status()>& /*work*/) {
     return unsupported("the device does not record kernels");
+  }
+  /// Loads all of the code, which then stays loaded for as long as what this gives lives. Null on a
+  /// device that loads none.
+  virtual Result<std::shared_ptr<const void>> load_code(const CodeLibrary& /*code*/) {
+    return std::shared_ptr<const void>();
   }
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/parallel.h"
 #include "base/stopwatch.h"
 #include "kernels/algorithm.h"
 #include "ops/structure.h"
@@ -276,9 +277,15 @@ bool Engine::is_on_host(std::string_view name) const {
 
 Result<std::shared_ptr<const Program>> Engine::program(const SymbolValues& symbols, int threads,
                                                        Attachments* attachments) {
+  return find_program(symbols, threads, attachments, false);
+}
+
+Result<std::shared_ptr<const Program>> Engine::find_program(const SymbolValues& symbols,
+                                                            int threads, Attachments* attachments,
+                                                            bool is_ahead) {
   if (!has_plugins_) attachments = nullptr;
   return programs_.find({symbols, threads, attachments},
-                        [&] { return make_program(symbols, threads, attachments); });
+                        [&] { return make_program(symbols, threads, attachments, is_ahead); });
 }
 
 namespace {
@@ -289,18 +296,21 @@ std::string making_text(const Program& program, double extents, const CodeWork& 
   for (const auto& [name, value] : program.graph().symbols())
     symbols += fmt::format(" {}={}", name, value);
   constexpr double kMilli = 1e3;
+  const Program::Making& making = program.making();
   return fmt::format(
       "Shapes{} are new: extents in {:.2f} ms, kernels of {} steps in {:.2f} ms ({} modules loaded "
-      "in {:.2f} ms, {} compiled in {:.2f} ms), the list of steps in {:.2f} ms",
-      symbols, extents * kMilli, program.step_count(), program.making().kernels * kMilli,
-      code.loaded, code.load_seconds * kMilli, code.compiled, code.compile_seconds * kMilli,
-      program.making().steps * kMilli);
+      "in {:.2f} ms, {} compiled in {:.2f} ms; {:.2f} ms '{}' by {}), the list of steps in {:.2f} "
+      "ms",
+      symbols, extents * kMilli, program.step_count(), making.kernels * kMilli, code.loaded,
+      code.load_seconds * kMilli, code.compiled, code.compile_seconds * kMilli,
+      making.slowest * kMilli, making.slowest_layer, making.slowest_tactic, making.steps * kMilli);
 }
 
 }  // namespace
 
 Result<std::shared_ptr<const Program>> Engine::make_program(const SymbolValues& symbols,
-                                                            int threads, Attachments* attachments) {
+                                                            int threads, Attachments* attachments,
+                                                            bool is_ahead) {
   std::shared_lock together(making_, std::defer_lock);
   std::unique_lock alone(making_, std::defer_lock);
   has_plugins_ ? alone.lock() : together.lock();
@@ -319,9 +329,12 @@ Result<std::shared_ptr<const Program>> Engine::make_program(const SymbolValues& 
   const MakingKey key{backend.tactics_here, threads};
   const auto list = known_list(backend.tactics_here, symbols);
   const auto known = known_program(key);
+  // Who makes another shape meanwhile makes it alone.
+  const std::unique_lock helping(helping_, std::try_to_lock);
+  const Makers makers{is_ahead, helping.owns_lock() ? helpers_.get() : nullptr};
   TENON_ASSIGN(std::shared_ptr<const Program> program,
                Program::create(backend, *constants_, std::move(concrete), threads, branches_,
-                               weights_.get(), list.get(), known.get()));
+                               weights_.get(), list.get(), known.get(), makers));
   keep_list(backend.tactics_here, symbols, program->list());
   if (!symbols.empty()) keep_known(key, program);
   if (backend.tell) backend.tell(making_text(*program, extents, code_work() - before));
@@ -392,9 +405,16 @@ void Engine::meet_choices() {
   if (!has_code || has_plugins_ || data_dependent_ || plan_.stripped || weights_ != nullptr ||
       met_generation_.exchange(generation_) == generation_)
     return;
-  // One after the other: the driver loads code no faster for several threads.
+  // By one thread: the driver loads code no faster for several.
+  if (Streams* const streams = backend_.device->streams())
+    if (auto loaded = streams->load_code(*code_); loaded.ok()) loaded_code_ = std::move(*loaded);
   for (const Choice& choice : plan_.choices)
-    static_cast<void>(program(choice.symbols, default_threads()).ok());
+    static_cast<void>(find_program(choice.symbols, default_threads(), nullptr, true).ok());
+  constexpr size_t kMostHelpers = 8;
+  const std::unique_lock helping(helping_);
+  if (helpers_ == nullptr)
+    helpers_ = std::make_unique<cpu::ThreadPool>(
+        static_cast<int>(std::min(helper_threads(), kMostHelpers)));
 }
 
 const TacticTable* Engine::tactics_under(const SymbolValues& symbols) const {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <shared_mutex>
 
+#include "device/cpu/thread_pool.h"
 #include "kernels/backend.h"
 #include "ops/extent_rules.h"
 #include "plan/plan.h"
@@ -66,9 +67,9 @@ class Engine {
   /// profile. Where an untried shape needs more, contexts take memory of their own. 0 where shapes
   /// are data-dependent: runs then ask for memory as they need it.
   Result<size_t> arena_bound(int profile);
-  /// Makes the programs of the shapes that the plan's kernels were chosen for, once, where the plan
-  /// has their code: what these need is loaded then, and other shapes are made like them. A shape
-  /// that fails is told to who runs it.
+  /// Loads the plan's code, and makes the programs of the shapes that its kernels were chosen for,
+  /// once, where it has code: other shapes are made like them, by several threads. A shape that
+  /// fails is told to who runs it.
   void meet_choices();
   /// What runs under these, besides kernels that the graph's nodes name; may be null.
   const TacticTable* tactics_under(const SymbolValues& symbols) const;
@@ -95,8 +96,11 @@ class Engine {
  private:
   Engine(Plan plan, Backend backend);
   Result<std::shared_ptr<const Program>> make_program(const SymbolValues& symbols, int threads,
-                                                      Attachments* attachments);
+                                                      Attachments* attachments, bool is_ahead);
 
+  /// Several threads make a program that is made ahead of its run.
+  Result<std::shared_ptr<const Program>> find_program(const SymbolValues& symbols, int threads,
+                                                      Attachments* attachments, bool is_ahead);
   Status examine_graph();
   Status replace_graph(Plan& fresh, const Error& reason);
   void make_stores();
@@ -136,6 +140,10 @@ class Engine {
   std::mutex bounds_mutex_;
   std::map<int, ProgramBounds> program_bounds_;  ///< By profile.
   int bounds_generation_ = 0;
+  std::shared_ptr<const void> loaded_code_;  ///< That of meet_choices().
+  /// For one new shape at a time, behind meet_choices(); null: there are none.
+  std::unique_ptr<cpu::ThreadPool> helpers_;
+  std::mutex helping_;
 };
 
 /// One thread's use of an engine: shapes, addresses, memory. Not thread-safe; contexts are

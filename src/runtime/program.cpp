@@ -7,6 +7,7 @@
 #include "base/parallel.h"
 #include "base/stopwatch.h"
 #include "device/cpu/cpu_device.h"
+#include "device/cpu/thread_pool.h"
 #include "device/streams.h"
 #include "ops/application.h"
 #include "ops/structure.h"
@@ -19,8 +20,8 @@
 namespace tenon {
 namespace {
 
-/// Whether code for new shapes is there, for which threads would take longer to start than kernels
-/// take to make.
+/// Whether code for new shapes is there: threads would take longer to start than kernels take to
+/// make.
 bool has_code(const ConstantStore& constants, const KnownProgram* known) {
   return known != nullptr && constants.code() != nullptr &&
          constants.code()->use() == CodeLibrary::Use::kLend;
@@ -32,10 +33,11 @@ Result<std::unique_ptr<Program>> Program::create(const Backend& backend, Constan
                                                  ConcreteGraph graph, int threads,
                                                  const Branches& branches, WeightStore* weights,
                                                  const StepList* known_list,
-                                                 const KnownProgram* known) {
+                                                 const KnownProgram* known, const Makers& makers) {
   auto program = std::unique_ptr<Program>(new Program(std::move(graph)));
   Stopwatch watch;
-  TENON_ASSIGN(std::vector<MadeStep> made, program->make_steps(backend, constants, threads, known));
+  TENON_ASSIGN(std::vector<MadeStep> made,
+               program->make_steps(backend, constants, threads, known, makers));
   program->making_.kernels = watch.lap();
   Device& device = *backend.device;
   if (weights != nullptr) {
@@ -76,7 +78,8 @@ std::vector<size_t> Program::leaders_of(const Backend& backend, const std::vecto
 }
 
 Result<std::vector<MadeStep>> Program::make_steps(const Backend& backend, ConstantStore& constants,
-                                                  int threads, const KnownProgram* known) const {
+                                                  int threads, const KnownProgram* known,
+                                                  const Makers& makers) {
   std::vector<MadeStep> steps;
   for (const auto& node : graph_.graph().nodes())
     if (has_step(graph_, *node)) steps.emplace_back().node = node.get();
@@ -85,12 +88,24 @@ Result<std::vector<MadeStep>> Program::make_steps(const Backend& backend, Consta
   for (size_t i = 0; i < steps.size(); ++i)
     if (leaders[i] == i) own.push_back(i);
   std::vector<Status> made(steps.size());
-  const auto make = [&](size_t i) { made[i] = make_step(backend, constants, threads, steps[i]); };
+  std::vector<double> seconds(steps.size());
+  const auto make = [&](size_t i) {
+    Stopwatch watch;
+    made[i] = make_step(backend, constants, threads, steps[i]);
+    seconds[i] = watch.lap();
+  };
   const auto make_own = [&](size_t i) { make(own[i]); };
-  // A GPU's kernels are compiled, several at a time.
-  if (backend.device->capabilities().compiles_kernels && !has_code(constants, known))
+  // A GPU's kernels are compiled, several at a time, or weights are put in their order.
+  const bool compiles = backend.device->capabilities().compiles_kernels;
+  if (compiles && (makers.is_ahead || !has_code(constants, known)))
     for_each_node_parallel(
         own.size(), [&](size_t i) -> const Node& { return *steps[own[i]].node; }, make_own);
+  else if (compiles && makers.helpers != nullptr)
+    makers.helpers->parallel_for(static_cast<int64_t>(own.size()), 1,
+                                 [&](int64_t begin, int64_t end, int) {
+                                   for (int64_t i = begin; i < end; ++i)
+                                     make_own(static_cast<size_t>(i));
+                                 });
   else
     for (size_t i = 0; i < own.size(); ++i) make_own(i);
   for (size_t i = 0; i < steps.size(); ++i) {
@@ -101,6 +116,12 @@ Result<std::vector<MadeStep>> Program::make_steps(const Backend& backend, Consta
     if (steps[i].kernel == nullptr) make(i);
   }
   for (Status& status : made) TENON_TRY(std::move(status));
+  if (const auto slowest = std::ranges::max_element(seconds); slowest != seconds.end()) {
+    const MadeStep& step = steps[slowest - seconds.begin()];
+    making_.slowest = *slowest;
+    making_.slowest_layer = step.node->name;
+    making_.slowest_tactic = step.tactic;
+  }
   return steps;
 }
 

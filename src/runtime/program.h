@@ -19,6 +19,9 @@
 
 namespace tenon {
 
+namespace cpu {
+class ThreadPool;
+}
 class ControlKernel;
 class KnownProgram;
 class MovableConstants;
@@ -34,6 +37,13 @@ struct StepResult {
 /// Told after each step, when the device has finished it and nothing else has run. May be slow.
 using StepObserver = FunctionRef<Status(const StepResult&)>;
 
+/// The threads that make a program's kernels on a device that compiles them.
+struct Makers {
+  bool is_ahead = false;  ///< The program is not waited for: threads are started for it.
+  /// Else where the code is there, which takes no longer than to start threads; null: the caller.
+  cpu::ThreadPool* helpers = nullptr;
+};
+
 /// A graph made ready for one set of extents: its list of steps with kernels and numbers.
 /// Immutable; several contexts may run one program, each with its own arena.
 class Program {
@@ -46,12 +56,15 @@ class Program {
                                                  const Branches& branches = {},
                                                  WeightStore* weights = nullptr,
                                                  const StepList* known_list = nullptr,
-                                                 const KnownProgram* known = nullptr);
+                                                 const KnownProgram* known = nullptr,
+                                                 const Makers& makers = {});
 
   size_t arena_bytes() const { return places_.bytes; }
   /// Seconds that create() took for kernels, and for the steps of these.
   struct Making {
     double kernels = 0, steps = 0;
+    double slowest = 0;  ///< Of the kernels.
+    std::string slowest_layer, slowest_tactic;
   };
   const Making& making() const { return making_; }
   /// Most bytes live at any one step.
@@ -146,7 +159,8 @@ class Program {
   Status make_step(const Backend& backend, ConstantStore& constants, int threads,
                    MadeStep& step) const;
   Result<std::vector<MadeStep>> make_steps(const Backend& backend, ConstantStore& constants,
-                                           int threads, const KnownProgram* known) const;
+                                           int threads, const KnownProgram* known,
+                                           const Makers& makers);
   std::vector<size_t> leaders_of(const Backend& backend, const std::vector<MadeStep>& steps,
                                  const KnownProgram* known) const;
   Status bind(Device& device, ConstantStore& constants, std::vector<MadeStep> made);

@@ -32,6 +32,18 @@ int current_ordinal() {
 }
 
 constexpr const char* kFence = R"(extern "C" __global__ void tenon_fence() {})";
+/// Declared by the prelude of kernels/jit.
+constexpr const char* kLetsNextStart = "tenon_lets_next_start";
+constexpr int kFirstThatLets = 90;
+
+/// Under it a module is kept. Who refuses a plan's code must not get it from the one who did not.
+std::string module_key(std::string source, bool lets_next_start,
+                       const std::optional<CodeLibrary::Code>& known) {
+  if (lets_next_start) source += " lets the next start";
+  if (known) source += fmt::format(" is {:016x}{:016x}", known->hash_high, known->hash_low);
+  return source;
+}
+
 /// The same as drivers compile it, for where there is neither the plan's code nor NVRTC.
 constexpr char kAssembledFence[] =
     ".version 6.0\n.target sm_50\n.address_size 64\n.visible .entry tenon_fence() { ret; }\n";
@@ -188,14 +200,38 @@ Result<std::shared_ptr<const Module>> CudaDevice::module(const DeviceCode& code,
   const std::string source = known_key.empty() ? source_hash(code, capability()) : known_key;
   std::optional<CodeLibrary::Code> known;
   if (library != nullptr) known = library->find(source);
-  std::string key = source;
-  if (code.lets_next_start) key += " lets the next start";
   if (library != nullptr && library->collects())
     TENON_TRY(collect_device_code(code, capability(), *library));
-  // Who refuses a plan's code must not get it from the one who did not.
-  if (known) key += fmt::format(" is {:016x}{:016x}", known->hash_high, known->hash_low);
   TENON_TRY(activate());
-  return modules_.find(key, [&] { return load_module(code, known); });
+  const auto load = [&]() -> ModuleCache::Loaded {
+    if (known) return load_module(known->text(), code.lets_next_start);
+    TENON_ASSIGN(const std::string compiled, compile_device_code(code, capability()));
+    return load_module(compiled, code.lets_next_start);
+  };
+  return modules_.find(module_key(source, code.lets_next_start, known), load);
+}
+
+Result<std::shared_ptr<const void>> CudaDevice::load_code(const CodeLibrary& code) {
+  TENON_TRY(activate());
+  auto loaded = std::make_shared<std::vector<std::shared_ptr<const Module>>>();
+  const auto load = [&](const std::string& source, const CodeLibrary::Code& one,
+                        bool lets) -> Status {
+    TENON_ASSIGN(auto module, modules_.find(module_key(source, lets, one),
+                                            [&] { return load_module(one.text(), lets); }));
+    loaded->push_back(std::move(module));
+    return {};
+  };
+  Status status;
+  code.for_each([&](const std::string& source, const CodeLibrary::Code& one) {
+    if (status.ok()) status = load(source, one, false);
+    const bool may_let = status.ok() && capability() >= kFirstThatLets &&
+                         loaded->back()->variable(kLetsNextStart) != nullptr;
+    if (may_let) status = load(source, one, true);
+  });
+  TENON_TRY(std::move(status));
+  // Drivers load functions when these are first asked for.
+  for (const auto& module : *loaded) static_cast<void>(module->function("kernel").ok());
+  return std::shared_ptr<const void>(std::move(loaded));
 }
 
 Status CudaDevice::prepare_fence(CodeLibrary* library) {
@@ -218,20 +254,13 @@ Status CudaDevice::fence(Queue queue) {
   return fence_.launch({}, queue.stream);
 }
 
-ModuleCache::Loaded CudaDevice::load_module(const DeviceCode& code,
-                                            const std::optional<CodeLibrary::Code>& known) {
-  std::string compiled;
-  if (!known) {
-    TENON_ASSIGN(compiled, compile_device_code(code, capability()));
-  }
-  const std::string_view binary = known ? known->text() : compiled;
+ModuleCache::Loaded CudaDevice::load_module(std::string_view binary, bool lets_next_start) {
   Stopwatch watch;
   TENON_ASSIGN(std::shared_ptr<const Module> loaded, Module::load(binary));
   ++loaded_;
   load_nanoseconds_ += static_cast<int64_t>(watch.lap() * 1e9);
-  if (!code.lets_next_start) return loaded;
-  // Declared by the prelude of kernels/jit.
-  if (void* const flag = loaded->variable("tenon_lets_next_start")) {
+  if (!lets_next_start) return loaded;
+  if (void* const flag = loaded->variable(kLetsNextStart)) {
     constexpr unsigned kYes = 1;
     TENON_TRY(upload(flag, &kYes, sizeof(kYes), {}));
     TENON_TRY(synchronize({}));

@@ -29,6 +29,7 @@ class CudaDevice final : public Device, public Streams {
   const DeviceProperties& properties() const override { return properties_; }
   DeviceFacts facts() const override;
   CodeWork code_work() const override;
+  Result<std::shared_ptr<const void>> load_code(const CodeLibrary& code) override;
   Result<DeviceBuffer> allocate(size_t bytes) override;
   Status upload(void* device, const void* host, size_t bytes, Queue queue) override;
   Status download(void* host, const void* device, size_t bytes, Queue queue) override;
@@ -101,8 +102,7 @@ class CudaDevice final : public Device, public Streams {
   Status read_properties(int ordinal);
   MultiprocessorLimits multiprocessor_limits() const;
   void read_library_versions();
-  ModuleCache::Loaded load_module(const DeviceCode& code,
-                                  const std::optional<CodeLibrary::Code>& known);
+  ModuleCache::Loaded load_module(std::string_view binary, bool lets_next_start);
   /// Milliseconds of `work` between two events on the stream.
   Result<double> time_once(Queue queue, const std::function<Status()>& work);
   Result<double> median_time(Queue queue, int repeats, const std::function<Status()>& work);
