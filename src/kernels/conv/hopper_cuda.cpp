@@ -70,6 +70,11 @@ std::vector<std::string> tilings(const Problem& problem) {
   return texts.empty() ? std::vector<std::string>{"m=64,n=64,splits=1,each=1,moves=1"} : texts;
 }
 
+/// Whether the weights lie in memory as the kernel reads them.
+bool is_packed(const DeviceConvolution& d) {
+  return d.window.kernel[1] * d.window.kernel[2] == 1 && padded(d.in_channels) == d.in_channels;
+}
+
 /// [out][taps][padded in], zeros where there is no channel.
 JitConstant packed_weights(const Tensor& weights, int64_t taps) {
   const auto make = [weights, taps] {
@@ -130,7 +135,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   shape_launch(launch, t, p, multiprocessors(problem));
   launch.starts_early = t.each == 1;
   launch.maps = {map_of(problem, d, t.rows()),
-                 {JitArgument::constant(0),
+                 {is_packed(d) ? JitArgument::input(d.weights) : JitArgument::constant(0),
                   problem.output().type,
                   {p.k, p.n, 1},
                   {1, p.k, 8},
@@ -142,8 +147,9 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   launch.add(JitArgument::output());
   launch.add_inputs(operands);
   JitPlan plan = plan_of(std::move(launch));
-  plan.constants.push_back(
-      packed_weights(*problem.input(d.weights).constant, d.window.kernel[1] * d.window.kernel[2]));
+  if (!is_packed(d))
+    plan.constants.push_back(packed_weights(*problem.input(d.weights).constant,
+                                            d.window.kernel[1] * d.window.kernel[2]));
   return plan;
 }
 
