@@ -2,7 +2,7 @@
 """Small changes of sources, one at a time: how many do the tests notice?
 
 usage: mutate.py [--count=200] [--seed=1] [--build=build/release] [--jobs=2] [--list] [--at-once]
-                 --tests='TARGET[:FILTER]' ... FILE...
+                 --tests='TARGET[:FILTER]' ... [--program='TARGET ARGUMENT...' ...] FILE...
 
 FILE... are sources (globs) whose lines are changed: a comparison reversed or moved by one, + for - and * for /, a constant off by
 one, true for false, && for ||, a statement dropped. Comments, strings, includes and declarations are left alone. Each change
@@ -11,12 +11,14 @@ not, with the line, and the share. The file is put back after each, also when th
 alone, so that a run can be repeated; --list prints them and builds nothing. With --at-once all changes are compiled
 together, each behind a question for the variable TENON_MUTANT, which saves a build a change; only changes of assignments,
 conditions and results that stand on one line are then drawn, and files whose changes do not compile are built again
-without the lines that the compiler names.
+without the lines that the compiler names. --program names a test that is no GoogleTest program, as in
+--program='tenon_onnx_suite build/release/onnx_cases tests/onnx/excluded.txt /dev/null --reference'.
 """
 import argparse
 import os
 import random
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -85,11 +87,26 @@ def run(command: list[str], limit: int, mutant: int = -1) -> int:
 
 def is_noticed(arguments, tests) -> bool | None:
     """None where it does not compile."""
-    targets = [target for target, _ in tests]
-    if run(["cmake", "--build", arguments.build, f"-j{arguments.jobs}", "--target", *targets], 3600):
+    if run(["cmake", "--build", arguments.build, f"-j{arguments.jobs}", "--target", *targets_of(tests)], 3600):
         return None
-    return any(run([f"{arguments.build}/bin/{target}", "--gtest_brief=1", f"--gtest_filter={filter_ or '*'}"], arguments.limit)
-               for target, filter_ in tests)
+    return fails(arguments, tests)
+
+
+def targets_of(tests: list[list[str]]) -> list[str]:
+    return [test[0] for test in tests]
+
+
+def fails(arguments, tests: list[list[str]], mutant: int = -1) -> bool:
+    return any(run([f"{arguments.build}/bin/{program}", *words], arguments.limit, mutant) for program, *words in tests)
+
+
+def tests_of(arguments) -> list[list[str]]:
+    """The program and its arguments of each."""
+    found = []
+    for test in arguments.tests:
+        target, filter_ = (test + ":").split(":", 1)
+        found.append([target, "--gtest_brief=1", f"--gtest_filter={filter_.rstrip(':') or '*'}"])
+    return found + [shlex.split(program) for program in arguments.program]
 
 
 def write_choices(chosen: list, originals: dict[Path, str]) -> None:
@@ -132,13 +149,15 @@ def at_once(arguments, every: list, tests) -> int:
     originals = {file: file.read_text() for file in {change[0] for change in chosen}}
     noticed, missed = 0, []
     try:
-        if not build_at_once(arguments, [target for target, _ in tests], chosen, originals):
+        if not build_at_once(arguments, targets_of(tests), chosen, originals):
+            return 1
+        if fails(arguments, tests):
+            print("the tests must pass before anything is changed", file=sys.stderr)
             return 1
         for mutant, (file, number, new, what) in enumerate(chosen):
             if new is None:
                 continue
-            found = any(run([f"{arguments.build}/bin/{target}", "--gtest_brief=1", f"--gtest_filter={filter_ or '*'}"],
-                            arguments.limit, mutant) for target, filter_ in tests)
+            found = fails(arguments, tests, mutant)
             line = f"{file.relative_to(ROOT)}:{number + 1}: {what}: {new.strip()}"
             noticed, missed = noticed + found, missed if found else [*missed, line]
             print("noticed:" if found else "MISSED:", line, flush=True)
@@ -158,6 +177,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--limit", type=int, default=600, help="seconds a test program may take")
     parser.add_argument("--tests", action="append", default=[])
+    parser.add_argument("--program", action="append", default=[])
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--at-once", action="store_true")
     arguments = parser.parse_args()
@@ -168,8 +188,7 @@ def main() -> int:
         for file, number, line, what in chosen:
             print(f"{file.relative_to(ROOT)}:{number + 1}: {what}: {line.strip()}")
         return 0
-    tests = [tuple((test + ":").split(":", 1)) for test in arguments.tests]
-    tests = [(target, filter_.rstrip(":")) for target, filter_ in tests]
+    tests = tests_of(arguments)
     if arguments.at_once:
         return at_once(arguments, every, tests)
     if not tests or is_noticed(arguments, tests) is not False:
@@ -188,7 +207,7 @@ def main() -> int:
         noticed, missed, broken = noticed + (found is True), missed + (found is False), broken + (found is None)
         word = {True: "noticed", False: "MISSED", None: "does not compile"}[found]
         print(f"{word}: {file.relative_to(ROOT)}:{number + 1}: {what}: {line.strip()}", flush=True)
-    run(["cmake", "--build", arguments.build, f"-j{arguments.jobs}", "--target", *[target for target, _ in tests]], 3600)
+    run(["cmake", "--build", arguments.build, f"-j{arguments.jobs}", "--target", *targets_of(tests)], 3600)
     print(f"{noticed} of {noticed + missed} changes were noticed; {broken} did not compile")
     return 0
 
