@@ -21,10 +21,13 @@ constexpr int64_t kLine = 64;
 // Tiles that fetch the next panel of weights, a line a step of k each.
 constexpr int64_t kPanelLines = 2;
 
-/// A bias and an activation, both in registers.
-bool stays_in_registers(const ConvProblem& p) {
-  const RegisterEpilogue registers = register_epilogue(p.steps, p.output_type);
-  return registers.residual < 0 && registers.rest == static_cast<int>(p.steps.size());
+/// A bias in registers, and functions without operands.
+bool has_plain_steps(const ConvProblem& p) {
+  if (p.steps.size() > kMaxConvSteps) return false;
+  const int bias = register_epilogue(p.steps, p.output_type).bias;
+  for (int i = 0; i < static_cast<int>(p.steps.size()); ++i)
+    if (i != bias && p.steps[i].operand != OperandKind::none) return false;
+  return true;
 }
 
 bool is_float(const ConvProblem& p) {
@@ -43,8 +46,8 @@ Status ExpandedDepthwise::check(const ConvProblem& e, const ConvProblem& d) {
   if (!DepthwiseConvolution::fits(d) || d.output_channels != d.groups || d.input[0] != 1 ||
       d.kernel[0] != 1 || d.pad[2] < 0)
     return unsupported("the second convolution is not depthwise over images");
-  if (!stays_in_registers(e) || !stays_in_registers(d))
-    return unsupported("an epilogue of more than a bias and an activation");
+  if (!has_plain_steps(e) || !has_plain_steps(d))
+    return unsupported("an epilogue of more than a bias and functions of one operand");
   if (!can_read_directly(microkernels(ElementType::f32, capped_isa(e.isa)), e.input_channels,
                          e.input_pixel_stride))
     return unsupported("{} channels between pixels share cache sets", e.input_pixel_stride);
@@ -62,6 +65,7 @@ Result<ExpandedDepthwise> ExpandedDepthwise::prepare(const ConvProblem& expand,
   const Isa isa = capped_isa(expand.isa);
   both.kernels_ = &microkernels(ElementType::f32, isa);
   both.filter_ = depthwise_function(isa);
+  both.finish_ = finish_function(isa);
   both.expand_registers_ = register_epilogue(expand.steps, expand.output_type);
   both.depthwise_registers_ = register_epilogue(depthwise.steps, depthwise.output_type);
   both.expand_bytes_ =
@@ -146,9 +150,27 @@ void ExpandedDepthwise::run_task(const Task& task) const {
       for (; expanded < std::min(top + ring_, task.input_end); ++expanded)
         expand_line(task, expanded);
     const int64_t pixel = (task.image * d.output[1] + line.height) * d.output[2];
-    line.output = task.arguments.output + pixel * d.output_pixel_stride + task.channel;
+    float* output = task.arguments.output + pixel * d.output_pixel_stride + task.channel;
+    line.output = output;
     filter_(line);
+    finish_line(d, depthwise_registers_.rest, output, d.output[2], d.output_pixel_stride,
+                task.channels);
   }
+}
+
+/// The functions that products do not apply in registers, while the line is in the cache.
+void ExpandedDepthwise::finish_line(const ConvProblem& problem, int rest, float* line,
+                                    int64_t pixels, int64_t stride, int64_t channels) const {
+  static constexpr EpilogueOperand kNoOperands[kMaxConvSteps] = {};
+  const auto steps = std::span<const EpilogueStep>(problem.steps).subspan(rest);
+  if (steps.empty()) return;
+  finish_({.tile = line,
+           .tile_stride = stride,
+           .rows = pixels,
+           .columns = channels,
+           .output = line,
+           .output_stride = stride},
+          steps, kNoOperands);
 }
 
 /// Zeros beside the lines, so that all taps of a row lie inside.
@@ -197,6 +219,7 @@ void ExpandedDepthwise::expand_line(const Task& task, int64_t line) const {
     }
     kernels_->run(tile);
   }
+  finish_line(expand_, expand_registers_.rest, to, width, panel, task.channels);
 }
 
 DepthwiseLine ExpandedDepthwise::filter_of(const Task& task) const {

@@ -55,11 +55,14 @@ class ExpandedDepthwise {
   void run_task(const Task& task) const;
   void pad(float* ring) const;
   void expand_line(const Task& task, int64_t line) const;
+  void finish_line(const ConvProblem& problem, int rest, float* line, int64_t pixels,
+                   int64_t stride, int64_t channels) const;
   DepthwiseLine filter_of(const Task& task) const;
 
   ConvProblem expand_, depthwise_;
   const Microkernels* kernels_ = nullptr;
   DepthwiseFunction filter_ = nullptr;
+  FinishFunction finish_ = nullptr;
   RegisterEpilogue expand_registers_, depthwise_registers_;
   int64_t bands_ = 1;
   int64_t ring_ = 0;          ///< Expanded lines that a task has at a time.
