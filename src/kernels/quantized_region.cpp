@@ -82,6 +82,16 @@ Status follow(const Problem& problem, const Graph& body, const Node& anchor,
 
 }  // namespace
 
+Result<QuantizedOperand> quantized_operand(const Problem& problem, const Value* value) {
+  QuantizedOperand operand;
+  TENON_TRY(bytes_operand(problem, value, operand.input, operand.scaling));
+  return operand;
+}
+
+Result<Scaling> known_scaling(const Problem& problem, const Node& node) {
+  return scaling_of(problem, node);
+}
+
 Result<QuantizedRegion> quantized_region(const Problem& problem, bool may_be_computed) {
   const Operation& node = problem.operation;
   if (!node.is<Fused>()) return unsupported("no region");

@@ -12,6 +12,16 @@ struct Scaling {
   int scale = -1, zero = -1;
 };
 
+/// An operand that is dequantized inside a region: the problem input of its bytes.
+struct QuantizedOperand {
+  int input = -1;
+  Scaling scaling;
+};
+/// The operand of which `value` is the dequantized form.
+Result<QuantizedOperand> quantized_operand(const Problem& problem, const Value* value);
+/// That of a Quantize or Dequantize, both numbers constants.
+Result<Scaling> known_scaling(const Problem& problem, const Node& node);
+
 /// One step behind the anchor of a quantized region.
 struct QuantizedStep {
   /// Rounds to bytes and back, with the scaling below; else a scalar function.

@@ -18,17 +18,6 @@ namespace {
 /// Longer chains are left to other regions.
 constexpr size_t kMaxSteps = 12;
 
-/// The region's own copy of a Dequantize that others use too.
-Node* own_copy(Graph& graph, Node& user, int index) {
-  Node* node = user.input(index)->producer();
-  if (node->output()->uses().size() == 1 && !graph.is_output(node->output())) return node;
-  Node* copy = graph.add_node(node->op->clone(), node->inputs(), 1, node->name);
-  copy->origins = node->origins;
-  copy->output()->type = node->output()->type;
-  user.set_input(index, copy->output());
-  return copy;
-}
-
 class Chain {
  public:
   Chain(Graph& graph, const PassContext& context, Node& anchor)

@@ -274,4 +274,14 @@ bool gives_quantized_weights(const Node& node, const PassOptions& options) {
   });
 }
 
+Node* own_copy(Graph& graph, Node& user, int index) {
+  Node* node = user.input(index)->producer();
+  if (node->output()->uses().size() == 1 && !graph.is_output(node->output())) return node;
+  Node* copy = graph.add_node(node->op->clone(), node->inputs(), 1, node->name);
+  copy->origins = node->origins;
+  copy->output()->type = node->output()->type;
+  user.set_input(index, copy->output());
+  return copy;
+}
+
 }  // namespace tenon

@@ -59,4 +59,8 @@ bool gives_small_weights(const Graph& graph, const Node& node, const PassOptions
 /// The Dequantize gives the weights of such an anchor, and of nothing else.
 bool gives_quantized_weights(const Node& node, const PassOptions& options);
 
+/// The Dequantize that gives the user's operand, or a copy of it where others use it too, for a
+/// region of its own.
+Node* own_copy(Graph& graph, Node& user, int index);
+
 }  // namespace tenon

@@ -70,6 +70,7 @@ PassOptions pass_options_for(const Device& device) {
   options.quantized_weights = false;     // No kernel reads them beside those of quantized regions.
   options.quantized_regions = on_cpu || properties.compute_capability >= 80;
   options.quantized_stems = true;
+  options.quantized_attention = on_cpu;
   options.quantized_groups = options.wide_weights = options.dynamic_scales = on_cpu;
   options.quantized_halves = !on_cpu;
   options.small_weights = on_cpu;

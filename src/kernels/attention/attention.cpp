@@ -12,23 +12,6 @@ namespace {
 
 using namespace attention_detail;
 
-// Queries of one task: each packs the keys and values of its head again.
-constexpr int64_t kMostRows = 256;
-constexpr int64_t kLeastRows = 32;
-constexpr int64_t kTasksPerThread = 4;
-
-const AttentionFunctions& functions_for(Isa isa) {
-  return TENON_BY_ISA(isa, kAttentionGeneric, kAttentionAvx2, kAttentionAvx512);
-}
-
-/// Queries are cut further only where the heads alone would not keep the threads busy.
-int64_t rows_of_task(const AttentionProblem& p, int threads) {
-  const int64_t heads = p.batch * p.heads, wanted = threads > 1 ? threads * kTasksPerThread : 1;
-  int64_t rows = kMostRows;
-  while (rows > kLeastRows && heads * ceil_div(p.q_length, rows) < wanted) rows /= 2;
-  return std::max<int64_t>(1, std::min(rows, p.q_length));
-}
-
 const Microkernels& kernels_for(const AttentionProblem& p) {
   return microkernels(p.bf16 ? ElementType::bf16 : ElementType::f32, capped_isa(p.isa));
 }
@@ -187,6 +170,10 @@ struct Task {
 
 }  // namespace
 
+const AttentionFunctions& attention_functions(Isa isa) {
+  return TENON_BY_ISA(isa, kAttentionGeneric, kAttentionAvx2, kAttentionAvx512);
+}
+
 size_t attention_scratch_bytes(const AttentionProblem& problem, int threads) {
   return Layout(problem, kernels_for(problem), rows_of_task(problem, threads)).bytes * threads;
 }
@@ -204,7 +191,7 @@ void attention(const AttentionProblem& problem, const AttentionArguments& argume
                         Task{problem,
                              arguments,
                              kernels,
-                             functions_for(problem.isa),
+                             attention_functions(problem.isa),
                              layout,
                              static_cast<char*>(scratch) + worker * layout.bytes,
                              task / groups / problem.heads,

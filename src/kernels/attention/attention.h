@@ -77,8 +77,10 @@ struct ScoreRows {
   float* scores;  ///< keys of a row, padded to a whole vector, may be overwritten
   int64_t stride;
   void* probabilities;  ///< bf16, or null: they replace the scores
+  /// Takes the multiples of weights_step as integers in their place; null: they are not wanted.
+  uint8_t* multiples = nullptr;
   float *most, *total;  ///< running maximum and sum of each row
-  float* sums;          ///< of values so far, to be scaled down where a maximum rises
+  float* sums;          ///< of values so far, to be scaled down where a maximum rises; or null
   int64_t sums_stride;
   const BlockFunctions& blocks;
   bool are_final = false;  ///< Maximum and sum are of all keys: rounded weights replace the scores.
@@ -95,6 +97,7 @@ struct AttentionFunctions {
   void (*store)(const AttentionProblem& problem, const float* sums, int64_t stride,
                 const float* total, int64_t rows, void* out, int64_t to);
 };
+const AttentionFunctions& attention_functions(Isa isa);
 extern const AttentionFunctions kAttentionGeneric;
 extern const AttentionFunctions kAttentionAvx2;
 extern const AttentionFunctions kAttentionAvx512;

@@ -9,7 +9,7 @@
 #include "kernels/attention/attention.h"
 #include "kernels/vector_math/functions.h"
 
-/// Softmax and the last division, over a vector type V of kernels/vector_math.
+/// Softmax and the last division, over a vector type V of kernels/vector_math, and the bytes B.
 namespace tenon::cpu::attention_detail {
 
 inline constexpr float kNever = -std::numeric_limits<float>::infinity();
@@ -29,8 +29,9 @@ inline float mask_value(const AttentionProblem& p, const void* mask, int64_t at)
   return 0;
 }
 
-template <class V>
+template <class B>
 struct SoftmaxRows {
+  using V = typename B::Vector;
   const ScoreRows& s;
 
   int64_t padded() const { return (s.keys + V::kWidth - 1) / V::kWidth * V::kWidth; }
@@ -39,7 +40,8 @@ struct SoftmaxRows {
   void prepare(int64_t r, float* row) const {
     const AttentionProblem& p = s.problem;
     const V scale = V::broadcast(p.scale);
-    for (int64_t k = 0; k < padded(); k += V::kWidth) (V::load(row + k) * scale).store(row + k);
+    for (int64_t k = 0; k < padded() && p.scale != 1; k += V::kWidth)
+      (V::load(row + k) * scale).store(row + k);
     if (p.softcap > 0) {
       const V cap = V::broadcast(p.softcap), inverse = V::broadcast(1 / p.softcap);
       for (int64_t k = 0; k < padded(); k += V::kWidth)
@@ -77,7 +79,9 @@ struct SoftmaxRows {
   }
 
   void put(int64_t r, int64_t k, V x) const {
-    if (s.probabilities == nullptr)
+    if (s.multiples != nullptr)
+      B::store(s.multiples + r * s.stride + k, x, V::zero());
+    else if (s.probabilities == nullptr)
       x.store(s.scores + r * s.stride + k);
     else
       x.store_bf16(static_cast<uint16_t*>(s.probabilities) + r * s.stride + k);
@@ -92,19 +96,20 @@ struct SoftmaxRows {
 
   /// Weights, still to be divided by their sum, rounded as the problem says.
   void round_row(int64_t r, float* row) const {
-    const V total = V::broadcast(s.total[r]);
-    const V step = V::broadcast(s.problem.weights_step),
-            limit = V::broadcast(s.problem.weights_limit);
-    for (int64_t k = 0; k < padded(); k += V::kWidth)
-      min(V::load(row + k) / total / step, limit).store(row + k);
+    const V parts = V::broadcast(1 / (s.total[r] * s.problem.weights_step));
+    const V limit = V::broadcast(s.problem.weights_limit);
+    const V step = V::broadcast(s.multiples != nullptr ? 1.0f : s.problem.weights_step);
     const int places = s.problem.weights_places;
-    const float least = s.problem.weights_least;
-    for (int64_t k = 0; k < padded() && places > 0; ++k)
-      row[k] = round_to_places(row[k], places, least);
-    for (int64_t k = 0; k < padded(); k += V::kWidth) {
-      const V quotient = V::load(row + k);
-      put(r, k, (places > 0 ? quotient : round(quotient)) * step);
+    if (places == 0) {
+      for (int64_t k = 0; k < padded(); k += V::kWidth)
+        put(r, k, round(min(V::load(row + k) * parts, limit)) * step);
+      return;
     }
+    for (int64_t k = 0; k < padded(); k += V::kWidth)
+      min(V::load(row + k) * parts, limit).store(row + k);
+    for (int64_t k = 0; k < padded(); ++k)
+      row[k] = round_to_places(row[k], places, s.problem.weights_least);
+    for (int64_t k = 0; k < padded(); k += V::kWidth) put(r, k, V::load(row + k) * step);
   }
 
   void row(int64_t r) const {
@@ -138,7 +143,7 @@ struct SoftmaxRows {
       const float factor = std::exp(s.most[r] - next);
       s.total[r] = s.total[r] * factor + block;
       float* sums = s.sums + r * s.sums_stride;
-      if (factor != 1)
+      if (factor != 1 && s.sums != nullptr)
         for (int64_t c = 0; c < s.problem.value_size; ++c) sums[c] *= factor;
     }
     s.most[r] = next;

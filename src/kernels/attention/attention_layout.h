@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "base/arithmetic.h"
@@ -14,6 +15,19 @@ namespace tenon::cpu::attention_detail {
 inline constexpr int64_t kKeyBlock = kMostKeys;
 /// Rows of scores lie this many elements further apart than needed, off the powers of two.
 inline constexpr int64_t kRowPadding = 32;
+
+/// Queries of one task: each packs the keys and values of its head again.
+inline constexpr int64_t kMostRows = 256;
+inline constexpr int64_t kLeastRows = 32;
+inline constexpr int64_t kTasksPerThread = 4;
+
+/// Queries are cut further only where the heads alone would not keep the threads busy.
+inline int64_t rows_of_task(const AttentionProblem& p, int threads) {
+  const int64_t heads = p.batch * p.heads, wanted = threads > 1 ? threads * kTasksPerThread : 1;
+  int64_t rows = kMostRows;
+  while (rows > kLeastRows && heads * ceil_div(p.q_length, rows) < wanted) rows /= 2;
+  return std::max<int64_t>(1, std::min(rows, p.q_length));
+}
 
 /// A thread's scratch, as offsets in bytes: packed keys and values of a block; for the rows of one
 /// tile the queries, scores and probabilities; for all queries of a task the sums so far.
