@@ -74,25 +74,29 @@ template <class V>
   return x * (n / (n + two));
 }
 
-/// x times the normal distribution function. The tail of that is exp(-u q(u)) / 2 with
-/// u = |x| / sqrt(2) and a polynomial q, a minimax fit of our own for the error of the result over
-/// [0, 4.2]; behind it the exponent goes on linearly, where the result is below rounding.
+/// x times the normal distribution function. The tail of that is 2^(-u q(u)) / 2 with u = |x| and a
+/// polynomial q, a minimax fit of our own for the error of the result over [0, 5.9]; behind it the
+/// exponent goes on linearly, where the result is below rounding. The power is that of a whole
+/// number times a minimax polynomial of the rest, which has the half as a factor.
 template <class V>
 [[gnu::always_inline]] inline V gelu_erf(V x) {
-  const V u = abs(x) * constant<V>(0.70710678118654752440f);
-  const V q = polynomial(min(constant<V>(4.2f), u), 1.128381698e+00f, 6.365748999e-01f,
-                         1.030343047e-01f, -1.984397383e-02f, 8.398173321e-04f, 8.451357421e-04f,
-                         -2.506634984e-04f, 2.434132863e-05f);
+  const V u = abs(x);
+  const V q = polynomial(min(constant<V>(5.93969696f), u), 1.151106715e+00f, 4.591917396e-01f,
+                         5.255467817e-02f, -7.157200482e-03f, 2.141826990e-04f, 1.524091495e-04f,
+                         -3.196396574e-05f, 2.194819672e-06f);
+  const V power = max(constant<V>(-200.0f), V::zero() - u * q), whole = round(power);
+  const V part = polynomial(power - whole, 5.000000000e-01f, 3.465735912e-01f, 1.201132312e-01f,
+                            2.775164321e-02f, 4.809244536e-03f, 6.699965452e-04f, 7.672905485e-05f);
+  const V tail = scale_by_power(part, whole);
   // A product with x alone: of an infinite x the other side would be infinity times zero.
-  const V tail = constant<V>(0.5f) * exp(V::zero() - u * q);
   return x * select(x < V::zero(), tail, constant<V>(1.0f) - tail);
 }
 
+/// x (1 + tanh(z)) / 2 is x times the sigmoid of 2 z.
 template <class V>
 [[gnu::always_inline]] inline V gelu_tanh(V x) {
   const V cubic = fma(x * x, constant<V>(0.044715f) * x, x);
-  const V half = constant<V>(0.5f) * x;
-  return fma(half, tanh(constant<V>(0.79788456080286535588f) * cubic), half);
+  return x / (constant<V>(1.0f) + exp(constant<V>(-1.5957691216057308f) * cubic));
 }
 
 /// A function of one operand for which has_vector_form holds.
