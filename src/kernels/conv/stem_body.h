@@ -15,7 +15,11 @@ struct StemKernel {
   [[gnu::always_inline]] static void product(const StemTile& s, V (&acc)[R][W]) {
     const float* corner = static_cast<const float*>(s.tile.a);
     const float* b = static_cast<const float*>(s.tile.b);
+    // The lines of the next tile: stores to lines in no cache would wait for memory.
+    const int64_t size = element_size(s.tile.output_type), row = s.tile.output_stride * size;
+    const char* next = static_cast<const char*>(s.tile.output) + R * row;
     for (int64_t k = 0; k < s.tile.k; ++k) {
+      __builtin_prefetch(next + k / W * row + k % W * V::kWidth * size, 1);
       const float* a = corner + s.offsets[k];
       V column[W];
 #pragma GCC unroll 8

@@ -189,6 +189,7 @@ struct Run {
     const int64_t place = plan.lines.place(row + r);
     const int64_t at = place * operands.output_stride + column + c;
     void* output = static_cast<char*>(operands.output) + at * element_size(plan.output_type);
+    fetch_output(tile, output);
     if (plan.registers.rest < static_cast<int>(plan.steps.size()))
       return finish_in_memory(tile, place, c, output);
     tile.output = output;
@@ -205,6 +206,14 @@ struct Run {
       tile.residual_stride = residual.row_stride;
     }
     plan.kernels->run(tile);
+  }
+
+  /// Stores to lines that are in no cache would wait for memory one after the other.
+  void fetch_output(const Tile& tile, const void* output) const {
+    const int64_t size = element_size(plan.output_type), bytes = tile.columns * size;
+    const char* line = static_cast<const char*>(output);
+    for (int r = 0; r < tile.rows; ++r, line += operands.output_stride * size)
+      for (int64_t at = 0; at < bytes; at += kLine) __builtin_prefetch(line + at, 1);
   }
 
   void finish_in_memory(Tile tile, int64_t place, int64_t c, void* output) const {
