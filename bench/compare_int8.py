@@ -62,8 +62,8 @@ def session_of(model: Path, threads: int, optimized: bool) -> onnxruntime.Infere
     return onnxruntime.InferenceSession(str(model), settings, providers=["CPUExecutionProvider"])
 
 
-def tenon(worker: Worker, slot: str, model: Path, folder: Path) -> None:
-    worker.ask("build", name=slot, options=[f"--onnx={model}", f"--shapes={shapes_text(model, 1)}", "--noSelfCheck"])
+def tenon(worker: Worker, slot: str, model: Path, folder: Path, threads: int) -> None:
+    worker.ask("build", name=slot, options=[f"--onnx={model}", f"--shapes={shapes_text(model, 1)}", f"--cpuThreads={threads}", "--noSelfCheck"])
     worker.ask("bind", name=slot, shapes=shapes_text(model, 1), inputs=files_text(draw_inputs(model, 1, folder)))
 
 
@@ -99,8 +99,8 @@ def measure(arguments: argparse.Namespace, name: str, kind: str, folder: Path) -
     expected = plain.run(None, feeds)
     with contextlib.ExitStack() as stack:
         ours = stack.enter_context(Worker(str(arguments.build.resolve() / "bin/tenon"), "worker"))
-        tenon(ours, "int8", model, folder)
-        tenon(ours, "fp32", whole, folder)
+        tenon(ours, "int8", model, folder, arguments.threads)
+        tenon(ours, "fp32", whole, folder, arguments.threads)
         workers = {"tenon": (ours, "int8"), "fp32": (ours, "fp32")}
         for library in arguments.rivals.split(","):
             rival = stack.enter_context(Worker(sys.executable, str(ROOT / "bench/rival_worker.py"), library, str(arguments.threads)))
