@@ -107,29 +107,49 @@ std::string lines_of(const Case& test) {
   return text;
 }
 
-Result<Built> build_changed(const Case& test, const Change& change) {
+std::string symbol_of(int64_t extent) {
+  return fmt::format("n{}", extent);
+}
+
+/// "[2,n9]" where extents of 9 are open and contents are not known.
+std::string shape_text(const Sample& sample, const std::set<int64_t>& open) {
+  std::vector<std::string> parts;
+  for (const int64_t extent : sample.tensor.extents())
+    parts.push_back(!sample.constant && open.contains(extent) ? symbol_of(extent)
+                                                              : std::to_string(extent));
+  return fmt::format("[{}]", fmt::join(parts, ","));
+}
+
+/// The nodes over operands that are inputs of the graph or, where contents are known, constants.
+Result<std::unique_ptr<Graph>> graph_of(const Case& test, const Change& change,
+                                        const std::set<int64_t>& open,
+                                        std::vector<Sample>& samples) {
   std::mt19937 random(static_cast<unsigned>(test.name.size() * 131 + test.name[0]));
-  std::vector<Sample> samples;
   std::string parameters, body = lines_of(test);
   for (const std::string& text : split(test.inputs, ';')) {
     samples.push_back(sample(text, change, random));
     const Sample& last = samples.back();
     const std::string name = fmt::format("%{}", samples.size() - 1);
-    const Tensor& tensor = last.tensor;
     const std::string type =
-        fmt::format("{}{}", name_of(tensor.type()), to_string(to_shape(tensor.extents())));
+        fmt::format("{}{}", name_of(last.tensor.type()), shape_text(last, open));
     if (last.present)
       parameters += fmt::format("{}{} \"{}\": {}", parameters.empty() ? "" : ", ", name,
                                 samples.size() - 1, type);
   }
-  Built built;
-  TENON_ASSIGN(built.graph, parse_graph(fmt::format("graph \"\" ({}) {{{}}}", parameters, body)));
-  const std::vector<Value*> inputs(built.graph->inputs().begin(), built.graph->inputs().end());
+  TENON_ASSIGN(auto graph, parse_graph(fmt::format("graph \"\" ({}) {{{}}}", parameters, body)));
+  const std::vector<Value*> inputs(graph->inputs().begin(), graph->inputs().end());
   for (Value* input : inputs) {
     const Sample& known = samples[static_cast<size_t>(std::stoi(input->name))];
-    if (known.constant) built.graph->replace_uses(input, built.graph->add_constant(known.tensor));
+    if (known.constant) graph->replace_uses(input, graph->add_constant(known.tensor));
   }
-  TENON_TRY(infer_graph(*built.graph));
+  TENON_TRY(infer_graph(*graph));
+  return graph;
+}
+
+Result<Built> build_changed(const Case& test, const Change& change) {
+  Built built;
+  std::vector<Sample> samples;
+  TENON_ASSIGN(built.graph, graph_of(test, change, {}, samples));
   std::vector<Node*> nodes;
   for (const auto& node : built.graph->nodes())
     if (!node->is<Constant>()) nodes.push_back(node.get());
@@ -161,6 +181,20 @@ Built build(const Case& test, bool bf16) {
 Built build_without_elements(const Case& test, int64_t extent) {
   auto built = build_changed(test, {.emptied = extent});
   return built.ok() ? std::move(*built) : Built{};
+}
+
+std::vector<OpenShape> open_shapes(const Case& test, const std::set<int64_t>& open) {
+  std::vector<Sample> samples;
+  const auto graph = graph_of(test, {}, open, samples);
+  if (!graph.ok()) return {};
+  SymbolValues values;
+  for (const int64_t extent : open) values[symbol_of(extent)] = extent;
+  std::vector<OpenShape> shapes;
+  for (const Value* output : (*graph)->outputs()) {
+    OpenShape& shape = shapes.emplace_back();
+    for (const Dim& dim : output->type.shape) shape.push_back(dim.evaluate(values));
+  }
+  return shapes;
 }
 
 std::set<int64_t> extents_of(const Case& test) {

@@ -269,6 +269,29 @@ TEST_P(Conformance, WithoutElements) {
   if (checked == 0) GTEST_SKIP() << "the operator has no results where one of its extents is 0";
 }
 
+/// Inference gives the extents of the results, whichever of the operands' are open.
+TEST_P(Conformance, OpenExtents) {
+  const Case& test = GetParam();
+  const Setting setting(test, false, kPlacements[0]);
+  ASSERT_TRUE(setting.ready());
+  std::set<int64_t> all = extents_of(test);
+  all.erase(1);
+  std::vector<std::set<int64_t>> choices = {{}, all};
+  for (const int64_t extent : all) choices.push_back({extent});
+  for (const std::set<int64_t>& open : choices) {
+    const std::vector<OpenShape> shapes = open_shapes(test, open);
+    if (shapes.empty()) continue;
+    ASSERT_EQ(shapes.size(), setting.expected.size());
+    for (size_t i = 0; i < shapes.size(); ++i) {
+      const Extents& extents = setting.expected[i].extents();
+      ASSERT_EQ(shapes[i].size(), extents.size()) << fmt::format("open: {}", fmt::join(open, ","));
+      for (size_t axis = 0; axis < extents.size(); ++axis)
+        EXPECT_EQ(shapes[i][axis].value_or(extents[axis]), extents[axis])
+            << fmt::format("axis {} of result {}, open: {}", axis, i, fmt::join(open, ","));
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Cpu, Conformance, testing::ValuesIn(all_cases()),
                          [](const auto& info) { return std::string(info.param.name); });
 
