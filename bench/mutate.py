@@ -105,7 +105,7 @@ def tests_of(arguments) -> list[list[str]]:
     found = []
     for test in arguments.tests:
         target, filter_ = (test + ":").split(":", 1)
-        found.append([target, "--gtest_brief=1", f"--gtest_filter={filter_.rstrip(':') or '*'}"])
+        found.append([target, "--gtest_brief=1", "--gtest_fail_fast", f"--gtest_filter={filter_.rstrip(':') or '*'}"])
     return found + [shlex.split(program) for program in arguments.program]
 
 
