@@ -1,11 +1,12 @@
 #include "select/measure.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <limits>
 #include <random>
+#include <set>
+
+#include "device/cpu/caches.h"
 
 namespace tenon {
 namespace {
@@ -31,15 +32,11 @@ Tensor random_contents(DataType type, int64_t count) {
   return tensor;
 }
 
-/// Of one core; programs on other cores leave its contents alone.
-size_t private_cache_bytes() {
-  constexpr size_t kUsual = 1 << 20;
-  const long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);  // NOLINT(google-runtime-int): the system's
-  return bytes > 0 ? static_cast<size_t>(bytes) : kUsual;
-}
-
 /// Smaller constants are read in no time from anywhere.
 constexpr size_t kCacheShare = 32;
+/// A run leaves constants in the shared cache for the next one where they are this small a part of
+/// it: activations and other programs use it too.
+constexpr size_t kSharedPart = 2;
 /// Runs with cold caches differ little.
 constexpr int kColdRuns = 8;
 
@@ -48,7 +45,7 @@ bool reads_many_constants(const Problem& problem) {
   for (const Operand& operand : problem.inputs)
     if (operand.present && operand.constant != nullptr)
       bytes += static_cast<size_t>(operand.constant->byte_count());
-  return bytes * kCacheShare >= private_cache_bytes();
+  return bytes * kCacheShare >= cpu::private_cache_bytes();
 }
 
 void read_all(cpu::ThreadPool& pool, const void* memory, size_t bytes) {
@@ -178,9 +175,32 @@ Result<double> Measurer::time(const Problem& problem, const Kernel& kernel, int 
   return device_.time(arguments.queue, runs, [&] { return kernel.run(arguments); });
 }
 
-void Measurer::cool(const Problem& problem, const Launch& launch) {
+void Measurer::expect(std::span<const Problem> problems) {
+  std::set<const std::byte*> seen;
+  size_t bytes = 0;
+  for (const Problem& problem : problems)
+    for (const Operand& operand : problem.inputs)
+      if (operand.present && operand.constant != nullptr &&
+          seen.insert(operand.constant->bytes()).second)
+        bytes += static_cast<size_t>(operand.constant->byte_count());
+  constants_stay_ = bytes * kSharedPart < cpu::shared_cache_bytes();
+}
+
+/// Larger ones than the cache take each other out of it.
+void Measurer::flush_constants(const Problem& problem, const Kernel& kernel, const Launch& launch) {
+  const auto flush = [](const void* memory, size_t bytes) {
+    if (memory != nullptr && bytes < cpu::shared_cache_bytes()) cpu::flush(memory, bytes);
+  };
+  flush(kernel.packed().data(), kernel.packed().size());
+  for (size_t i = 0; i < problem.inputs.size(); ++i)
+    if (problem.inputs[i].present && problem.inputs[i].constant != nullptr)
+      flush(launch.pointers[i], static_cast<size_t>(problem.inputs[i].constant->byte_count()));
+}
+
+void Measurer::cool(const Problem& problem, const Kernel& kernel, const Launch& launch) {
+  if (!constants_stay_) flush_constants(problem, kernel, launch);
   if (others_.empty())
-    others_.resize(private_cache_bytes() * static_cast<size_t>(pool_.threads()) * 5 / 4);
+    others_.resize(cpu::private_cache_bytes() * static_cast<size_t>(pool_.threads()) * 5 / 4);
   read_all(pool_, others_.data(), others_.size());
   for (size_t i = 0; i < problem.inputs.size(); ++i) {
     const Operand& operand = problem.inputs[i];
@@ -195,7 +215,7 @@ Result<double> Measurer::cold_time(const Problem& problem, const Kernel& kernel,
                                    const Launch& launch, int runs) {
   double least = std::numeric_limits<double>::infinity();
   for (int i = 0; i < runs; ++i) {
-    cool(problem, launch);
+    cool(problem, kernel, launch);
     TENON_ASSIGN(const double time, device_.time(launch.arguments.queue, 1,
                                                  [&] { return kernel.run(launch.arguments); }));
     least = std::min(least, time);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <vector>
 
 #include "device/cpu/thread_pool.h"
@@ -25,6 +26,8 @@ class Measurer {
   static constexpr int kWarmUps = 1;
   /// `warm`: the device was busy until now, and need not be woken.
   Measurer(const Backend& backend, int threads, bool warm = false);
+  /// The layers of a network, whose constants may be more than a cache holds from run to run.
+  void expect(std::span<const Problem> problems);
   /// Time of one launch in milliseconds, as the runtime launches it, on a warm device. `sample`
   /// receives the kernel's results; null for none.
   Result<double> time(const Problem& problem, const Kernel& kernel, int runs, Sample* sample);
@@ -61,7 +64,8 @@ class Measurer {
   };
   /// Leaves the caches as a run of a whole network would: the operands that the layer ahead wrote
   /// are there, constants are not. On the host's cores.
-  void cool(const Problem& problem, const Launch& launch);
+  void cool(const Problem& problem, const Kernel& kernel, const Launch& launch);
+  static void flush_constants(const Problem& problem, const Kernel& kernel, const Launch& launch);
   Result<double> cold_time(const Problem& problem, const Kernel& kernel, const Launch& launch,
                            int runs);
   static Place input_place(const Problem& problem, size_t index);
@@ -78,6 +82,7 @@ class Measurer {
   cpu::ThreadPool pool_;
   DeviceHandle stream_;
   bool awake_ = false;
+  bool constants_stay_ = true;  ///< In a cache that the cores share, from run to run.
   std::map<Place, Buffer> buffers_;
   ConstantStore constants_;
   std::vector<std::byte> others_;  ///< Read in place of other layers' constants.

@@ -50,6 +50,7 @@ const Rivals& Selector::rivals(const Problem& problem) const {
 
 Result<std::vector<std::string>> Selector::choose(const Layers& layers, bool in_sequence) {
   std::vector<std::string> tactics(layers.nodes.size());
+  trials_.measurer().expect(layers.problems);
   for (const size_t i : prepare(layers.problems)) {
     TENON_ASSIGN(tactics[i],
                  guarded(fmt::format("choosing a kernel for node \"{}\"", layers.nodes[i]->name),

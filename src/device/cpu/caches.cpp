@@ -1,0 +1,55 @@
+#include "device/cpu/caches.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+
+#if defined(__x86_64__)
+#include <emmintrin.h>
+#endif
+
+namespace tenon::cpu {
+namespace {
+
+constexpr size_t kUsualPrivate = 1 << 20, kUsualShared = 32 << 20;
+constexpr size_t kLine = 64;
+
+/// What the C library says, 0 where it says nothing.
+size_t told(int name) {
+  const auto bytes = sysconf(name);
+  return bytes > 0 ? static_cast<size_t>(bytes) : 0;
+}
+
+/// The kernel's word, "32768K": of the cores at hand, where the C library may count those of all
+/// virtual machines.
+size_t listed() {
+  std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index3/size");
+  size_t kibibytes = 0;
+  return file >> kibibytes ? kibibytes << 10 : 0;
+}
+
+}  // namespace
+
+size_t private_cache_bytes() {
+  const size_t bytes = told(_SC_LEVEL2_CACHE_SIZE);
+  return bytes > 0 ? bytes : kUsualPrivate;
+}
+
+size_t shared_cache_bytes() {
+  const size_t a = told(_SC_LEVEL3_CACHE_SIZE), b = listed();
+  if (a == 0 && b == 0) return kUsualShared;
+  return a == 0 || b == 0 ? std::max(a, b) : std::min(a, b);
+}
+
+void flush(const void* memory, size_t bytes) {
+#if defined(__x86_64__)
+  const auto* line = static_cast<const char*>(memory);
+  for (size_t at = 0; at < bytes; at += kLine) _mm_clflush(line + at);
+  _mm_mfence();
+#else
+  (void)memory, (void)bytes, (void)kLine;
+#endif
+}
+
+}  // namespace tenon::cpu
