@@ -81,6 +81,7 @@ Multi-head attention, accumulation in f32 by casts | recognize_attention | widen
 Multi-head attention, quantization behind | | | a step of its own, whose bytes the product behind reads
 More:
 Widening convolution and the depthwise one behind | fuse_expansion | block | as in inverted residual blocks
+First convolution of an image and the depthwise one behind | fuse_stem | stem | a depthwise convolution behind it, with functions
 Softmax spelled out | fuse_reductions | softmax | after taking the largest off
 Pointwise side by side | fuse_independent | siblings | sine and cosine of the same
 Group normalization | recognize_group_norm | reshaped_instance_norm | as exporters write it

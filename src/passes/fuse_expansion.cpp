@@ -5,23 +5,13 @@
 
 #include "ops/ops.h"
 #include "ops/region.h"
-#include "passes/match.h"
-#include "passes/pass.h"
+#include "passes/depthwise.h"
 
 namespace tenon {
 namespace {
 
 bool all_are(const std::vector<int64_t>& values, int64_t wanted) {
   return std::all_of(values.begin(), values.end(), [&](int64_t x) { return x == wanted; });
-}
-
-/// The constant weights of an image convolution in f32 whose bias is constant too, or null.
-const Tensor* image_weights(const Node& node) {
-  const Tensor* weights = node.input(1)->constant();
-  const bool fits = weights != nullptr && weights->rank() == 4 &&
-                    node.output()->type.type == DataType::kFloat32 &&
-                    (!node.has_input(2) || node.input(2)->constant() != nullptr);
-  return fits ? weights : nullptr;
 }
 
 bool is_expansion(const Node& node) {
@@ -32,43 +22,11 @@ bool is_expansion(const Node& node) {
          all_are(conv->strides, 1) && all_are(conv->pads_begin, 0) && all_are(conv->pads_end, 0);
 }
 
-bool is_depthwise(const Node& node) {
-  const auto* conv = node.as<Conv>();
-  const Tensor* weights = conv == nullptr ? nullptr : image_weights(node);
-  return weights != nullptr && conv->groups > 1 && weights->extents()[0] == conv->groups &&
-         weights->extents()[1] == 1;
-}
-
-/// Adds the functions of one operand that follow `value`, which becomes the last one's output.
-void take_functions(const Graph& graph, const PassContext& context, const Value*& value,
-                    std::vector<Node*>& members) {
-  while (Node* next = only_user(graph, value)) {
-    if (!next->is<Pointwise>() || next->inputs().size() != 1 || !context.allows_fusion(*next))
-      return;
-    members.push_back(next);
-    value = next->output();
-  }
-}
-
-/// A sum behind the region would be a step of its own, but part of a depthwise convolution alone.
-bool ends_in_operands(const Graph& graph, const Value* value) {
-  const Node* user = only_user(graph, value);
-  return user != nullptr && user->is<Pointwise>() &&
-         user->output()->type.shape == value->type.shape;
-}
-
 std::vector<Node*> region_of(const Graph& graph, const PassContext& context, Node& expansion) {
   std::vector<Node*> members = {&expansion};
   const Value* value = expansion.output();
   take_functions(graph, context, value, members);
-  Node* next = only_user(graph, value);
-  if (next == nullptr || !is_depthwise(*next) || next->input(0) != value ||
-      !context.allows_fusion(*next))
-    return {};
-  members.push_back(next);
-  value = next->output();
-  take_functions(graph, context, value, members);
-  return ends_in_operands(graph, value) ? std::vector<Node*>{} : members;
+  return take_depthwise(graph, context, value, members) ? members : std::vector<Node*>{};
 }
 
 }  // namespace

@@ -1,9 +1,8 @@
-// The first convolution of an image network and the max pooling behind it are one region. Only
-// where the device has a kernel for it. Must run before fuse_epilogue.
+// The first convolution of an image network and the max pooling or the depthwise convolution behind
+// it are one region. Only where the device has a kernel for it. Must run before fuse_epilogue.
 #include "ops/ops.h"
 #include "ops/region.h"
-#include "passes/match.h"
-#include "passes/pass.h"
+#include "passes/depthwise.h"
 
 namespace tenon {
 namespace {
@@ -31,13 +30,16 @@ bool is_max_pooling(const Node& node) {
 
 std::vector<Node*> region_of(const Graph& graph, const PassContext& context, Node& stem) {
   std::vector<Node*> members = {&stem};
-  while (Node* next = only_user(graph, members.back()->output())) {
-    const bool function = next->is<Pointwise>() && next->inputs().size() == 1;
-    if ((!function && !is_max_pooling(*next)) || !context.allows_fusion(*next)) break;
+  const Value* value = stem.output();
+  take_functions(graph, context, value, members);
+  Node* next = only_user(graph, value);
+  if (next != nullptr && is_max_pooling(*next) && context.allows_fusion(*next)) {
     members.push_back(next);
-    if (!function) return members;
+    return members;
   }
-  return {};
+  const bool is_float = image_weights(stem) != nullptr;
+  return is_float && take_depthwise(graph, context, value, members) ? members
+                                                                    : std::vector<Node*>{};
 }
 
 }  // namespace

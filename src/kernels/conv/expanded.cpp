@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/arithmetic.h"
+#include "kernels/conv/plain_steps.h"
 #include "kernels/gemm/pack.h"
 #include "kernels/gemm/product.h"
 
@@ -20,15 +21,6 @@ constexpr int64_t kFetchStep = 16;
 constexpr int64_t kLine = 64;
 // Tiles that fetch the next panel of weights, a line a step of k each.
 constexpr int64_t kPanelLines = 2;
-
-/// A bias in registers, and functions without operands.
-bool has_plain_steps(const ConvProblem& p) {
-  if (p.steps.size() > kMaxConvSteps) return false;
-  const int bias = register_epilogue(p.steps, p.output_type).bias;
-  for (int i = 0; i < static_cast<int>(p.steps.size()); ++i)
-    if (i != bias && p.steps[i].operand != OperandKind::none) return false;
-  return true;
-}
 
 bool is_float(const ConvProblem& p) {
   return p.input_type == ElementType::f32 && p.output_type == ElementType::f32 &&
@@ -153,24 +145,9 @@ void ExpandedDepthwise::run_task(const Task& task) const {
     float* output = task.arguments.output + pixel * d.output_pixel_stride + task.channel;
     line.output = output;
     filter_(line);
-    finish_line(d, depthwise_registers_.rest, output, d.output[2], d.output_pixel_stride,
+    finish_line(finish_, d, depthwise_registers_.rest, output, d.output[2], d.output_pixel_stride,
                 task.channels);
   }
-}
-
-/// The functions that products do not apply in registers, while the line is in the cache.
-void ExpandedDepthwise::finish_line(const ConvProblem& problem, int rest, float* line,
-                                    int64_t pixels, int64_t stride, int64_t channels) const {
-  static constexpr EpilogueOperand kNoOperands[kMaxConvSteps] = {};
-  const auto steps = std::span<const EpilogueStep>(problem.steps).subspan(rest);
-  if (steps.empty()) return;
-  finish_({.tile = line,
-           .tile_stride = stride,
-           .rows = pixels,
-           .columns = channels,
-           .output = line,
-           .output_stride = stride},
-          steps, kNoOperands);
 }
 
 /// Zeros beside the lines, so that all taps of a row lie inside.
@@ -219,7 +196,7 @@ void ExpandedDepthwise::expand_line(const Task& task, int64_t line) const {
     }
     kernels_->run(tile);
   }
-  finish_line(expand_, expand_registers_.rest, to, width, panel, task.channels);
+  finish_line(finish_, expand_, expand_registers_.rest, to, width, panel, task.channels);
 }
 
 DepthwiseLine ExpandedDepthwise::filter_of(const Task& task) const {

@@ -55,8 +55,6 @@ class ExpandedDepthwise {
   void run_task(const Task& task) const;
   void pad(float* ring) const;
   void expand_line(const Task& task, int64_t line) const;
-  void finish_line(const ConvProblem& problem, int rest, float* line, int64_t pixels,
-                   int64_t stride, int64_t channels) const;
   DepthwiseLine filter_of(const Task& task) const;
 
   ConvProblem expand_, depthwise_;

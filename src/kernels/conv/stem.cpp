@@ -147,6 +147,12 @@ Tile StemConvolution::register_tile(const ConvArguments& arguments) const {
   return tile;
 }
 
+/// register_tile() takes the activation only where nothing follows it.
+int StemConvolution::functions_from() const {
+  return registers_.rest == static_cast<int>(problem_.steps.size()) ? registers_.rest
+                                                                    : registers_.bias + 1;
+}
+
 void StemConvolution::run_line_to(const ConvArguments& arguments, int64_t index, float* to,
                                   char* scratch) const {
   float* rows = reinterpret_cast<float*>(scratch);

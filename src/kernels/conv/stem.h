@@ -44,9 +44,11 @@ class StemConvolution {
   size_t fetch_capacity() const { return 0; }
   void run(const ConvArguments& arguments, ThreadPool& pool, void* scratch) const;
 
-  /// One line alone, in float, for epilogues of a bias and an activation.
+  /// One line alone, in float, with the steps ahead of functions_from().
   void run_line_to(const ConvArguments& arguments, int64_t index, float* to, char* scratch) const;
   size_t line_scratch_bytes() const { return row_bytes(); }
+  /// The first step that run_line_to() leaves to its caller.
+  int functions_from() const;
   const StemFunctions& functions() const { return *functions_; }
 
  private:
