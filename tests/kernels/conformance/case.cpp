@@ -16,6 +16,10 @@ constexpr Case kCases[] = {
 #define CONFORMANCE_CASE(name, inputs, body, outputs) {#name, inputs, body, outputs},
 #include "cases.def"
 };
+constexpr Case kReferenceCases[] = {
+#define CONFORMANCE_CASE(name, inputs, body, outputs) {#name, inputs, body, outputs},
+#include "reference_cases.def"
+};
 
 std::vector<std::string> split(std::string_view text, char separator) {
   std::vector<std::string> parts;
@@ -170,6 +174,10 @@ Result<Built> build_changed(const Case& test, const Change& change) {
 
 std::span<const Case> all_cases() {
   return kCases;
+}
+
+std::span<const Case> reference_cases() {
+  return kReferenceCases;
 }
 
 Built build(const Case& test, bool bf16) {

@@ -21,6 +21,8 @@ inline void PrintTo(const Case& test, std::ostream* to) {
   *to << test.name;
 }
 std::span<const Case> all_cases();
+/// Those of reference_cases.def.
+std::span<const Case> reference_cases();
 
 /// An operand as cases.def writes it: [const |rows ]type[extents][<bound | >0 | =(values)], or _
 /// for an absent one.

@@ -270,7 +270,9 @@ TEST_P(Conformance, WithoutElements) {
 }
 
 /// Inference gives the extents of the results, whichever of the operands' are open.
-TEST_P(Conformance, OpenExtents) {
+class OpenExtents : public testing::TestWithParam<Case> {};
+
+TEST_P(OpenExtents, AreInferred) {
   const Case& test = GetParam();
   const Setting setting(test, false, kPlacements[0]);
   ASSERT_TRUE(setting.ready());
@@ -293,6 +295,11 @@ TEST_P(Conformance, OpenExtents) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Cpu, Conformance, testing::ValuesIn(all_cases()),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+INSTANTIATE_TEST_SUITE_P(Cpu, OpenExtents, testing::ValuesIn(all_cases()),
+                         [](const auto& info) { return std::string(info.param.name); });
+INSTANTIATE_TEST_SUITE_P(Reference, OpenExtents, testing::ValuesIn(reference_cases()),
                          [](const auto& info) { return std::string(info.param.name); });
 
 TEST(Coverage, EveryTacticHasACase) {
