@@ -44,7 +44,7 @@ def stand_in(folder: Path) -> Path:
 
 def environment(options: argparse.Namespace, gpu: bool) -> dict[str, str]:
     paths = [options.build.absolute() / "lib/compat", options.build.absolute() / "lib"]
-    paths += [clients.CUDA / "lib64"] if gpu else [stand_in(options.work / "host")]
+    paths += [clients.CUDA / "lib64"] if gpu else [stand_in(options.work.absolute() / "host")]
     more = {} if gpu else {"CUDA_VISIBLE_DEVICES": "-1"}
     return dict(os.environ, LD_LIBRARY_PATH=":".join(map(str, [*paths, os.environ.get("LD_LIBRARY_PATH", "")])), **more)
 
