@@ -80,8 +80,10 @@ class _Memory:
         return address
 
     def free(self, memory) -> None:
+        """Arrays over a block stand for it, as in CUDA's bindings."""
+        address = address_of(memory)
         with self._lock:
-            if int(memory) and self._blocks.pop(int(memory), None) is None:
+            if address and self._blocks.pop(address, None) is None:
                 raise Failure(1)
 
     def checked(self, memory, size: int) -> int:

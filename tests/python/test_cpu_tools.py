@@ -93,6 +93,9 @@ except AttributeError as error:
     assert "no stand-in" in str(error)
 import ctypes
 assert ctypes.CDLL("libcudart.so").cudaDeviceSynchronize() == 0
+pinned = call(cudart.cudaHostAlloc(16, 0))
+array = np.ctypeslib.as_array((ctypes.c_float * 4).from_address(pinned))
+assert call(cudart.cudaFreeHost(array)) == 0 and cudart.cudaFreeHost(pinned)[0] == invalid
 """
 
 
