@@ -6,13 +6,6 @@
 #include "network/io_formats.h"
 
 namespace tenon::network {
-namespace {
-
-/// Each is tried with kernels of its own.
-constexpr size_t kMostTried = 8;
-
-}  // namespace
-
 plugin::Formats formats_of(const plugin::OperandType& operand) {
   const TensorType type{from_public(operand.type), to_shape(to_extents(operand.dims))};
   plugin::Formats formats = formats_of_type(operand.type);
@@ -28,9 +21,7 @@ std::vector<plugin::Combination> combinations_of(plugin::Instance& instance,
                                                  int32_t inputs) {
   std::vector<plugin::Formats> allowed;
   for (const plugin::OperandType& operand : operands) allowed.push_back(formats_of(operand));
-  auto combinations = plugin::ask_for_formats(instance, operands, inputs, allowed);
-  combinations.resize(std::min(combinations.size(), kMostTried));
-  return combinations;
+  return plugin::ask_for_formats(instance, operands, inputs, allowed);
 }
 
 Result<std::string> configured_fields(plugin::Instance& instance,

@@ -10,8 +10,9 @@ namespace tenon::network {
 /// Formats that a tensor can have, linear first; where its shape or type allows no other, linear.
 plugin::Formats formats_of(const plugin::OperandType& operand);
 
-/// Combinations of formats that the plugin takes these operands in, few reformats first and no more
-/// than are worth a trial each; none where it refuses all.
+/// Combinations of formats that the plugin takes these operands in, few reformats first, as many as
+/// it says that there are at most; none where it refuses all. How many of them are tried is the
+/// build's effort, as with all kernels.
 std::vector<plugin::Combination> combinations_of(plugin::Instance& instance,
                                                  const std::vector<plugin::OperandType>& operands,
                                                  int32_t inputs);

@@ -34,6 +34,7 @@ struct Record {
   /// Inputs, then outputs, of calls with extents that are not known.
   std::vector<std::vector<DynamicPluginTensorDesc>> configured_open;
   std::set<int32_t> ran_in;  ///< Formats of the first operand of enqueue().
+  std::set<std::pair<int32_t, int32_t>> ran_from_to;  ///< Of both operands.
   std::set<int32_t> ran_types;
   bool padding_is_zero = true;
 };
@@ -67,6 +68,8 @@ class Formatted final : public plugin_test::Copier<Formatted> {
                   const void* const* inputs, void* const* outputs, void*,
                   cudaStream_t) noexcept override {
     record.ran_in.insert(static_cast<int32_t>(in[0].format));
+    record.ran_from_to.emplace(static_cast<int32_t>(in[0].format),
+                               static_cast<int32_t>(out[0].format));
     record.ran_types.insert(static_cast<int32_t>(in[0].type));
     const auto bytes = static_cast<size_t>(bytes_of(in[0].type));
     const Dims& dims = in[0].dims;
@@ -173,6 +176,15 @@ TEST(PluginFormats, AreTimedAgainstEachOther) {
             (std::set<int32_t>{int32_t(TensorFormat::kLINEAR), int32_t(TensorFormat::kCHW32)}));
   const Arrays y = session.run({{"x", floats({2, 5, 3, 4}, counted())}});
   EXPECT_EQ(y.at("y").values<float>(), counted());
+}
+
+/// All nine, as many as the build has time for: none is left out by its number.
+TEST(PluginFormats, AreTimedInEveryCombination) {
+  const uint32_t all =
+      bit(TensorFormat::kLINEAR) | bit(TensorFormat::kCHW32) | bit(TensorFormat::kHWC);
+  FormattedSession session(all, all, {DataType::kFLOAT});
+  ASSERT_TRUE(session.build()) << session.log.text();
+  EXPECT_EQ(record.ran_from_to.size(), 9U);
 }
 
 /// A plugin that answers without a look at the format gets its tensors as it expects them.
