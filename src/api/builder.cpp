@@ -12,6 +12,7 @@
 #include "api/creators.h"
 #include "api/host_memory.h"
 #include "api/implicit_quantization.h"
+#include "api/integer_plugins.h"
 #include "api/lower_plugins.h"
 #include "api/memory_source.h"
 #include "api/optimization_profile.h"
@@ -276,6 +277,15 @@ void end_reports(BuilderConfig& settings, const Plan& plan, Logger& logger) {
   if (settings.getFlag(BuilderFlag::kMONITOR_MEMORY)) report_memory(logger);
 }
 
+/// The network's graph, whose plugins have types that they take.
+Result<std::unique_ptr<Graph>> ready_graph(Network& network, const BuilderConfig& config,
+                                           Logger& logger) {
+  TENON_ASSIGN(auto graph, network.finished_graph());
+  TENON_TRY(find_creators(*graph));
+  TENON_TRY(settle_integer_plugins(*graph, config, network, logger));
+  return graph;
+}
+
 /// The profiles, of which plugins are told.
 Status take_profiles(const BuilderConfig& config, CompileRequest& request) {
   for (const IOptimizationProfile* profile : config.profiles())
@@ -290,6 +300,7 @@ Result<std::unique_ptr<Graph>> optimized_graph(Network& network, BuilderConfig& 
   TENON_TRY(check_config(config, network, reporter));
   CompileRequest request;
   TENON_ASSIGN(request.graph, network.finished_graph());
+  TENON_TRY(settle_integer_plugins(*request.graph, config, network, reporter));
   TENON_TRY(take_profiles(config, request));
   TENON_ASSIGN(request.backend, chosen_backend(config, 0, reporter));
   const bool strongly_typed = network.getFlag(NetworkDefinitionCreationFlag::kSTRONGLY_TYPED);
@@ -315,8 +326,7 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
   Progress progress(settings->getProgressMonitor(), settings->progress().observer,
                     settings->progress().budget);
   const StopScope stops(progress.for_loops());
-  TENON_ASSIGN(request.graph, definition->finished_graph());
-  TENON_TRY(find_creators(*request.graph));
+  TENON_ASSIGN(request.graph, ready_graph(*definition, *settings, *reporter_));
   TENON_TRY(progress.network_done());
   const bool refittable = is_refittable(*settings);
   TENON_TRY(take_profiles(*settings, request));
@@ -355,6 +365,7 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
       settings->timing_cache() != nullptr ? settings->timing_cache()->cache() : own;
   TENON_ASSIGN(const auto quantized,
                quantize_by_ranges(*settings, *definition, request, refittable, cache, *reporter_));
+  TENON_TRY(configure_plugins(*request.graph, request.profiles));  // Their types may be others now.
   TENON_TRY(go_on("the build"));
   const PrecisionSummary precisions(*settings, *request.graph, quantized);
   std::unique_ptr<Graph> recipe = refittable ? request.graph->clone() : nullptr;
@@ -434,8 +445,7 @@ ICudaEngine* Builder::buildEngineWithConfig(INetworkDefinition& network,
 Status Builder::try_build(Network& network, const BuilderConfig& config) {
   TENON_TRY(check_config(const_cast<BuilderConfig&>(config), network, *reporter_));
   CompileRequest request;
-  TENON_ASSIGN(request.graph, network.finished_graph());
-  TENON_TRY(find_creators(*request.graph));
+  TENON_ASSIGN(request.graph, ready_graph(network, config, *reporter_));
   for (const IOptimizationProfile* profile : config.profiles())
     request.profiles.push_back(dynamic_cast<const OptimizationProfile*>(profile)->profile());
   TENON_TRY(bind_formats(config, network, request));

@@ -7,6 +7,7 @@
 #include "base/stopwatch.h"
 #include "check/sample.h"
 #include "ops/math.h"
+#include "ops/structure.h"
 #include "quantizer/activation_ranges.h"
 #include "quantizer/calibration_cache.h"
 
@@ -30,10 +31,20 @@ const AlgorithmRow* row_of(CalibrationAlgoType type) {
   return found == std::end(kAlgorithms) ? nullptr : found;
 }
 
+/// Between reals and the numbers of 8 bits that a plugin takes or gives: that says nothing of other
+/// layers.
+bool is_of_plugin(const Node& node) {
+  const Node* producer = node.input(0) == nullptr ? nullptr : node.input(0)->producer();
+  if (node.is<Dequantize>()) return producer != nullptr && producer->is<Plugin>();
+  const auto& uses = node.output()->uses();
+  return node.is<Quantize>() && !uses.empty() &&
+         std::ranges::all_of(uses, [](const Use& use) { return use.node->is<Plugin>(); });
+}
+
 bool is_quantized(const Graph& graph) {
   return std::ranges::any_of(graph.nodes(), [](const auto& node) {
-    return node->template is<Quantize>() || node->template is<Dequantize>() ||
-           node->template is<DynamicQuantize>() ||
+    const bool quantizes = node->template is<Quantize>() || node->template is<Dequantize>();
+    return (quantizes && !is_of_plugin(*node)) || node->template is<DynamicQuantize>() ||
            std::ranges::any_of(node->bodies, [](const auto& body) { return is_quantized(*body); });
   });
 }
@@ -237,6 +248,15 @@ bool quantizes_implicitly(const BuilderConfig& config, const network::Network& n
          !network.getFlag(NetworkDefinitionCreationFlag::kSTRONGLY_TYPED) && !is_quantized(graph);
 }
 
+std::map<std::string, float> dynamic_ranges(const network::Network& network) {
+  std::map<std::string, float> ranges;
+  for (int32_t i = 0; i < network.getNbInputs(); ++i) note_range(network.getInput(i), ranges);
+  for (int32_t i = 0; i < network.getNbLayers(); ++i)
+    for (int32_t o = 0; o < network.getLayer(i)->getNbOutputs(); ++o)
+      note_range(network.getLayer(i)->getOutput(o), ranges);
+  return ranges;
+}
+
 Result<std::map<std::string, float>> find_ranges(const BuilderConfig& config,
                                                  const network::Network& network,
                                                  const Graph& graph, const Backend& backend,
@@ -256,10 +276,7 @@ Result<std::map<std::string, float>> find_ranges(const BuilderConfig& config,
     }
     ranges = std::move(cache->ranges);
   }
-  for (int32_t i = 0; i < network.getNbInputs(); ++i) note_range(network.getInput(i), ranges);
-  for (int32_t i = 0; i < network.getNbLayers(); ++i)
-    for (int32_t o = 0; o < network.getLayer(i)->getNbOutputs(); ++o)
-      note_range(network.getLayer(i)->getOutput(o), ranges);
+  for (const auto& [name, range] : dynamic_ranges(network)) ranges[name] = range;
   if (ranges.empty() && config.random_calibration())
     return made_up_ranges(config, graph, backend, threads, logger);
   return ranges;

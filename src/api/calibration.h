@@ -14,6 +14,9 @@ namespace tenon::api {
 bool quantizes_implicitly(const BuilderConfig& config, const network::Network& network,
                           const Graph& graph);
 
+/// Largest absolute values by tensor, as ITensor::setDynamicRange set them.
+std::map<std::string, float> dynamic_ranges(const network::Network& network);
+
 /// Largest absolute values by tensor: those of the network's calibrator (from its cache, or from
 /// batches that run through the network on the backend's device), under those that
 /// ITensor::setDynamicRange set. Where there are neither, those of a run with random inputs if the

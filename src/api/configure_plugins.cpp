@@ -75,6 +75,7 @@ Status configure(Node& node, const Node& closed, const Bounds& bounds) {
   for (size_t i = 0; i < read; ++i) add(*node.inputs()[i], *closed.inputs()[i]);
   for (size_t i = 0; i < node.outputs().size(); ++i) add(*node.outputs()[i], *closed.outputs()[i]);
   if (!is_open) return {};  // It knows all since it was added.
+  for (size_t i = 0; i < operands.size(); ++i) operands[i].scale = static_cast<float>(op.scale(i));
   TENON_ASSIGN(const auto instance,
                plugin::Instance::create({op.type, op.version, op.space}, op.fields));
   if (!instance->builds()) return {};

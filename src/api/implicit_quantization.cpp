@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/integer_plugins.h"
 #include "base/stopwatch.h"
 #include "network/convert.h"
 #include "ops/table.h"
@@ -51,8 +52,15 @@ class Quantizing {
         has_groups_(has_groups) {}
 
   Result<QuantizedGraph> apply(Graph& graph) const {
-    return quantize_graph(
-        graph, ranges_, [this](const Node& node) { return reason_for(node); }, keep_weights_);
+    TENON_ASSIGN(const auto plugins, quantize_plugins(graph, {ranges_}, [this](const Node& node) {
+                   return !reason_for(node).empty();
+                 }));
+    TENON_ASSIGN(
+        QuantizedGraph result,
+        quantize_graph(
+            graph, ranges_, [this](const Node& node) { return reason_for(node); }, keep_weights_));
+    result.layers.insert(result.layers.end(), plugins.begin(), plugins.end());
+    return result;
   }
   void keep(const std::set<std::string>& slower) {
     for (const std::string& name : slower) kept_[name] = kFasterReason;
@@ -83,9 +91,9 @@ class Quantizing {
 };
 
 /// Whether there is a layer that ranges may quantize.
-bool has_products(const Graph& graph) {
+bool has_candidates(const Graph& graph) {
   return std::ranges::any_of(graph.nodes(), [](const auto& node) {
-    return node->template is<Conv>() || node->template is<MatMul>();
+    return node->template is<Conv>() || node->template is<MatMul>() || node->template is<Plugin>();
   });
 }
 
@@ -106,7 +114,7 @@ Result<ImplicitQuantization> quantize_by_ranges(const BuilderConfig& config,
   }
   result.tried = true;
   result.others = kNoProduct;
-  if (!has_products(*request.graph)) return result;
+  if (!has_candidates(*request.graph)) return result;
   TENON_ASSIGN(const auto ranges, find_ranges(config, network, *request.graph, request.backend,
                                               request.select.threads, logger));
   if (ranges.empty()) {

@@ -221,6 +221,16 @@ std::set<std::string> computed_so(const Graph& graph, const Is& is) {
   return names;
 }
 
+size_t count_integer_plugins(const Graph& plan) {
+  const auto in_bytes = [](const Value* value) {
+    return value != nullptr && value->type.type == tenon::DataType::kInt8;
+  };
+  return static_cast<size_t>(std::ranges::count_if(plan.nodes(), [&](const auto& node) {
+    return node->template is<Plugin>() && (std::ranges::any_of(node->inputs(), in_bytes) ||
+                                           std::ranges::any_of(node->outputs(), in_bytes));
+  }));
+}
+
 bool uses_sparse_kernels(const Node& node) {
   return node.tactic.find("sparse") != std::string::npos;
 }
@@ -282,6 +292,9 @@ void PrecisionSummary::report_row(const Row& row, const Graph& plan, Logger& log
   const Tally found = tally(row, plan);
   const bool is_allowed = config_.getFlag(row.flag);
   if (!is_allowed && !found.in_network) return;
+  const size_t plugins = row.flag == BuilderFlag::kINT8 ? count_integer_plugins(plan) : 0;
+  if (plugins > 0) logger.info("{}: {} plugins have operands in 8 bits", row.name, plugins);
+  if (plugins > 0 && found.done == 0) return;
   const bool is_ignored = is_allowed && found.done == 0;
   if (is_ignored && layers_.empty())
     return logger.warning(

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "ir/graph.h"
@@ -16,6 +17,12 @@ plugin::Formats formats_of(const plugin::OperandType& operand);
 std::vector<plugin::Combination> combinations_of(plugin::Instance& instance,
                                                  const std::vector<plugin::OperandType>& operands,
                                                  int32_t inputs);
+
+/// Types under which the plugin takes these operands, where INT8 stands for those that `may` be it,
+/// for as many as it can; nothing where it takes none so.
+std::optional<std::vector<nvinfer1::DataType>> integer_types(
+    plugin::Instance& instance, std::vector<plugin::OperandType> operands, int32_t inputs,
+    const std::vector<bool>& may);
 
 /// Configures the plugin for operands in the formats that it takes best, for the fields that it
 /// serializes then.

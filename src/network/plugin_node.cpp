@@ -128,6 +128,7 @@ class MixedTypes {
 struct Typed {
   Types inputs, outputs;
   std::vector<plugin::OperandType> operands;  ///< Both.
+  bool in_bytes = false;  ///< It takes none of them, but 8 bits in the place of reals.
 
   /// The type that a result is wanted in: that of the first input which was replaced by its type.
   PublicType wanted(PublicType result, const Types& own) const {
@@ -137,23 +138,44 @@ struct Typed {
   }
 };
 
-/// `shapes`: of the outputs.
-Result<Typed> typed(plugin::Instance& instance, const Operands& known, const plugin::Words& shapes,
-                    Types types) {
+/// Of these types, whether the plugin takes them or not. `shapes`: of the outputs.
+Result<Typed> described(plugin::Instance& instance, const Operands& known,
+                        const plugin::Words& shapes, Types types) {
   Typed result;
   TENON_ASSIGN(result.outputs, instance.output_types(types));
   for (size_t i = 0; i < types.size(); ++i) result.operands.push_back({known.dims[i], types[i]});
   const auto outputs = plugin::constant_shapes(shapes);
   for (size_t i = 0; i < result.outputs.size() && i < outputs.size(); ++i)
     result.operands.push_back({to_dims(Extents(outputs[i])), result.outputs[i]});
-  const auto inputs = static_cast<int32_t>(types.size());
   result.inputs = std::move(types);
+  return result;
+}
+
+Result<Typed> typed(plugin::Instance& instance, const Operands& known, const plugin::Words& shapes,
+                    Types types) {
+  const auto inputs = static_cast<int32_t>(types.size());
+  TENON_ASSIGN(Typed result, described(instance, known, shapes, std::move(types)));
   if (combinations_of(instance, result.operands, inputs).empty())
     TENON_TRY(instance.check_formats(result.operands, inputs));
   return result;
 }
 
-/// The first types that the plugin takes; else its word on the operands' own.
+/// The operands' own types for a plugin that takes 8 bits in the place of reals, if it is one.
+std::optional<Typed> typed_in_bytes(plugin::Instance& instance, const Operands& known,
+                                    const plugin::Words& shapes) {
+  auto result = described(instance, known, shapes, known.types);
+  if (!result.ok()) return std::nullopt;
+  std::vector<bool> reals;
+  for (const plugin::OperandType& operand : result->operands)
+    reals.push_back(is_one_of(kReals, operand.type));
+  const auto inputs = static_cast<int32_t>(known.types.size());
+  if (!integer_types(instance, result->operands, inputs, reals)) return std::nullopt;
+  result->in_bytes = true;
+  return std::move(result).value();
+}
+
+/// The first types that the plugin takes; else the operands' own where it takes 8 bits in the place
+/// of reals, for which the build has the scales; else its word on their own.
 Result<Typed> accepted(plugin::Instance& instance, const Operands& known,
                        const plugin::Words& shapes) {
   std::optional<Error> first;
@@ -163,6 +185,7 @@ Result<Typed> accepted(plugin::Instance& instance, const Operands& known,
       if (one.ok()) return one;
       if (!first.has_value()) first = one.error();
     }
+  if (auto bytes = typed_in_bytes(instance, known, shapes)) return std::move(*bytes);
   first->message +=
       "; nor does it take real operands in FP16, FP32 or BF16, or integers in INT32 or INT64, in "
       "any format that these tensors can have";
@@ -181,7 +204,8 @@ Result<Plugin> describe(plugin::Instance& instance, plugin::Words shapes, const 
   for (const PublicType type : types.outputs)
     op.output_types.push_back(static_cast<int64_t>(from_public(type)));
   // Its serialized fields may depend on its configuration.
-  TENON_ASSIGN(op.fields, configured_fields(instance, types.operands, inputs));
+  TENON_ASSIGN(op.fields, types.in_bytes ? instance.serialized()
+                                         : configured_fields(instance, types.operands, inputs));
   op.timing_id = instance.timing_id();
   return op;
 }

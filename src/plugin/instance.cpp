@@ -183,7 +183,8 @@ std::vector<nvinfer1::DynamicPluginTensorDesc> dynamic_descriptions(
     std::span<const OperandType> operands) {
   std::vector<nvinfer1::DynamicPluginTensorDesc> result;
   for (const OperandType& operand : operands) {
-    const nvinfer1::PluginTensorDesc plain{operand.dims, operand.type, operand.format, 1.0F};
+    const nvinfer1::PluginTensorDesc plain{operand.dims, operand.type, operand.format,
+                                           operand.scale};
     nvinfer1::Dims closed = operand.dims;
     std::replace_if(
         closed.d, closed.d + std::max(closed.nbDims, 0), [](int64_t e) { return e < 0; }, 1);

@@ -30,6 +30,7 @@ struct OperandType {
   nvinfer1::DataType type;
   nvinfer1::TensorFormat format = nvinfer1::TensorFormat::kLINEAR;
   std::optional<ExtentBounds> bounds = {};  ///< Nothing before there are profiles.
+  float scale = 1;                          ///< Of numbers of 8 bits.
 };
 
 /// A plugin object of our own, of either generation: IPluginV3 or IPluginV2DynamicExt. Not

@@ -42,11 +42,14 @@ std::span<const Operand> read_inputs(const Problem& problem) {
 }
 
 std::vector<plugin::OperandType> operand_types(const Problem& problem) {
+  const auto& op = *problem.operation.as<Plugin>();
   std::vector<plugin::OperandType> types;
   for (const auto& operands : {read_inputs(problem), std::span<const Operand>(problem.outputs)})
-    for (const Operand& operand : operands)
+    for (const Operand& operand : operands) {
       types.push_back({network::to_dims(operand.extents),
                        network::to_public(operand.type).value_or(nvinfer1::DataType::kFLOAT)});
+      types.back().scale = static_cast<float>(op.scale(types.size() - 1));
+    }
   return types;
 }
 

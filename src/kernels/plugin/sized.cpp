@@ -15,10 +15,10 @@ using nvinfer1::PluginTensorDesc;
 
 constexpr size_t kAlignment = 256;
 
-PluginTensorDesc description(const Operand& operand) {
+PluginTensorDesc description(const Operand& operand, double scale) {
   return {network::to_dims(operand.extents),
           network::to_public(operand.type).value_or(nvinfer1::DataType::kFLOAT),
-          nvinfer1::TensorFormat::kLINEAR, 1.0F};
+          nvinfer1::TensorFormat::kLINEAR, static_cast<float>(scale)};
 }
 
 class PluginSizedKernel final : public SizedKernel {
@@ -31,7 +31,7 @@ class PluginSizedKernel final : public SizedKernel {
     const auto read = op.inputs < 0 ? problem.inputs.size() : static_cast<size_t>(op.inputs);
     for (size_t i = 0; i < problem.inputs.size(); ++i) {
       extents_.push_back(problem.inputs[i].extents);
-      if (i < read) inputs_.push_back(description(problem.inputs[i]));
+      if (i < read) inputs_.push_back(description(problem.inputs[i], op.scale(i)));
     }
   }
 
@@ -45,7 +45,7 @@ class PluginSizedKernel final : public SizedKernel {
       places_.push_back(bytes_);
       const auto size = static_cast<size_t>(outputs_[i].count() * byte_size(outputs_[i].type));
       bytes_ += (size + kAlignment - 1) / kAlignment * kAlignment;
-      descriptions_.push_back(description(outputs_[i]));
+      descriptions_.push_back(description(outputs_[i], op.scale(inputs_.size() + i)));
     }
     TENON_TRY(instance_->prepare(inputs_, descriptions_, -1, &resources_));
     return {};

@@ -15,12 +15,14 @@ namespace {
 
 using nvinfer1::PluginTensorDesc;
 
-std::vector<PluginTensorDesc> descriptions(std::span<const Operand> operands,
-                                           std::span<const plugin::OperandFormat> formats) {
+/// Of the operands that the plugin reads, then of its outputs.
+std::vector<PluginTensorDesc> descriptions(const Problem& problem,
+                                           const plugin::Combination& formats) {
   std::vector<PluginTensorDesc> result;
-  for (size_t i = 0; i < operands.size(); ++i)
-    result.push_back(
-        {network::to_dims(operands[i].extents), formats[i].type, formats[i].format, 1.0F});
+  for (const plugin::OperandType& operand : operand_types(problem)) {
+    const plugin::OperandFormat& format = formats[result.size()];
+    result.push_back({operand.dims, format.type, format.format, operand.scale});
+  }
   return result;
 }
 
@@ -55,14 +57,15 @@ class PluginKernel final : public Kernel {
   PluginKernel(std::shared_ptr<Attached> attached, const Problem& problem,
                const PluginChoice& choice, FormattedOperands formatted)
       : attached_(std::move(attached)),
-        inputs_(descriptions(read_inputs(problem), choice.combination)),
-        outputs_(
-            descriptions(problem.outputs, std::span(choice.combination).subspan(inputs_.size()))),
+        inputs_(descriptions(problem, choice.combination)),
         formatted_(std::move(formatted)),
         tactic_(choice.tactic),
         device_(*problem.device),
         aliases_(attached_->instance->aliased_inputs()),
         shares_memory_(std::ranges::any_of(aliases_, [](int32_t input) { return input >= 0; })) {
+    const auto read = inputs_.begin() + static_cast<std::ptrdiff_t>(read_inputs(problem).size());
+    outputs_.assign(read, inputs_.end());
+    inputs_.erase(read, inputs_.end());
     for (const Operand& operand : problem.outputs)
       bytes_.push_back(static_cast<size_t>(operand.count() * byte_size(operand.type)));
   }
