@@ -286,6 +286,12 @@ Result<std::unique_ptr<Graph>> ready_graph(Network& network, const BuilderConfig
   return graph;
 }
 
+/// Who looks at the build's graphs, and at the plan's tensors.
+void take_observers(const BuilderConfig& config, const Network& network, CompileRequest& request) {
+  request.levels = config.pass_switches().levels;
+  request.shows_tensors = network.shows_unfused();
+}
+
 /// The profiles, of which plugins are told.
 Status take_profiles(const BuilderConfig& config, CompileRequest& request) {
   for (const IOptimizationProfile* profile : config.profiles())
@@ -330,7 +336,7 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
   TENON_TRY(progress.network_done());
   const bool refittable = is_refittable(*settings);
   TENON_TRY(take_profiles(*settings, request));
-  request.levels = settings->pass_switches().levels;
+  take_observers(*settings, *definition, request);
   TENON_ASSIGN(const network::IoFormats formats, bind_formats(*settings, *definition, request));
   Stopwatch watch;
   TENON_ASSIGN(request.backend, chosen_backend(*settings, max_threads_, *reporter_));

@@ -36,7 +36,7 @@ class Question {
     if (position == operands_.size()) {
       Combination& combination = found_.emplace_back();
       for (const OperandType& operand : operands_)
-        combination.push_back({operand.type, operand.format});
+        combination.push_back({operand.type, operand.format, false});
       return;
     }
     const Formats& formats = allowed_[position];

@@ -11,6 +11,7 @@ namespace tenon::plugin {
 struct OperandFormat {
   nvinfer1::DataType type;
   nvinfer1::TensorFormat format;
+  bool kept = false;  ///< The graph has the tensor in that format, too: nothing is moved.
 
   bool is_linear() const { return format == nvinfer1::TensorFormat::kLINEAR; }
 };

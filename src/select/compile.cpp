@@ -14,6 +14,7 @@
 #include "plan/shape_values.h"
 #include "select/choices.h"
 #include "select/gone_nodes.h"
+#include "select/keep_formats.h"
 #include "select/kernel_chooser.h"
 #include "select/pack_weights.h"
 
@@ -143,7 +144,10 @@ Status choose_kernels(Plan& plan, const CompileRequest& request, const SymbolVal
   SelectOptions options = request.select;
   options.many_shapes = varies;
   TENON_TRY(select_tactics(*plan.graph, request.backend, symbols, options, cache));
-  return varies ? choose_by_shape(plan, request.backend, options, cache, logger) : Status();
+  if (varies) return choose_by_shape(plan, request.backend, options, cache, logger);
+  // Debug listeners may be shown any tensor between layers, as it is in the network.
+  if (!request.shows_tensors) keep_formats(*plan.graph, request.backend);
+  return {};
 }
 
 /// A symbol that one input fixes is fixed everywhere.

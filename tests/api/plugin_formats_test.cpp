@@ -1,6 +1,7 @@
 // Plugins that take other formats than linear, and the bounds that they are configured with.
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 #include <map>
 #include <set>
@@ -154,6 +155,51 @@ TEST(PluginFormats, ThatArePluginsOnlyOnesAreReformatted) {
       EXPECT_EQ(record.ran_in, std::set<int32_t>{int32_t(in)});
       EXPECT_TRUE(record.padding_is_zero);
     }
+}
+
+/// Two plugins, one behind the other.
+struct TwoFormatted : FormattedSession {
+  explicit TwoFormatted(TensorFormat format, int64_t channels = 5)
+      : FormattedSession(bit(format), bit(format), {DataType::kFLOAT},
+                         Dims{4, {2, channels, 3, 4}}),
+        elements(static_cast<size_t>(24 * channels)) {
+    config->setProfilingVerbosity(ProfilingVerbosity::kDETAILED);
+    first = network->getOutput(0);
+    network->unmarkOutput(*first);
+    first->setName("between");
+    ITensor* inputs[] = {first};
+    output(network->addPluginV3(inputs, 1, nullptr, 0, plugin)->getOutput(0), "y");
+  }
+  /// How often the plan's layers say that a tensor stays in a plugin's format.
+  int kept() {
+    F values(elements);
+    for (size_t i = 0; i < elements; ++i) values[i] = static_cast<float>(i);
+    const int64_t channels = static_cast<int64_t>(elements) / 24;
+    const Arrays y = run({{"x", floats({2, channels, 3, 4}, values)}});
+    EXPECT_EQ(y.at("y").values<float>(), values) << log.text();
+    EXPECT_TRUE(record.padding_is_zero);
+    const std::unique_ptr<IEngineInspector> inspector(engine->createEngineInspector());
+    const std::string text = inspector->getEngineInformation(LayerInformationFormat::kJSON);
+    int count = 0;
+    for (size_t at = text.find("k"); at != std::string::npos; at = text.find("k", at + 1))
+      count += at > 0 && std::isdigit(text[at - 1]) != 0 ? 1 : 0;
+    return count;
+  }
+  size_t elements;
+  ITensor* first;
+};
+
+TEST(PluginFormats, BetweenTwoPluginsAreKept) {
+  EXPECT_EQ(TwoFormatted(TensorFormat::kHWC).kept(), 2);
+  EXPECT_EQ(TwoFormatted(TensorFormat::kCHW32, 64).kept(), 2);
+}
+TEST(PluginFormats, BetweenTwoPluginsAreMadeLinearWhereTheyPad) {
+  EXPECT_EQ(TwoFormatted(TensorFormat::kCHW32).kept(), 0);
+}
+TEST(PluginFormats, OfATensorThatOthersReadAreMadeLinear) {
+  TwoFormatted session(TensorFormat::kHWC);
+  session.network->markOutput(*session.first);
+  EXPECT_EQ(session.kept(), 0);
 }
 
 TEST(PluginFormats, OfHalfPrecisionAreReformatted) {

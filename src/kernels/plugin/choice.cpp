@@ -9,7 +9,7 @@
 namespace tenon {
 namespace {
 
-constexpr std::string_view kFormats = "formats=", kTactic = "tactic=";
+constexpr std::string_view kFormats = "formats=", kTactic = "tactic=", kKept = "k";
 
 /// The part of a configuration behind a word, as far as the next part; nothing where it is missing.
 std::optional<std::string_view> part_of(std::string_view config, std::string_view word) {
@@ -19,14 +19,20 @@ std::optional<std::string_view> part_of(std::string_view config, std::string_vie
   return rest.substr(0, rest.find(','));
 }
 
-/// Takes a number and the character behind it off the text; nothing where there is none.
+/// Takes a number off the text; nothing where there is none.
 std::optional<int32_t> take_number(std::string_view& text) {
   int32_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc()) return std::nullopt;
-  const auto used = static_cast<size_t>(end - text.data());
-  text.remove_prefix(std::min(text.size(), used + 1));
+  text.remove_prefix(static_cast<size_t>(end - text.data()));
   return number;
+}
+
+/// Takes a word off the text where it begins with it.
+bool take(std::string_view& text, std::string_view word) {
+  if (!text.starts_with(word)) return false;
+  text.remove_prefix(word.size());
+  return true;
 }
 
 }  // namespace
@@ -57,22 +63,32 @@ std::string PluginChoice::text() const {
   std::string text;
   if (plugin::reformats(combination) > 0)
     for (const plugin::OperandFormat& operand : combination)
-      text += fmt::format("{}{}", text.empty() ? kFormats : ":", static_cast<int>(operand.format));
+      text += fmt::format("{}{}{}", text.empty() ? kFormats : ":", static_cast<int>(operand.format),
+                          operand.kept ? kKept : "");
   if (tactic < 0) return text;
   return fmt::format("{}{}{}{}", text, text.empty() ? "" : ",", kTactic, tactic);
 }
 
-Result<PluginChoice> choice_of(const Problem& problem, std::string_view config) {
+Result<PluginChoice> choice_of(std::span<const nvinfer1::DataType> operands,
+                               std::string_view config) {
   PluginChoice choice;
   auto formats = part_of(config, kFormats);
-  for (const plugin::OperandType& operand : operand_types(problem)) {
+  for (const nvinfer1::DataType type : operands) {
     const auto number = formats ? take_number(*formats) : 0;
     if (!number || *number < 0 || *number >= nvinfer1::EnumMax<nvinfer1::TensorFormat>())
       return user_error("'{}' gives no formats for the plugin's operands", config);
-    choice.combination.push_back({operand.type, static_cast<nvinfer1::TensorFormat>(*number)});
+    const bool kept = formats && take(*formats, kKept);
+    if (formats) take(*formats, ":");
+    choice.combination.push_back({type, static_cast<nvinfer1::TensorFormat>(*number), kept});
   }
   if (auto tactic = part_of(config, kTactic)) choice.tactic = take_number(*tactic).value_or(-1);
   return choice;
+}
+
+Result<PluginChoice> choice_of(const Problem& problem, std::string_view config) {
+  std::vector<nvinfer1::DataType> types;
+  for (const plugin::OperandType& operand : operand_types(problem)) types.push_back(operand.type);
+  return choice_of(types, config);
 }
 
 Result<std::vector<PluginChoice>> choices_of(plugin::Instance& instance, const Problem& problem) {

@@ -18,8 +18,8 @@ std::span<const Operand> read_inputs(const Problem& problem);
 std::vector<plugin::OperandType> operand_types(const Problem& problem);
 
 /// The formats of a plugin's operands, and a tactic of the plugin's own, -1 for none. As the text
-/// of a configuration "formats=0:5,tactic=7", where each part may be missing: then all formats are
-/// linear, and there is no tactic.
+/// of a configuration "formats=0:5k,tactic=7", where each part may be missing: then all formats are
+/// linear, and there is no tactic. A "k" stands for a tensor that the graph has in that format.
 struct PluginChoice {
   plugin::Combination combination;
   int32_t tactic = -1;
@@ -27,6 +27,9 @@ struct PluginChoice {
   std::string text() const;
 };
 
+/// The same by the types of the operands that the plugin reads, then of its outputs.
+Result<PluginChoice> choice_of(std::span<const nvinfer1::DataType> operands,
+                               std::string_view config);
 /// An error where the text has other numbers of operands or formats than there are.
 Result<PluginChoice> choice_of(const Problem& problem, std::string_view config);
 /// All that the plugin takes, at least one.

@@ -9,7 +9,7 @@ Result<FormattedOperands> FormattedOperands::make(const Problem& problem,
                                                   size_t inputs) {
   FormattedOperands result;
   for (size_t i = 0; i < combination.size(); ++i) {
-    if (combination[i].is_linear()) continue;
+    if (combination[i].is_linear() || combination[i].kept) continue;
     const bool is_input = i < inputs;
     const size_t index = is_input ? i : i - inputs;
     TENON_ASSIGN(
