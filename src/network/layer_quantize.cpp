@@ -58,10 +58,17 @@ class ScalingLayer final : public LayerOf<Interface, kType> {
         e.fail(user_error("a scale for each of {} slices needs setAxis",
                           e.shape(scale)[0].to_string()));
     }
-    return {e.add(op, {in(0), e.cast(scale, scale_type(e)), in(2)})};
+    return {e.add(op, {in(0), e.cast(scale, scale_type(e)), zero_point(e)})};
   }
 
  private:
+  /// Programs give zero points, which are all 0, as reals too.
+  Value* zero_point(Emitter& e) const {
+    if (!has_operand(2)) return in(2);
+    const bool real = is_float(to_public(e.type(in(2))).value_or(PublicType::kINT8));
+    const auto bytes = kQuantizes ? from_public(type_) : e.type(in(0));
+    return real ? e.cast(in(2), bytes) : in(2);
+  }
   /// Scales of 8 bits are numbers like others to the operators.
   tenon::DataType scale_type(Emitter& e) const {
     const tenon::DataType type = e.type(in(1));

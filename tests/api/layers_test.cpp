@@ -531,6 +531,18 @@ TEST(Layers, FillsAndShapes) {
   }
 }
 
+TEST(Layers, ZeroPointsMayBeReals) {
+  Unary session({2, 2});
+  ITensor *scale = session.constant({2}, {0.5F, 0.25F}), *zero = session.constant({2}, {0, 0});
+  auto* q = session.network->addQuantize(*session.x, *scale, DataType::kINT8);
+  q->setAxis(1);
+  q->setInput(2, *zero);
+  auto* dq = session.network->addDequantize(*q->getOutput(0), *scale, DataType::kFLOAT);
+  dq->setAxis(1);
+  dq->setInput(2, *zero);
+  expect_near(session.apply(dq, {1.1F, 1.1F, -2, 100}), {1, 1, -2, 127 * 0.25F});
+}
+
 TEST(Layers, QuantizeAndDequantize) {
   Unary session({1, 3});
   ITensor* scale = session.constant({}, {0.5F});
