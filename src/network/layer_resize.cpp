@@ -56,6 +56,8 @@ class ResizeLayer final : public LayerOf<nvinfer1::IResizeLayer, LayerType::kRES
       return {e.add(op, {in(0), nullptr, nullptr, e.cast(in(1), DataType::kInt64)})};
     if (size_.nbDims == rank)
       return {e.add(op, {in(0), nullptr, nullptr, e.integers(to_integers(size_))})};
+    if (size_.nbDims <= 0 && scales_.empty())  // As large as its input, until it is told more.
+      return {e.add(op, {in(0), nullptr, nullptr, e.shape_of(in(0))})};
     if (static_cast<int>(scales_.size()) != rank)
       e.fail(user_error("output dimensions or scales for each of the {} axes are needed", rank));
     if (!e.ok()) return {nullptr};

@@ -531,6 +531,16 @@ TEST(Layers, FillsAndShapes) {
   }
 }
 
+/// Until it is told a size, as interpolations that differ in their coefficients alone are made.
+TEST(Layers, ResizeIsAsLargeAsItsInputAtFirst) {
+  Unary session({1, 1, 1, 2});
+  IResizeLayer* layer = session.network->addResize(*session.x);
+  layer->setResizeMode(InterpolationMode::kCUBIC);
+  layer->setCubicCoeff(0.5F);
+  EXPECT_EQ(extents_of(layer->getOutput(0)->getDimensions()), (std::vector<int64_t>{1, 1, 1, 2}));
+  expect_near(session.apply(layer, {1, 5}), {1, 5});
+}
+
 TEST(Layers, ZeroPointsMayBeReals) {
   Unary session({2, 2});
   ITensor *scale = session.constant({2}, {0.5F, 0.25F}), *zero = session.constant({2}, {0, 0});

@@ -270,8 +270,12 @@ TEST(Network, WrongShapesAreExplained) {
   explains("leave axis", [](Session& s, ITensor& x) {
     return s.network->addSlice(x, dims({0, 0, 0, 0}), dims({1, 3, 1, 1}), dims({1, 1, 1, 1}));
   });
-  explains("output dimensions or scales",
-           [](Session& s, ITensor& x) { return s.network->addResize(x); });
+  explains("output dimensions or scales", [](Session& s, ITensor& x) {
+    const float scales[] = {1, 2, 2};
+    auto* layer = s.network->addResize(x);
+    layer->setScales(scales, 3);
+    return layer;
+  });
   explains("4 axes of the input", [](Session& s, ITensor& x) {
     ITensor* one = s.constant({2}, {1, 1});
     return s.network->addNormalization(x, *one, *one, 1U << 3);
