@@ -7,8 +7,8 @@ with lib/compat, as an application that was never compiled with ours. Nothing of
 
 usage: clients.py CHECKOUTS BUILD [--group=NAME]... [--jobs=N] [--device-code] [--link=FOLDER] [--json=FILE]
        CHECKOUTS: a folder with checkouts named TensorRT (release/10.16) and tensorrtx, and where they are wanted
-                  depth-anything-tensorrt, TensorRT-YOLO, TensorRT-Custom-Plugin-Example, amirstan_plugin and
-                  mmdeploy; BUILD: our build folder
+                  those of GROUPS below, named as their repositories (triton-backend, -core and -common are
+                  headers of tensorrt_backend); BUILD: our build folder
        --device-code: also *.cu, with nvcc
        --link: programs, compiled with their own headers, into FOLDER; tests/clients/run_trtexec.py runs the first
 """
@@ -55,6 +55,24 @@ GROUPS = [
           ("include", "include/plugin", "src", "src/plugin", "src/plugin/common", "third_party/cub")),
     Group("mmdeploy", "mmdeploy", ("csrc/mmdeploy/backend_ops/tensorrt/**/*.cpp",),
           tuple(f"csrc/mmdeploy/backend_ops/tensorrt/{folder}" for folder in ("common", "common_impl", "common_impl/nms"))),
+    Group("bevformer", "BEVFormer_tensorrt", ("TensorRT/**/*.cpp",), ("TensorRT/common", "TensorRT/plugin")),
+    Group("deepstream", "DeepStream-Yolo", ("nvdsinfer_custom_impl_Yolo/**/*.cpp",), ("nvdsinfer_custom_impl_Yolo",)),
+    Group("fastertransf", "FasterTransformer", ("src/fastertransformer/tensorrt_plugin/**/*.cpp",),
+          (".", "src/fastertransformer/tensorrt_plugin", "3rdparty/trt_fused_multihead_attention", "3rdparty")),
+    Group("lidar", "Lidar_AI_Solution", ("CUDA-BEVFusion/src/**/*.cpp", "CUDA-CenterPoint/src/*.cpp", "libraries/**/*.cpp"),
+          ("CUDA-BEVFusion/src", "CUDA-CenterPoint/include", "libraries/3DSparseConvolution/libspconv/include")),
+    Group("alpha", "TensorRT-Alpha", ("*/*.cpp",), ("utils", *(f"../TensorRT/{folder}" for folder in SHARED))),
+    Group("tiny", "tiny-tensorrt", ("src/*.cpp", "plugin/**/*.cpp", "tests/*.cpp"), (".", "third_party", "include")),
+    Group("triton", "tensorrt_backend", ("src/*.cc",),
+          ("src", *(f"../triton-{name}/include" for name in ("backend", "core", "common"))), ("-DTRITON_ENABLE_GPU=1",)),
+    Group("starter", "tensorrt_starter", ("chapter*/**/*.cpp",)),
+    Group("learning", "tensorrt_learning", ("trt_cpp/src/**/*.cpp", "*/*.cpp"), ("trt_cpp/src", "trt_cpp/src/trt")),
+    Group("yolo", "yolo-tensorrt", ("modules/*.cpp",), ("modules",)),
+    Group("lite", "lite.ai.toolkit", ("lite/trt/**/*.cpp",), (".", "lite"), ("-DENABLE_TENSORRT",)),
+    Group("inference", "tensorrt_inference", ("code/**/*.cpp", "project/**/*.cpp"),
+          ("code/includes", "depends/yaml-cpp/include")),
+    Group("examples", "TensorRT_Examples", ("**/*.cpp",), ("calibrator", "utils")),
+    Group("rust", "tensorrt-rs", ("tensorrt-sys/trt-sys/**/*.cpp",), ("tensorrt-sys/trt-sys",)),
 ]
 SYSTEM_INCLUDES = ["/usr/include/opencv4", "/usr/include/eigen3", f"{CUDA}/include", f"{CUDA}/include/cccl"]
 
