@@ -26,6 +26,7 @@ struct DynamicPluginTensorDesc;
 class IPluginV2DynamicExt;
 enum class SeekPosition : int32_t;
 class IPluginResourceContext;
+class IPluginFactory;  // Of older releases: applications' headers still name it.
 enum class WeightsRole : int32_t;
 enum class DeviceType : int32_t;
 enum class TempfileControlFlag : int32_t;

@@ -8,6 +8,9 @@
 
 using namespace nvinfer1;
 
+// Headers of applications name it beside their own defaults.
+bool LoadEngine(const char* file, nvinfer1::IPluginFactory* factory = nullptr);
+
 namespace {
 
 template <class Base>
