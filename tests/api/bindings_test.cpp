@@ -280,5 +280,19 @@ TEST(Bindings, StronglyTypedNetworksTakeInputsAtTheirWord) {
   EXPECT_TRUE(s.log.complained("the operands must be of one type"));
 }
 
+/// Weights hold two in a byte: an application that counts so gives too little memory.
+TEST(Bindings, OfFourBitsNeedAByteEachAndAreWarnedOf) {
+  Session session;
+  ITensor* x = session.input("x", DataType::kFLOAT, {2, 16});
+  auto* layer = session.network->addDynamicQuantize(*x, 1, 16, DataType::kFP4, DataType::kFP8);
+  layer->setInput(1, *session.constant({}, {1}));
+  session.output(layer->getOutput(0), "y");
+  session.output(layer->getOutput(1), "scale");
+  ASSERT_TRUE(session.build()) << session.log.text();
+  EXPECT_EQ(session.context->getMaxOutputSize("y"), 32);
+  ASSERT_EQ(session.log.warnings.size(), 1U);
+  EXPECT_NE(session.log.warnings[0].find("'y'"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace api_test
