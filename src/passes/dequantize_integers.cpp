@@ -115,9 +115,9 @@ class IntegerProduct {
   /// Finds factors, the cast to reals, and the scales behind it.
   bool match() {
     const bool is_product = node_.is<MatMul>() || (node_.is<Conv>() && !node_.has_input(2));
+    if (!is_product) return false;  // Others may have no output.
     const DataType type = node_.output()->type.type;
-    if (!is_product || type != (node_.is<Conv>() ? DataType::kFloat64 : DataType::kInt32))
-      return false;
+    if (type != (node_.is<Conv>() ? DataType::kFloat64 : DataType::kInt32)) return false;
     const Tensor* weights_read = node_.input(1)->constant();
     if (weights_read == nullptr || !has_columns(*weights_read) || !follow_casts()) return false;
     const auto x = factor_of(graph_, node_.input(0));
