@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "common.h"
+#include "truth.h"
 
 namespace tenon::python {
 namespace {
@@ -27,6 +28,13 @@ const TypeName* find_type(DataType type) noexcept {
   for (const TypeName& row : kTypeNames)
     if (row.type == type) return &row;
   return nullptr;
+}
+
+bool is_numpy_truth(nb::handle source) noexcept {
+  std::string module, name;
+  return nb::try_cast(nb::getattr(source.type(), "__module__", nb::none()), module) &&
+         nb::try_cast(nb::getattr(source.type(), "__name__", nb::none()), name) &&
+         module == "numpy" && (name == "bool" || name == "bool_");
 }
 
 nb::object dtype_of(const TypeName& row) {
@@ -111,6 +119,15 @@ bool read_handle(nb::handle source, Handle& out) noexcept {
   if (!PyErr_Occurred()) return true;
   PyErr_Clear();
   return false;
+}
+
+bool read_truth(nb::handle source, Truth& out) noexcept {
+  if (!PyBool_Check(source.ptr()) && !PyLong_Check(source.ptr()) && !is_numpy_truth(source))
+    return false;
+  const int truth = PyObject_IsTrue(source.ptr());
+  if (truth < 0) PyErr_Clear();
+  out.value = truth > 0;
+  return truth >= 0;
 }
 
 bool data_type_of(const char* name, DataType& out) noexcept {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "callbacks.h"
+#include "truth.h"
 
 namespace tenon::python {
 
@@ -40,10 +41,9 @@ class Documented : public nb::class_<Types...> {
   template <typename Function, typename... Extra>
   Documented& def(const char* name, Function&& function, const Extra&... extra) {
     if constexpr ((kIsGuard<Extra> || ...))
-      Base::def(name, std::forward<Function>(function), doc_of(name_, name), extra..., Raise());
+      Base::def(name, loose(function), doc_of(name_, name), extra..., Raise());
     else
-      Base::def(name, std::forward<Function>(function), doc_of(name_, name), extra..., Raise(),
-                Inside());
+      Base::def(name, loose(function), doc_of(name_, name), extra..., Raise(), Inside());
     return *this;
   }
   /// Constructors, which have no name.
@@ -62,12 +62,17 @@ class Documented : public nb::class_<Types...> {
   template <typename Getter, typename Setter, typename... Extra>
   Documented& def_prop_rw(const char* name, Getter&& getter, Setter&& setter,
                           const Extra&... extra) {
-    Base::def_prop_rw(name, std::forward<Getter>(getter), std::forward<Setter>(setter),
-                      doc_of(name_, name), extra..., Raise(), Inside());
+    Base::def_prop_rw(name, std::forward<Getter>(getter), loose(setter), doc_of(name_, name),
+                      extra..., Raise(), Inside());
     return *this;
   }
 
  private:
+  template <typename Function>
+  static auto loose(Function function) {
+    return Loosened<typename Base::Type>::of(function);
+  }
+
   const char* name_;
 };
 

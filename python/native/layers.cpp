@@ -112,26 +112,26 @@ void bind_fill(nb::module_& m) {
       TENON_RW("shape", getDimensions, setDimensions)
       TENON_RW("operation", getOperation, setOperation)
       TENON_RW("to_type", getToType, setToType)
-      TENON_RO("is_alpha_beta_int64", isAlphaBetaInt64)
-      // clang-format on
-      .def_prop_rw(
-          "alpha",
-          [](const Class& l) {
-            return number(l.getAlpha(), l.getAlphaInt64(), l.isAlphaBetaInt64());
-          },
-          [](Class& l, nb::object value) {
-            nb::isinstance<nb::int_>(value) ? l.setAlphaInt64(nb::cast<int64_t>(value))
-                                            : l.setAlpha(nb::cast<double>(value));
-          })
-      .def_prop_rw(
-          "beta",
-          [](const Class& l) {
-            return number(l.getBeta(), l.getBetaInt64(), l.isAlphaBetaInt64());
-          },
-          [](Class& l, nb::object value) {
-            nb::isinstance<nb::int_>(value) ? l.setBetaInt64(nb::cast<int64_t>(value))
-                                            : l.setBeta(nb::cast<double>(value));
-          }) TENON_SET_INPUT;
+      .def("is_alpha_beta_int64", &Class::isAlphaBetaInt64)
+          // clang-format on
+          .def_prop_rw(
+              "alpha",
+              [](const Class& l) {
+                return number(l.getAlpha(), l.getAlphaInt64(), l.isAlphaBetaInt64());
+              },
+              [](Class& l, nb::object value) {
+                nb::isinstance<nb::int_>(value) ? l.setAlphaInt64(nb::cast<int64_t>(value))
+                                                : l.setAlpha(nb::cast<double>(value));
+              })
+          .def_prop_rw(
+              "beta",
+              [](const Class& l) {
+                return number(l.getBeta(), l.getBetaInt64(), l.isAlphaBetaInt64());
+              },
+              [](Class& l, nb::object value) {
+                nb::isinstance<nb::int_>(value) ? l.setBetaInt64(nb::cast<int64_t>(value))
+                                                : l.setBeta(nb::cast<double>(value));
+              }) TENON_SET_INPUT;
 }
 
 void bind_matrix_multiply(nb::module_& m) {

@@ -1,5 +1,8 @@
 // The module tenon._native: everything that Python calls of this library. Its classes say that they
 // are of `tensorrt`, under which name the package of that name offers them.
+#include <exception>
+#include <typeinfo>
+
 #include "NvInferPlugin.h"
 #include "common.h"
 
@@ -30,6 +33,15 @@ void with_statement(nb::handle type) {
 
 namespace {
 
+/// Arguments that a binding casts itself: an object of another type is the caller's mistake.
+void translate_casts(const std::exception_ptr& failure, void*) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const std::bad_cast&) {
+    PyErr_SetString(PyExc_TypeError, "the value is of another type than this can be");
+  }
+}
+
 /// A text that stands for a string argument.
 struct FallbackString {
   std::string text;
@@ -54,6 +66,7 @@ NB_MODULE(_native, m) {
   nb::module_ own_names = m.def_submodule("own", "Additions of this library.");
   const nb::object name = m.attr("__name__");
   m.attr("__name__") = "tensorrt";
+  nb::register_exception_translator(&translate_casts);
   bind_enums(m);
   bind_types(m);
   bind_observers(m);

@@ -1,0 +1,42 @@
+"""Arguments that scripts give in other forms than the documentation's, and names that they call beside it."""
+import numpy as np
+import pytest
+import tensorrt as trt
+
+QUIET = trt.Logger(trt.Logger.ERROR)
+
+
+@pytest.fixture
+def network():
+    return trt.Builder(QUIET).create_network(0)
+
+
+@pytest.fixture
+def x(network):
+    return network.add_input("x", trt.float32, (1, 3, 4, 5))
+
+
+@pytest.mark.parametrize("value, truth", [(1, True), (0, False), (np.True_, True), (np.False_, False), (True, True), (2, True)])
+def test_numbers_are_true_or_false(network, x, value, truth):
+    layer = network.add_resize(x)
+    layer.exclude_outside = value  # A property.
+    assert layer.exclude_outside is truth
+    axis = network.add_constant((), np.array(1, np.int32)).get_output(0)
+    summed = network.add_cumulative(x, axis, trt.CumulativeOperation.SUM, value, value)  # Arguments.
+    assert summed.exclusive is truth and summed.reverse is truth
+
+
+@pytest.mark.parametrize("value", ["yes", None, 0.5, [1]])
+def test_other_objects_are_neither(network, x, value):
+    with pytest.raises(TypeError):
+        network.add_resize(x).exclude_outside = value
+
+
+def test_fills_take_numbers_alone(network):
+    layer = network.add_fill((4,), trt.FillOperation.LINSPACE, trt.float32)
+    layer.alpha = 2
+    assert layer.alpha == 2 and layer.is_alpha_beta_int64()
+    layer.beta = 0.5
+    for value in ([1000], "1", None):
+        with pytest.raises(TypeError):
+            layer.alpha = value
