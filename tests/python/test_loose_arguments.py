@@ -40,3 +40,18 @@ def test_fills_take_numbers_alone(network):
     for value in ([1000], "1", None):
         with pytest.raises(TypeError):
             layer.alpha = value
+
+
+def test_names_that_scripts_call():
+    assert trt._itemsize(trt.float16) == 2 and trt._itemsize(trt.int4) == 0.5
+    indices = trt.NodeIndices([1, 3, 5])
+    indices.append(7)
+    indices.extend([9])
+    assert list(indices) == [1, 3, 5, 7, 9] and trt.NodeIndices(indices) == indices
+    assert list(trt.SubGraphCollection([(indices, True)])) == [(indices, True)]
+
+
+def test_the_module_of_compiled_classes_has_its_name():
+    import tensorrt.tensorrt
+
+    assert trt.tensorrt.ITensor is trt.ITensor and tensorrt.tensorrt.IPluginV3 is trt.IPluginV3

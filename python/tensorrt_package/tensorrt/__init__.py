@@ -2,6 +2,8 @@
 
 Every name of TensorRT 10.16's module is here; Tenon's own additions are in the package `tenon`.
 """
+import sys
+
 from tenon._native import *  # noqa: F403: the module is the API
 from tenon._native import __version__  # noqa: F401
 from tenon import _plugins
@@ -30,6 +32,23 @@ def nptype(trt_type):
     return getattr(numpy, name)
 
 
+def _itemsize(trt_type):
+    """Bytes that an element takes, DataType.itemsize: scripts call it by this name."""
+    return trt_type.itemsize
+
+
+class NodeIndices(list):
+    """Numbers of a model's nodes, as OnnxParser.get_subgraph_nodes() gives them."""
+
+
+class SubGraphCollection(list):
+    """Pairs of a model's nodes and whether they can be taken, as OnnxParser.supports_model() once gave them."""
+
+
+# The module of compiled classes has a name of its own in TensorRT's package, and programs name classes by it
+# (trt.tensorrt.ITensor); here both are one.
+tensorrt = sys.modules[__name__ + ".tensorrt"] = sys.modules[__name__]
+
 for _alias in ("own",):
     globals().pop(_alias, None)
-del _alias, _plugins
+del _alias, _plugins, sys

@@ -9,7 +9,8 @@ _BUILDING = ("Builder", "IBuilderConfig", "INetworkDefinition", "OnnxParser", "O
              "IInt8MinMaxCalibrator", "IAlgorithmSelector", "IAlgorithm", "IAlgorithmContext", "IAlgorithmIOInfo",
              "IAlgorithmVariant", "BuilderFlag", "NetworkDefinitionCreationFlag", "OnnxParserFlag", "QuantizationFlag",
              "CalibrationAlgoType", "ITimingCache", "TimingCacheKey", "TimingCacheValue", "IProgressMonitor",
-             "get_builder_plugin_registry", "get_nv_onnx_parser_version")
+             "get_builder_plugin_registry", "get_nv_onnx_parser_version", "NodeIndices",
+             "SubGraphCollection", "tensorrt")
 for _name in _BUILDING + tuple(name for name in vars(_tensorrt) if name.startswith("I") and name.endswith("Layer")):
     globals().pop(_name, None)
 del _name
