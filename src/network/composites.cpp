@@ -1,6 +1,8 @@
 #include "network/composites.h"
 
+#include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "ops/dims.h"
 #include "ops/generate.h"
@@ -13,6 +15,52 @@ double largest_of(DataType type) {
   if (type == DataType::kFloat4E2M1) return 6;
   if (type == DataType::kFloat8E4M3) return 448;
   return type == DataType::kInt4 ? 7 : 127;
+}
+
+/// A tensor divided into blocks along several axes.
+struct Tiles {
+  std::vector<int64_t> whole;   ///< Its extents.
+  std::vector<int64_t> split;   ///< Twice as many axes: blocks, and elements of a block.
+  std::vector<int64_t> lanes;   ///< The same of a tensor with one element a block.
+  std::vector<int64_t> inside;  ///< The axes of a block's elements.
+};
+
+/// `shape`: of a block, for the last axes. An error where blocks do not fit.
+std::optional<Tiles> tiles_of(Emitter& e, const Value* x, std::span<const int64_t> shape) {
+  Tiles tiles;
+  const int64_t rank = e.rank(x), first = rank - static_cast<int64_t>(shape.size());
+  for (int64_t i = 0; i < rank && e.ok(); ++i) {
+    const int64_t extent = e.constant_extent(x, i);
+    const int64_t asked = i < first ? 1 : shape[static_cast<size_t>(i - first)];
+    const int64_t block = asked < 0 ? extent : asked;
+    if (e.ok() && (block < 1 || extent % block != 0))
+      e.fail(user_error("axis {} of {} does not divide into blocks of {}", i, to_string(e.shape(x)),
+                        block));
+    if (!e.ok()) break;
+    tiles.whole.push_back(extent);
+    tiles.split.insert(tiles.split.end(), {extent / block, block});
+    tiles.lanes.insert(tiles.lanes.end(), {extent / block, 1});
+    tiles.inside.push_back(2 * i + 1);
+  }
+  return e.ok() ? std::optional(std::move(tiles)) : std::nullopt;
+}
+
+/// A scale from the largest magnitudes: as it is kept, and as numbers are divided by it. `second`
+/// scales the scale itself; it may be null.
+struct DataScale {
+  Value *stored = nullptr, *used = nullptr;
+};
+DataScale scale_of(Emitter& e, Value* most, Value* second, DataType to, DataType scale_type) {
+  Value* factor = second == nullptr ? nullptr : e.cast(second, DataType::kFloat32);
+  Value* scale = e.div(most, e.number(largest_of(to), DataType::kFloat32));
+  if (factor != nullptr) scale = e.div(scale, factor);
+  Value* stored = e.cast(scale, scale_type);
+  Value* used = e.cast(stored, DataType::kFloat32);
+  if (factor != nullptr) used = e.mul(used, factor);
+  // A block of zeros has the scale zero; any other gives the same zeros.
+  Value* zero = e.number(0, DataType::kFloat32);
+  used = e.where(e.equal(used, zero), e.number(1, DataType::kFloat32), used);
+  return {stored, used};
 }
 
 /// 1 where a key is not later than the query. Queries end where keys do, or begin there.
@@ -134,22 +182,53 @@ DynamicScales dynamic_quantize(Emitter& e, Value* x, Value* second, const Blocks
       e.fail(unsupported("a dynamic extent after the blocked axis: {}", to_string(e.shape(x))));
   }
   Value* reals = e.cast(x, DataType::kFloat32);
-  Value* factor = second == nullptr ? nullptr : e.cast(second, DataType::kFloat32);
   Value* most =
       e.reduce(ReduceFunction::kMax, e.abs(e.reshape(reals, split)), {blocks.axis + 1}, false);
-  Value* scale = e.div(most, e.number(largest_of(to), DataType::kFloat32));
-  if (factor != nullptr) scale = e.div(scale, factor);
-  Value* stored = e.cast(scale, scale_type);
-  Value* used = e.cast(stored, DataType::kFloat32);
-  if (factor != nullptr) used = e.mul(used, factor);
-  // A block of zeros has the scale zero; any other gives the same zeros.
-  Value* zero = e.number(0, DataType::kFloat32);
-  used = e.where(e.equal(used, zero), e.number(1, DataType::kFloat32), used);
+  const DataScale scale = scale_of(e, most, second, to, scale_type);
   Quantize op;
   op.axis = blocks.axis;
   op.block_size = blocks.size;
   op.to = to;
-  return {e.add(op, {reals, used}), stored};
+  return {e.add(op, {reals, scale.used}), scale.stored};
+}
+
+DynamicScales dynamic_quantize(Emitter& e, Value* x, Value* second, std::span<const int64_t> shape,
+                               DataType to, DataType scale_type) {
+  if (std::ranges::count_if(shape, [](int64_t extent) { return extent != 1; }) < 2)
+    return dynamic_quantize(e, x, second, blocks_of_shape(e, x, shape), to, scale_type);
+  const std::optional<Tiles> tiles = tiles_of(e, x, shape);
+  if (!tiles.has_value()) return {};
+  Value* parts = e.reshape(e.cast(x, DataType::kFloat32), tiles->split);
+  Value* most = e.reduce(ReduceFunction::kMax, e.abs(parts), tiles->inside, false);
+  const DataScale scale = scale_of(e, most, second, to, scale_type);
+  Value* scaled = e.div(parts, e.reshape(scale.used, tiles->lanes));
+  Quantize op;
+  op.to = to;
+  return {e.add(op, {e.reshape(scaled, tiles->whole), e.number(1, DataType::kFloat32)}),
+          scale.stored};
+}
+
+Value* whole_scale(Emitter& e, const Value* x, Value* scale) {
+  const Shape &full = e.shape(x), &part = e.shape(scale);
+  int64_t blocked = 0;
+  std::vector<int64_t> shape;
+  for (size_t i = 0; i < full.size(); ++i) {
+    const bool differs = full[i] != part[i];
+    const bool divides = full[i].is_constant() && part[i].is_constant() && part[i].constant() > 0 &&
+                         full[i].constant() % part[i].constant() == 0;
+    if (differs && !divides) return scale;
+    shape.push_back(differs ? full[i].constant() / part[i].constant() : 1);
+    blocked += differs ? 1 : 0;
+  }
+  if (blocked < 2) return scale;
+  const std::optional<Tiles> tiles = tiles_of(e, x, shape);
+  if (!tiles.has_value()) return scale;
+  Extents inside;
+  for (const int64_t extent : shape) inside.insert(inside.end(), {1, extent});
+  const std::vector<float> ones(static_cast<size_t>(element_count(inside)), 1.0F);
+  Value* spread = e.mul(e.reshape(e.cast(scale, DataType::kFloat32), tiles->lanes),
+                        e.constant(Tensor::of<float>(DataType::kFloat32, inside, ones)));
+  return e.reshape(spread, tiles->whole);
 }
 
 Value* attention(Emitter& e, const AttentionParts& parts) {

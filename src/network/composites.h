@@ -31,6 +31,13 @@ struct DynamicScales {
 };
 DynamicScales dynamic_quantize(Emitter& e, Value* x, Value* second, const Blocks& blocks,
                                DataType to, DataType scale_type);
+/// The same by blocks of that shape along one of the last axes, or several whose extents are
+/// constant.
+DynamicScales dynamic_quantize(Emitter& e, Value* x, Value* second, std::span<const int64_t> shape,
+                               DataType to, DataType scale_type);
+/// A scale of blocks along several axes, as one of a number for each element of x; any other as it
+/// is.
+Value* whole_scale(Emitter& e, const Value* x, Value* scale);
 
 /// Attention over [batch, heads, sequence, size] whose products are not scaled. Mask and the scale
 /// by which probabilities are quantized may be null.

@@ -48,7 +48,8 @@ class ScalingLayer final : public LayerOf<Interface, kType> {
     const int rank = e.rank(in(0)), scale_rank = e.rank(in(1));
     Value* scale = in(1);
     if (scale_rank == rank && rank > 1) {
-      const Blocks blocks = blocks_of(e, in(0), in(1));
+      scale = whole_scale(e, in(0), scale);
+      const Blocks blocks = blocks_of(e, in(0), scale);
       op.axis = std::max<int64_t>(blocks.axis, 0);
       op.block_size = std::max<int64_t>(blocks.size, 1);
     } else if (scale_rank == 1 && rank > 0) {
@@ -58,7 +59,7 @@ class ScalingLayer final : public LayerOf<Interface, kType> {
         e.fail(user_error("a scale for each of {} slices needs setAxis",
                           e.shape(scale)[0].to_string()));
     }
-    return {e.add(op, {in(0), e.cast(scale, scale_type(e)), zero_point(e)})};
+    return {e.add(op, {in(0), e.cast(scale, scale_type(e, scale)), zero_point(e)})};
   }
 
  private:
@@ -70,8 +71,8 @@ class ScalingLayer final : public LayerOf<Interface, kType> {
     return real ? e.cast(in(2), bytes) : in(2);
   }
   /// Scales of 8 bits are numbers like others to the operators.
-  tenon::DataType scale_type(Emitter& e) const {
-    const tenon::DataType type = e.type(in(1));
+  static tenon::DataType scale_type(Emitter& e, const Value* scale) {
+    const tenon::DataType type = e.type(scale);
     const bool narrow =
         type == tenon::DataType::kFloat8E4M3 || type == tenon::DataType::kFloat8E8M0;
     return narrow ? tenon::DataType::kFloat32 : type;
@@ -104,19 +105,19 @@ class DynamicQuantizeLayer final
   Dims getBlockShape() const noexcept override { return shape_; }
 
   std::vector<Value*> lower(Emitter& e) override {
-    const Blocks blocks = chosen(e);
     Value* second = has_operand(1) ? in(1) : nullptr;
-    const DynamicScales made =
-        dynamic_quantize(e, in(0), second, blocks, from_public(type_), from_public(scale_type_));
+    const auto type = from_public(type_), scale_type = from_public(scale_type_);
+    if (shape_.nbDims < 0) {
+      const Blocks blocks{e.normalized(axis_, e.rank(in(0))), block_};
+      const DynamicScales made = dynamic_quantize(e, in(0), second, blocks, type, scale_type);
+      return {made.quantized, made.scale};
+    }
+    const std::span<const int64_t> shape(shape_.d, static_cast<size_t>(shape_.nbDims));
+    const DynamicScales made = dynamic_quantize(e, in(0), second, shape, type, scale_type);
     return {made.quantized, made.scale};
   }
 
  private:
-  Blocks chosen(Emitter& e) const {
-    if (shape_.nbDims < 0) return {e.normalized(axis_, e.rank(in(0))), block_};
-    return blocks_of_shape(e, in(0), {shape_.d, static_cast<size_t>(shape_.nbDims)});
-  }
-
   PublicType type_, scale_type_;
   int32_t axis_, block_;
   Dims shape_{};

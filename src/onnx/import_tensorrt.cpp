@@ -82,8 +82,8 @@ int64_t required_axis(NodeImporter& n, int64_t otherwise) {
   return n.normalized(n.integer_attribute("axis", otherwise), n.rank(n.input(0)));
 }
 
-void output_dynamic(NodeImporter& n, const network::Blocks& blocks, DataType to,
-                    DataType scale_type) {
+template <class Shape>
+void output_dynamic(NodeImporter& n, const Shape& blocks, DataType to, DataType scale_type) {
   const network::DynamicScales made =
       network::dynamic_quantize(n, n.input(0), n.input(1), blocks, to, scale_type);
   n.output(0, made.quantized);
@@ -286,18 +286,19 @@ void import_dist_collective(NodeImporter& n, const OpRow&) {
 
 void import_trt_fp4_dynamic_quantize(NodeImporter& n, const OpRow&) {
   require_block(n, 16);
-  output_dynamic(n, {required_axis(n, 1), 16}, DataType::kFloat4E2M1,
+  output_dynamic(n, network::Blocks{required_axis(n, 1), 16}, DataType::kFloat4E2M1,
                  n.type_attribute("scale_type", DataType::kFloat8E4M3));
 }
 
 void import_trt_mxfp8_dynamic_quantize(NodeImporter& n, const OpRow&) {
   require_block(n, 32);
-  output_dynamic(n, {required_axis(n, -1), 32}, DataType::kFloat8E4M3, DataType::kFloat8E8M0);
+  output_dynamic(n, network::Blocks{required_axis(n, -1), 32}, DataType::kFloat8E4M3,
+                 DataType::kFloat8E8M0);
 }
 
 void import_trt_dynamic_quantize(NodeImporter& n, const OpRow&) {
   const std::vector<int64_t> shape = n.integer_list("block_shape");
-  output_dynamic(n, network::blocks_of_shape(n, n.input(0), shape),
+  output_dynamic(n, std::span<const int64_t>(shape),
                  n.type_attribute("output_type", DataType::kFloat8E4M3),
                  n.type_attribute("scale_type", DataType::kFloat32));
 }

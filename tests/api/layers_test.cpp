@@ -574,6 +574,23 @@ TEST(Layers, DynamicQuantizeInBlocks) {
   expect_near(session.apply(dq, values), values, 0.05F);
 }
 
+TEST(Layers, DynamicQuantizeInTiles) {
+  Unary session({4, 4});
+  auto* q = session.network->addDynamicQuantizeV2(*session.x, Dims2(2, 2), DataType::kFP8,
+                                                  DataType::kFLOAT);
+  EXPECT_EQ(extents_of(q->getOutput(1)->getDimensions()), (std::vector<int64_t>{2, 2}));
+  auto* dq = session.network->addDequantize(*q->getOutput(0), *q->getOutput(1), DataType::kFLOAT);
+  // Each tile's largest number is one that FP8 has, its others are far below: by a common scale
+  // they would be lost.
+  const F values = {448, 224, 0.5F, 0.25F, 112, 56, 0.125F, 0.5F, 4, 2, 64, 32, 1, 4, 16, 8};
+  expect_near(session.apply(dq, values), values);
+  Unary uneven({4, 6});
+  uneven.network->addDynamicQuantizeV2(*uneven.x, Dims2(2, 4), DataType::kFP8, DataType::kFLOAT)
+      ->getOutput(0)
+      ->getDimensions();
+  EXPECT_TRUE(uneven.log.complained("blocks of 4"));
+}
+
 TEST(Layers, CastsAndOutputTypes) {
   Unary session({3});
   auto* cast = session.network->addCast(*session.x, DataType::kINT32);
