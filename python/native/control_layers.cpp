@@ -78,7 +78,7 @@ void bind_attention(nb::module_& m) {
       .def_prop_ro("num_inputs", &Class::getNbInputs)
       .def_prop_ro("num_outputs", &Class::getNbOutputs)
       .def_prop_rw("num_ranks", &Class::getNbRanks, &Class::setNbRanks)
-      .def("set_input", &Class::setInput, "index"_a, "input"_a)
+      .def("set_input", &Class::setInput, "index"_a, "tensor"_a)
       .def("get_input", &Class::getInput, "index"_a, kInside)
       .def("get_output", &Class::getOutput, "index"_a, kInside);
 }

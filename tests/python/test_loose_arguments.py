@@ -42,6 +42,13 @@ def test_fills_take_numbers_alone(network):
             layer.alpha = value
 
 
+def test_operands_are_named_alike(network):
+    q, k, v = (network.add_input(name, trt.float32, (1, 2, 4, 8)) for name in "qkv")
+    attention = network.add_attention(q, k, v, trt.AttentionNormalizationOp.SOFTMAX, False)
+    attention.set_input(index=0, tensor=k)
+    assert attention.get_input(0).name == "k"
+
+
 def test_names_that_scripts_call():
     assert trt._itemsize(trt.float16) == 2 and trt._itemsize(trt.int4) == 0.5
     indices = trt.NodeIndices([1, 3, 5])
