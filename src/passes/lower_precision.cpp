@@ -6,10 +6,12 @@
 // (their constants are compared in f32) and before fusion.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <unordered_map>
 #include <unordered_set>
 
+#include "ops/reals.h"
 #include "passes/casts.h"
 #include "passes/match.h"
 #include "passes/pass.h"
@@ -66,13 +68,19 @@ double largest_of(DataType type) {
 
 /// Masks are no larger than this; weights are not looked through.
 constexpr int64_t kMaxMask = 1 << 22;
+constexpr float kLargestFloat = std::numeric_limits<float>::max();
 
+/// All weights are looked at: no branch in the loop.
 bool exceeds(const Tensor& tensor, double largest) {
   if (tensor.count() > kMaxMask) return false;
-  for (int64_t i = 0; i < tensor.count(); ++i)
-    if (const double x = std::abs(tensor.as_double(i)); std::isfinite(x) && x > largest)
-      return true;
-  return false;
+  const Values<float> values(tensor);
+  const auto limit = static_cast<float>(largest);
+  int found = 0;
+  for (int64_t i = 0; i < values.size(); ++i) {
+    const float size = std::abs(values[i]);
+    found |= static_cast<int>(size > limit) & static_cast<int>(size <= kLargestFloat);
+  }
+  return found != 0;
 }
 
 /// Operands that must keep their type: scales of a resize, regions, of quantized weights.
