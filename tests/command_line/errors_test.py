@@ -71,6 +71,7 @@ CASES = {
     413: (["report", "EXPORT"], "is no report"),
     500: (["compare", "MODEL", "OTHER"], "1 of 1 outputs"),
     502: (["nan-hunt", "LOG"], "log"),
+    503: (["compare", "MODEL", "DOUBLE"], "none of 1 output is among"),
 }
 # Ctrl-C, in tests of their own below.
 STOPPED = {305, 411}
@@ -155,6 +156,7 @@ def files(tenon, tmp_path: Path) -> dict:
         "STRINGS": lambda: saved("str.onnx", [node("Identity", "i")], type=TensorProto.STRING),
         "LP_NORM": lambda: saved("lp.onnx", [node("LpNormalization", "lp", p=3)]),
         "MISFIT": lambda: saved("misfit.onnx", [node("Add", "misfit", ["x", "w"])], [wide]),
+        "DOUBLE": lambda: saved("double.onnx", [node("Concat", "twice", ["x", "x"], axis=0)]),
         "LOG": lambda: saved("log.onnx", [node("Sub", "nothing", ["x", "x"], ["zero"]), node("Log", "log", ["zero"])]),
     }
 

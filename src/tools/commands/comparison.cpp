@@ -1,5 +1,6 @@
 #include "tools/commands/comparison.h"
 
+#include "base/counted.h"
 #include "tools/page.h"
 #include "tools/values.h"
 
@@ -31,6 +32,13 @@ Result<Computed> compute_inside(Session& session, Arguments arguments, const Inp
   return compute_by_engine(session, arguments, &inputs, true);
 }
 
+/// Of tables without a row.
+Status nothing_shared(Session& session, size_t outputs, std::string_view other) {
+  session.enter(Stage::kAccuracy);
+  return session.fail(ErrorId::kNothingShared, "none of {} is among those of {}",
+                      counted(outputs, "output"), other);
+}
+
 }  // namespace
 
 std::optional<Yardstick> parse_yardstick(std::string_view word) {
@@ -57,7 +65,10 @@ Result<double> tolerance_of(Session& session, const CommandLine& line) {
 
 Status compare_sides(Session& session, const Computed& got, const TensorValues& expected,
                      double tolerance) {
-  const size_t bad = show_deviations(session, got.tensors, expected, got.outputs, tolerance);
+  const auto [shared, bad] =
+      show_deviations(session, got.tensors, expected, got.outputs, tolerance);
+  if (shared == 0 && !got.outputs.empty())
+    return nothing_shared(session, got.outputs.size(), "the other side");
   if (got.tensors.size() > got.outputs.size())
     show_first_bad(session, got.tensors, expected, tolerance);
   if (bad == 0) return {};
@@ -72,8 +83,10 @@ Status compare_with(Session& session, Yardstick yardstick, const Arguments& argu
   TENON_ASSIGN(const TensorValues expected,
                compute_by(session, yardstick, arguments, model, computed.inputs, false));
   session.heading(fmt::format("Compared with {}, tolerance {:g}", name_of(yardstick), tolerance));
-  const size_t bad =
+  const auto [shared, bad] =
       show_deviations(session, computed.tensors, expected, computed.outputs, tolerance);
+  if (shared == 0 && !computed.outputs.empty())
+    return nothing_shared(session, computed.outputs.size(), name_of(yardstick));
   if (bad == 0) return {};
   if (!arguments.has(OptionId::loadEngine)) {
     TENON_ASSIGN(const Computed inside, compute_inside(session, arguments, computed.inputs));

@@ -73,11 +73,13 @@ Deviation deviation_of(std::span<const double> got, std::span<const double> expe
   return result;
 }
 
-size_t show_deviations(Session& session, const TensorValues& got, const TensorValues& expected,
-                       const std::vector<std::string>& names, double tolerance) {
+Compared show_deviations(Session& session, const TensorValues& got, const TensorValues& expected,
+                         const std::vector<std::string>& names, double tolerance) {
   Table table("lrrrrll");
   table.add({"tensor", "values", "distance", "cosine", "largest", "1e-7...1e-1", ""});
-  size_t bad = 0;
+  Compared compared;
+  for (const std::string& name : names)
+    if (find(expected, name) == nullptr) table.add({name, "", "", "", "", "", "not on both sides"});
   for (const OutputValues& tensor : expected) {
     if (!names.empty() && std::ranges::find(names, tensor.name) == names.end()) continue;
     const OutputValues* other = find(got, tensor.name);
@@ -87,7 +89,8 @@ size_t show_deviations(Session& session, const TensorValues& got, const TensorVa
     }
     const Deviation found = deviation_of(other->values, tensor.values);
     const bool within = found.within(tolerance);
-    bad += within ? 0 : 1;
+    ++compared.shared;
+    compared.bad += within ? 0 : 1;
     const std::string verdict = within ? "agrees"
                                 : found.not_finite > 0
                                     ? fmt::format("{} not finite", found.not_finite)
@@ -97,7 +100,7 @@ size_t show_deviations(Session& session, const TensorValues& got, const TensorVa
                fmt::format("{:.3g}", found.largest), histogram_text(found), verdict});
   }
   session.line("{}", table.text());
-  return bad;
+  return compared;
 }
 
 void show_first_bad(Session& session, const TensorValues& got, const TensorValues& expected,

@@ -34,10 +34,16 @@ Deviation deviation_of(std::span<const double> got, std::span<const double> expe
 /// The values that a side of a comparison computed, in the order in which it did.
 using TensorValues = std::vector<OutputValues>;
 
+/// Tensors of a table: how many both sides have, and how many of these lie outside of the
+/// tolerance.
+struct Compared {
+  size_t shared = 0, bad = 0;
+};
+
 /// A table of the tensors of `expected` that `got` has too, with a histogram of each; only those in
-/// `names` where it is not empty. Gives how many lie outside of the tolerance.
-size_t show_deviations(Session& session, const TensorValues& got, const TensorValues& expected,
-                       const std::vector<std::string>& names, double tolerance);
+/// `names` where it is not empty.
+Compared show_deviations(Session& session, const TensorValues& got, const TensorValues& expected,
+                         const std::vector<std::string>& names, double tolerance);
 
 /// Says which tensor is the first, in the order of `expected`, that lies outside of the tolerance,
 /// and how far the ones around it are.
