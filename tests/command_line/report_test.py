@@ -165,6 +165,15 @@ def test_plans_and_exported_files_are_inputs_too(report, trtexec, tenon_report, 
     assert found["b"]["command"] == "tenon report model.plan"
 
 
+def test_the_log_of_a_run_is_no_part_of_the_markdown(trtexec, pytestconfig, tmp_path: Path):
+    write_model(tmp_path / "model.onnx")
+    trtexec("--onnx=model.onnx", "--saveEngine=model.plan")
+    program = Path(pytestconfig.getoption("build")).resolve() / "bin/tenon"
+    done = subprocess.run([program, "report", "model.plan", "--iterations=1", "--warmUp=0", "--duration=0", "--device=-1"],
+                          capture_output=True, text=True, cwd=tmp_path, timeout=60, stdin=subprocess.DEVNULL, check=True)
+    assert done.stdout.startswith("## model.plan") and "[I]" not in done.stdout and "&&&& PASSED" in done.stderr
+
+
 @pytest.mark.parametrize("half, whole", [
     ({"Format/Datatype": "Row major linear FP16 format"}, {"Format/Datatype": "Channel major FP32 format where C % 4 == 0"}),
     ({"Format": "Row major linear", "Datatype": "Half"}, {"Format": "N/A due to dynamic shapes", "Datatype": "Float"}),

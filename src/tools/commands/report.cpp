@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 #include <vector>
 
 #include "tools/commands.h"
@@ -94,6 +95,26 @@ Result<Json> read_json(const std::string& file) {
   return parse_json({bytes.data(), bytes.size()}, fmt::format("'{}'", file));
 }
 
+/// While it lives, standard output goes where errors go: a run's log is no part of a result there.
+class LogAside {
+ public:
+  LogAside() : kept_(dup(STDOUT_FILENO)) {
+    std::fflush(stdout);
+    if (kept_ >= 0) dup2(STDERR_FILENO, STDOUT_FILENO);
+  }
+  ~LogAside() {
+    std::fflush(stdout);
+    if (kept_ < 0) return;
+    dup2(kept_, STDOUT_FILENO);
+    close(kept_);
+  }
+  LogAside(const LogAside&) = delete;
+  LogAside& operator=(const LogAside&) = delete;
+
+ private:
+  const int kept_;
+};
+
 /// Runs and measures a plan; its report comes by a file that is gone afterwards.
 Result<Json> report_of_plan(Session& session, const std::string& file,
                             const std::vector<std::string>& others) {
@@ -108,7 +129,9 @@ Result<Json> report_of_plan(Session& session, const std::string& file,
   words.insert(words.end(), others.begin(), others.end());
   std::vector<const char*> pointers;
   for (const std::string& word : words) pointers.push_back(word.c_str());
+  std::optional<LogAside> aside(std::in_place);
   const bool ran = run_exec("trtexec", pointers) == 0;
+  aside.reset();
   if (std::ferror(stdout) != 0)
     return session.fail(ErrorId::kNotWritable, "standard output takes no more");
   Result<Json> document =
