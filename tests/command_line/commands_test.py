@@ -41,6 +41,15 @@ def test_a_build_is_six_steps_on_a_page(tenon, tmp_path: Path):
     assert (tmp_path / "two.plan").exists() and "tenon bench two.plan" in text and "[I]" not in text
 
 
+def test_the_next_build_has_the_same_shapes(tenon, tmp_path: Path):
+    value = helper.make_tensor_value_info
+    graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"], "relu")], "g", [value("x", TensorProto.FLOAT, ["n", 4])],
+                              [value("y", TensorProto.FLOAT, ["n", 4])])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), tmp_path / "open.onnx")
+    text = tenon("build", "open.onnx", "--shapes=x:3x4", *CPU)
+    assert "tenon build open.onnx --shapes=x:3x4 --device=-1 --fp16" in text
+
+
 def test_plans_are_saved_where_asked(tenon, tmp_path: Path):
     write_model(tmp_path / "two.onnx", 2)
     tenon("build", "two.onnx", "-o", "other.plan", *CPU)
@@ -78,7 +87,7 @@ def test_benches_write_reports_and_others_refuse_to(tenon, tmp_path: Path):
 def test_the_next_commands_can_be_pasted(tenon, tmp_path: Path):
     write_model(tmp_path / "my net.onnx", 2)
     text = tenon("build", "my net.onnx", *CPU)
-    assert "tenon bench 'my net.plan'" in text and "tenon build 'my net.onnx' --fp16" in text
+    assert "tenon bench 'my net.plan'" in text and "tenon build 'my net.onnx' --device=-1 --fp16" in text
     assert "tenon bench 'my net.plan' --layers" in tenon("bench", "my net.plan", "--duration=0.05", *CPU)
     assert "tenon compare 'my net.onnx' 'my net.optimized.onnx'" in tenon("optimize", "my net.onnx")
 

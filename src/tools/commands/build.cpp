@@ -1,4 +1,6 @@
 // `tenon build`.
+#include <algorithm>
+
 #include "tools/commands/engine_source.h"
 #include "tools/commands/plan_table.h"
 #include "tools/page.h"
@@ -40,7 +42,18 @@ std::string plan_name(const std::string& model) {
   return stem.substr(stem.find_last_of('/') + 1) + ".plan";
 }
 
-void show_next(Session& session, const Arguments& arguments) {
+/// Flags that another build of the model needs as well.
+std::string repeated_flags(const CommandLine& line) {
+  constexpr std::string_view kRepeated[] = {
+      "--shapes=", "--minShapes=", "--optShapes=", "--maxShapes=", "--profile=", "--device="};
+  std::string text;
+  for (const std::string_view word : line.typed())
+    if (std::ranges::any_of(kRepeated, [&](auto flag) { return word.starts_with(flag); }))
+      text += " " + shell_word(word);
+  return text;
+}
+
+void show_next(Session& session, const CommandLine& line, const Arguments& arguments) {
   const std::string plan = shell_word(arguments.text(OptionId::saveEngine));
   session.heading("Next");
   Table table("ll");
@@ -50,7 +63,8 @@ void show_next(Session& session, const Arguments& arguments) {
   const bool narrow = arguments.has(OptionId::fp16) || arguments.has(OptionId::bf16) ||
                       arguments.has(OptionId::best) || arguments.has(OptionId::stronglyTyped);
   if (!narrow)
-    table.add({fmt::format("tenon build {} --fp16", shell_word(arguments.text(OptionId::onnx))),
+    table.add({fmt::format("tenon build {}{} --fp16", shell_word(arguments.text(OptionId::onnx)),
+                           repeated_flags(line)),
                "half precision: often twice as fast"});
   session.line("{}", table.text());
 }
@@ -66,7 +80,7 @@ Status build(Session& session, const CommandLine& line) {
   TENON_ASSIGN(const auto plan, build_on_page(session, arguments, line.text("progressLog")));
   TENON_TRY(show_plan(session, {static_cast<const char*>(plan->data()), plan->size()}));
   session.show_warnings();
-  show_next(session, arguments);
+  show_next(session, line, arguments);
   return {};
 }
 
