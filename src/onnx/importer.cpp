@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/counted.h"
 #include "base/guard.h"
 #include "onnx/graph_importer.h"
 #include "onnx/model_check.h"
@@ -192,8 +193,8 @@ Result<ImportedModel> import_file(const ModelFile& file, const ImportOptions& op
 
 Error summary(const std::vector<ImportProblem>& problems) {
   constexpr size_t kShown = 50;
-  std::string text = fmt::format("the model cannot be imported ({} problem{})", problems.size(),
-                                 problems.size() == 1 ? "" : "s");
+  std::string text =
+      fmt::format("the model cannot be imported ({})", counted(problems.size(), "problem"));
   for (size_t i = 0; i < problems.size() && i < kShown; ++i)
     text += "\n  " + to_string(problems[i]);
   if (problems.size() > kShown) text += fmt::format("\n  and {} more", problems.size() - kShown);

@@ -1,6 +1,7 @@
 // `tenon bench`.
 #include <algorithm>
 
+#include "base/counted.h"
 #include "tools/commands/engine_source.h"
 #include "tools/measure.h"
 #include "tools/page.h"
@@ -82,7 +83,7 @@ void show_layers(Session& session, const Measured& measured) {
   std::vector<LayerTimes> layers = measured.layers;
   std::ranges::stable_sort(layers, std::greater(), &LayerTimes::median_ms);
   Table table("rrl");
-  table.add({"median", "share", fmt::format("slowest of {} layers", layers.size())});
+  table.add({"median", "share", fmt::format("slowest of {}", counted(layers.size(), "layer"))});
   for (size_t i = 0; i < std::min(layers.size(), kShownLayers); ++i)
     table.add(
         {ms(layers[i].median_ms), fmt::format("{:.1f} %", layers[i].percentage), layers[i].name});

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/counted.h"
 #include "tools/exports.h"
 #include "tools/page.h"
 
@@ -55,9 +56,9 @@ void BuildPage::line(int number, double seconds, std::string_view facts) {
 
 void BuildPage::parsed(const nvinfer1::INetworkDefinition& network, double seconds) {
   line(1, seconds,
-       fmt::format("{} layers, {} input{}, {} output{}", network.getNbLayers(),
-                   network.getNbInputs(), network.getNbInputs() == 1 ? "" : "s",
-                   network.getNbOutputs(), network.getNbOutputs() == 1 ? "" : "s"));
+       fmt::format("{}, {}, {}", counted(network.getNbLayers(), "layer"),
+                   counted(network.getNbInputs(), "input"),
+                   counted(network.getNbOutputs(), "output")));
 }
 
 Status BuildPage::keep_log(const std::string& file) {

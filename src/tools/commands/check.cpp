@@ -4,6 +4,7 @@
 
 #include "NvInfer.h"
 #include "NvOnnxParser.h"
+#include "base/counted.h"
 #include "tools/api_logger.h"
 #include "tools/commands/engine_source.h"
 #include "tools/page.h"
@@ -68,7 +69,7 @@ Status check(Session& session, const CommandLine& line) {
   const std::string& file = line.words().front();
   session.line("{}", session.bold(file));
   if (parser->parseFromFile(file.c_str(), static_cast<int>(nvinfer1::ILogger::Severity::kERROR))) {
-    session.line("\n  {} layers; nothing is in the way.", network->getNbLayers());
+    session.line("\n  {}; nothing is in the way.", counted(network->getNbLayers(), "layer"));
     return {};
   }
   session.console().take_errors();  // The list says them again, with more.

@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "base/counted.h"
 #include "tools/build.h"
 #include "tools/commands/build_page.h"
 #include "tools/device_info.h"
@@ -71,7 +72,7 @@ std::string device_text(const Arguments& arguments, Console& console) {
                        description.computeCapability / 10, description.computeCapability % 10);
   }
   const CpuInfo cpu = read_cpu_info();
-  return fmt::format("{}, {} core{}", cpu.name, cpu.cores, cpu.cores == 1 ? "" : "s");
+  return fmt::format("{}, {}", cpu.name, counted(cpu.cores, "core"));
 }
 
 Result<std::unique_ptr<nvinfer1::IHostMemory>> build_on_page(Session& session,

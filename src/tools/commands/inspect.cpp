@@ -41,8 +41,11 @@ void show_model(Session& session, const Json& json) {
   std::string opsets;
   for (const auto& [domain, version] : json["opsets"].items())
     opsets += fmt::format("{}{} {}", opsets.empty() ? "" : ", ", domain, version.get<int64_t>());
-  session.line("  ONNX model of {} {}, IR version {}, opset {}", text_of(json, "producer"),
-               text_of(json, "producer_version"), json["ir_version"].get<int64_t>(), opsets);
+  std::string producer = text_of(json, "producer");
+  if (const std::string version = text_of(json, "producer_version"); !version.empty())
+    producer += (producer.empty() ? "" : " ") + version;
+  session.line("  ONNX model{}{}, IR version {}, opset {}", producer.empty() ? "" : " of ",
+               producer, json["ir_version"].get<int64_t>(), opsets);
   session.heading("Inputs and outputs");
   show_borders(session, json);
   session.heading("Operators");

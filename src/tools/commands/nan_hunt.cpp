@@ -3,6 +3,7 @@
 
 #include "NvInfer.h"
 #include "NvOnnxParser.h"
+#include "base/counted.h"
 #include "tenon/self_check.h"
 #include "tools/api_logger.h"
 #include "tools/commands/engine_source.h"
@@ -108,8 +109,8 @@ Status hunt(Session& session, const CommandLine& line) {
     return {};
   }
   session.console().plain(report.c_str());
-  return session.fail(ErrorId::kNotFinite, "'{}' has such a node in {} precision{}", model, found,
-                      found == 1 ? "" : "s");
+  return session.fail(ErrorId::kNotFinite, "'{}' has such a node in {}", model,
+                      counted(found, "precision"));
 }
 
 }  // namespace

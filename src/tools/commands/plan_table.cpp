@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "NvInfer.h"
+#include "base/counted.h"
 #include "tenon/inspect.h"
 #include "tools/api_logger.h"
 #include "tools/page.h"
@@ -62,7 +63,7 @@ void show_borders(Session& session, const Json& json) {
 void show_weights(Session& session, const Json& json) {
   Table table("lrrr");
   for (const auto& [type, weights] : json["weights"].items())
-    table.add({type, fmt::format("{} tensors", weights["tensors"].get<int64_t>()),
+    table.add({type, counted(weights["tensors"].get<int64_t>(), "tensor"),
                count_text(weights["elements"].get<double>()) + " values",
                bytes_text(weights["bytes"].get<double>())});
   if (!table.empty()) session.line("{}", table.text());
