@@ -15,6 +15,13 @@ namespace {
 
 constexpr int kFine = 0, kRefused = 3, kSilent = 4;
 
+/// Sanitizers map memory of their own, and end where they get none.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kSanitized = true;
+#else
+constexpr bool kSanitized = false;
+#endif
+
 /// The outcome of a call: whether there is a result.
 using Call = std::function<bool(Log& log)>;
 
@@ -107,6 +114,9 @@ struct Loaded {
 class LittleMemory : public testing::Test {
  protected:
   LittleMemory() : plan_(Heavy(log_).build()) {}
+  void SetUp() override {
+    if (kSanitized) GTEST_SKIP() << "sanitizers map memory of their own";
+  }
   Log log_;
   std::unique_ptr<IHostMemory> plan_;
 };
