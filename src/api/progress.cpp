@@ -64,7 +64,7 @@ Progress::~Progress() {
   wakes_.notify_all();
   if (heart_.joinable()) heart_.join();
   if (monitor_ == nullptr) return;
-  if (loop_steps_ >= 0) monitor_->phaseFinish(kLoops);
+  finish_loops();
   if (choosing_) monitor_->phaseFinish(kKernels);
   monitor_->phaseFinish(kBuild);
 }
@@ -82,9 +82,14 @@ bool Progress::stops_loops() {
   asked_ = now;
   // Another loop, which may be short.
   if (since > kPause) return false;
-  if (loop_steps_ < 0) monitor_->phaseStart(kLoops, kBuild, INT32_MAX);
+  if (loop_steps_ < 0) monitor_->phaseStart(kLoops, choosing_ ? kKernels : kBuild, INT32_MAX);
   last_told_ = now;
   return stopped_ || !monitor_->stepComplete(kLoops, ++loop_steps_);
+}
+
+void Progress::finish_loops() {
+  if (loop_steps_ >= 0) monitor_->phaseFinish(kLoops);
+  loop_steps_ = -1;
 }
 
 void Progress::step_ended(BuildWatch::Step step, double seconds, const std::string& facts) {
@@ -108,6 +113,7 @@ void Progress::beat() {
     if (over_) return;
     if (observer_ != nullptr) tell_observer(state);
     if (monitor_ != nullptr && last_phase_ != nullptr && Clock::now() - last_told_ > kSilence) {
+      finish_loops();
       if (!monitor_->stepComplete(last_phase_, last_step_)) stopped_ = true;
       last_told_ = Clock::now();
     }
@@ -121,6 +127,7 @@ bool Progress::tell(const char* phase, int number) {
   last_phase_ = phase;
   last_step_ = number;
   last_told_ = Clock::now();
+  finish_loops();
   if (!monitor_->stepComplete(phase, number)) stopped_ = true;
   return !stopped_;
 }
@@ -135,9 +142,10 @@ std::function<bool(int, int)> Progress::for_kernels() {
   return [this](int step, int steps) {
     if (!choosing_) {
       const std::lock_guard lock(mutex_);
+      finish_loops();
       monitor_->phaseStart(kKernels, kBuild, steps);
+      choosing_ = true;
     }
-    choosing_ = true;
     return tell(kKernels, step);
   };
 }
@@ -145,10 +153,11 @@ std::function<bool(int, int)> Progress::for_kernels() {
 Status Progress::kernels_done() {
   if (choosing_) {
     const std::lock_guard lock(mutex_);
+    finish_loops();
     monitor_->phaseFinish(kKernels);
     last_phase_ = nullptr;
+    choosing_ = false;
   }
-  choosing_ = false;
   return step(1);
 }
 

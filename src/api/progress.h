@@ -43,6 +43,8 @@ class Progress {
   using Clock = std::chrono::steady_clock;
   Status step(int number);
   bool stops_loops();
+  /// Phases lie within each other: that of loops ends before another one goes on.
+  void finish_loops();
   /// Tells the monitor, and keeps its state; false where it has stopped the build.
   bool tell(const char* phase, int number);
   void step_ended(BuildWatch::Step step, double seconds, const std::string& facts);
@@ -57,7 +59,7 @@ class Progress {
   const char* last_phase_ = nullptr;
   int last_step_ = 0;
   Clock::time_point asked_ = {};  ///< When loops last did; nothing: they never did.
-  int loop_steps_ = -1;           ///< Of their phase; -1: it has not begun.
+  int loop_steps_ = -1;           ///< Of their phase; -1: it is not open.
   Clock::time_point last_told_ = Clock::now();
   std::atomic<bool> stopped_ = false;
   bool over_ = false;
