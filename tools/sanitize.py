@@ -46,7 +46,7 @@ PARTS = [
 ]
 
 # Suppressions are of other people's libraries alone, with a reason each.
-SUPPRESSIONS = ROOT / "tools/sanitizer_suppressions.txt"
+SUPPRESSIONS = {"asan": ROOT / "tools/asan_suppressions.txt", "tsan": ROOT / "tools/tsan_suppressions.txt"}
 OPTIONS = {
     "ASAN_OPTIONS": "abort_on_error=1:detect_stack_use_after_return=1",
     "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
@@ -88,9 +88,9 @@ def cases(output: str) -> str:
 
 def environment(preset: str) -> dict[str, str]:
     result = dict(os.environ, **OPTIONS)
-    if SUPPRESSIONS.exists():
+    if SUPPRESSIONS[preset].exists():
         tool = {"asan": "LSAN_OPTIONS", "tsan": "TSAN_OPTIONS"}[preset]
-        result[tool] = ":".join(filter(None, [result.get(tool, ""), f"suppressions={SUPPRESSIONS}"]))
+        result[tool] = ":".join(filter(None, [result.get(tool, ""), f"suppressions={SUPPRESSIONS[preset]}"]))
     return result
 
 

@@ -77,6 +77,7 @@ TEST(NewShapes, AThousandInTurnTakeNoMoreMemory) {
   // The same shapes twice, so that the programs that are kept at the end are the same ones.
   run_all();
   const size_t before = bytes_in_use();
+  if (before == 0) GTEST_SKIP() << "the allocator of a sanitizer does not count";
   run_all();
   EXPECT_LT(bytes_in_use(), before + before / 50);
 }

@@ -1,4 +1,6 @@
 // Constants that kernels keep in an order of their own, where an engine streams its weights.
+#include <mutex>
+
 #include "kernels/movable_constants.h"
 #include "one_kernel.h"
 #include "runtime/weight_store.h"
@@ -15,6 +17,7 @@ class StreamingDevice final : public MadeUpDevice {
     return DeviceHandle(std::malloc(bytes), [](void* memory) { std::free(memory); });
   }
   WeightStore weights;
+  std::mutex making;  ///< Kernels are made by several threads.
   int kernels = 0;
   std::vector<int> found;         ///< By the kernels that ran: each one's number.
   const void* from = nullptr;     ///< Where the last one read it.
@@ -26,6 +29,7 @@ class Keeper final : public Kernel, public MovableConstants {
  public:
   explicit Keeper(StreamingDevice& device)
       : device_(device), block_(device.weights.kernel_memory()(kBytes).value()) {
+    const std::lock_guard lock(device.making);
     std::memset(block_.get(), ++device.kernels, kBytes);
     device.kept.push_back(block_.get());
   }
