@@ -1,0 +1,71 @@
+#include <algorithm>
+
+#include "kernels/movement/column_sums.h"
+#include "kernels/tactic.h"
+#include "ops/movement.h"
+
+namespace tenon::tactics::column_sums {
+namespace {
+
+enum Input { kColumns, kImage, kBlock };
+
+bool is_plain(const Operand& operand) {
+  return operand.dense() && operand.layout == Layout::kRowMajor &&
+         operand.type == DataType::kFloat32;
+}
+
+std::vector<int64_t> or_all(const std::vector<int64_t>& given, size_t count, int64_t otherwise) {
+  return given.empty() ? std::vector<int64_t>(count, otherwise) : given;
+}
+
+Result<cpu::ColumnSums> describe(const Problem& problem) {
+  const auto* op = problem.operation.as<Col2Im>();
+  if (op == nullptr) return unsupported("no sum of columns");
+  const Operand &x = problem.input(kColumns), &y = problem.output();
+  if (!is_plain(x) || !is_plain(y)) return unsupported("operands that are not dense f32");
+  if (x.count() == 0 || y.count() == 0) return unsupported("an empty tensor");
+  const Tensor* block = problem.input(kBlock).constant;
+  if (block == nullptr) return unsupported("a block that is not constant");
+  cpu::ColumnSums sums;
+  sums.image.assign(y.extents.begin() + 2, y.extents.end());
+  const size_t axes = sums.image.size();
+  if (axes == 0) return unsupported("no image");
+  sums.planes = y.extents[0] * y.extents[1];
+  sums.strides = or_all(op->strides, axes, 1);
+  sums.dilations = or_all(op->dilations, axes, 1);
+  sums.pads = or_all(op->pads_begin, axes, 0);
+  const std::vector<int64_t> behind = or_all(op->pads_end, axes, 0);
+  for (size_t i = 0; i < axes; ++i) {
+    sums.block.push_back(block->as_int64(static_cast<int64_t>(i)));
+    const int64_t reach = sums.dilations[i] * (sums.block[i] - 1) + 1;
+    sums.counts.push_back((sums.image[i] + sums.pads[i] + behind[i] - reach) / sums.strides[i] + 1);
+  }
+  return sums;
+}
+
+class ColumnKernel final : public Kernel {
+ public:
+  explicit ColumnKernel(cpu::ColumnSums sums) : sums_(std::move(sums)) {}
+  Status run(const LaunchArguments& arguments) const override {
+    sums_.run(static_cast<const float*>(arguments.inputs[kColumns]),
+              static_cast<float*>(arguments.outputs[0]), *arguments.queue.pool);
+    return {};
+  }
+  bool uses_input(int input) const override { return input == kColumns; }
+
+ private:
+  cpu::ColumnSums sums_;
+};
+
+}  // namespace
+
+Support supports(const Problem& problem) {
+  return Support::of(describe(problem));
+}
+
+Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
+  TENON_ASSIGN(cpu::ColumnSums sums, describe(problem));
+  return make_kernel<ColumnKernel>(std::move(sums));
+}
+
+}  // namespace tenon::tactics::column_sums
