@@ -96,6 +96,19 @@ bool create_refuses(const Backend& backend, const Tactic& tactic, const Problem&
                              [](const Operand& output) { return output.count() != 0; });
 }
 
+/// Tactics in the order in which they stand in for another. Where shapes come while an application
+/// waits, those whose library plans for each, for many milliseconds, come last.
+std::vector<const Tactic*> substitutes(const Backend& backend) {
+  std::vector<const Tactic*> order;
+  for (const Tactic& tactic : backend.tactics) order.push_back(&tactic);
+  const auto plans_at_once = [](const Tactic* tactic) {
+    return tactic->traits.origin != TacticOrigin::kCudnn &&
+           tactic->traits.fallback == Fallback::kNo;
+  };
+  if (backend.tactics_here != nullptr) std::ranges::stable_partition(order, plans_at_once);
+  return order;
+}
+
 }  // namespace
 
 bool is_empty(const Problem& problem) {
@@ -155,15 +168,15 @@ Result<std::unique_ptr<Kernel>> make_kernel(const Backend& backend, const Node& 
         "again with a profile for them",
         node.name, node.tactic);
   std::string reasons;
-  for (const Tactic& tactic : backend.tactics) {
-    const Support support = fits(tactic, problem);
+  for (const Tactic* tactic : substitutes(backend)) {
+    const Support support = fits(*tactic, problem);
     if (!support) continue;
-    auto kernel = create_kernel(tactic, problem, tactic.configs(problem).front());
+    auto kernel = create_kernel(*tactic, problem, tactic->configs(problem).front());
     if (kernel.ok()) {
-      if (!failure.empty()) warn_of_substitute(backend, node, tactic, failure);
+      if (!failure.empty()) warn_of_substitute(backend, node, *tactic, failure);
       return kernel;
     }
-    reasons += fmt::format("; {}: {}", tactic.name, kernel.error().message);
+    reasons += fmt::format("; {}: {}", tactic->name, kernel.error().message);
   }
   return unsupported("no kernel for '{}' ({}){}", node.name, node.op->name(), reasons);
 }

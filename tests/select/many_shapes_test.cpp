@@ -123,9 +123,10 @@ class OneKernel : public ManyShapes {
     mutable std::string text;
   };
 
-  /// The launches of one kernel.
-  Launches made() {
+  /// The launches of one kernel, under a choice for some shapes if there is one.
+  Launches made(const TacticTable* choice = nullptr) {
     Backend here = backend();
+    here.tactics_here = choice;
     here.application = warnings_;
     const auto concrete = ConcreteGraph::create(*graph_, {});
     EXPECT_TRUE(concrete.ok());
@@ -156,6 +157,15 @@ TEST_F(OneKernel, ThatFailsIsToldOf) {
   device_->creates = false;
   EXPECT_EQ(made(), Launches({'a'}));
   EXPECT_NE(warnings_->text.find("not here"), std::string::npos) << warnings_->text;
+}
+
+TEST_F(OneKernel, IsNotReplacedByOneThatIsPlannedWhereShapesVary) {
+  device_->takes = device_->creates = false;
+  rows_ = {row<'a'>("cuda.planned", {.origin = TacticOrigin::kCudnn}), slow_,
+           row<'b'>("cuda.other"), cpu_tactics().back()};
+  EXPECT_EQ(made(), Launches({'a'}));
+  const TacticTable choice;
+  EXPECT_EQ(made(&choice), Launches({'b'}));
 }
 
 TEST_F(OneKernel, OfALibraryIsAskedFirst) {
