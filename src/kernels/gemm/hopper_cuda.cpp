@@ -116,11 +116,14 @@ Result<FoldedProduct> describe(const Problem& problem) {
   p.a = {from.m, from.a_row, from.a_column, 0};
   p.b = {from.n, from.b_column, from.b_row, 0};
   TENON_TRY(fold_batch(p));
-  // Other kernels are as good there, and this one is the only one for regions with more than steps.
+  // Kernels for up to four rows are as good there, and this one is the only one for regions with
+  // more than steps.
+  constexpr int64_t kFewestRows = 5, kFewestColumns = 8;
   const size_t members =
       problem.operation.bodies().empty() ? 1 : problem.operation.bodies()[0]->nodes().size();
   const bool is_only = members > from.region.steps.size() + 1;
-  if (!is_only && (p.m() < 8 || p.n() < 8)) return unsupported("few rows or columns");
+  if (!is_only && (p.m() < kFewestRows || p.n() < kFewestColumns))
+    return unsupported("few rows or columns");
   if (p.m() * p.n() * p.batches > INT32_MAX || p.k > INT32_MAX)
     return unsupported("{} products of {}x{}x{}; takes 2^31 elements", p.batches, p.m(), p.n(),
                        p.k);
