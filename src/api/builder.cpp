@@ -277,12 +277,25 @@ void end_reports(BuilderConfig& settings, const Plan& plan, Logger& logger) {
   if (settings.getFlag(BuilderFlag::kMONITOR_MEMORY)) report_memory(logger);
 }
 
+/// Weights hold two such numbers in a byte; memory that is bound for them does not.
+void remark_nibbles(const Graph& graph, Logger& logger) {
+  for (const auto* values : {&graph.inputs(), &graph.outputs()})
+    for (const Value* value : *values)
+      if (value->type.type == tenon::DataType::kInt4 ||
+          value->type.type == tenon::DataType::kFloat4E2M1)
+        logger.warning(
+            "'{}' is of {}: the memory that is bound for it needs a byte for each number, as "
+            "getMaxOutputSize says",
+            value->name, name_of(value->type.type));
+}
+
 /// The network's graph, whose plugins have types that they take.
 Result<std::unique_ptr<Graph>> ready_graph(Network& network, const BuilderConfig& config,
                                            Logger& logger) {
   TENON_ASSIGN(auto graph, network.finished_graph());
   TENON_TRY(find_creators(*graph));
   TENON_TRY(settle_integer_plugins(*graph, config, network, logger));
+  remark_nibbles(*graph, logger);
   return graph;
 }
 

@@ -1,7 +1,5 @@
 #include "api/config_check.h"
 
-#include "network/convert.h"
-
 namespace tenon::api {
 namespace {
 
@@ -127,20 +125,6 @@ void remark_decomposed(const nvinfer1::INetworkDefinition& network, Logger& logg
   }
 }
 
-/// Weights hold two such numbers in a byte; memory that is bound for them does not.
-void remark_nibbles(const nvinfer1::INetworkDefinition& network, Logger& logger) {
-  const auto remark = [&](const ITensor& tensor) {
-    const nvinfer1::DataType type = tensor.getType();
-    if (type == nvinfer1::DataType::kINT4 || type == nvinfer1::DataType::kFP4)
-      logger.warning(
-          "'{}' is of {}: the memory that is bound for it needs a byte for each number, as "
-          "getMaxOutputSize says",
-          tensor.getName(), name_of(network::from_public(type)));
-  };
-  for (int32_t i = 0; i < network.getNbInputs(); ++i) remark(*network.getInput(i));
-  for (int32_t i = 0; i < network.getNbOutputs(); ++i) remark(*network.getOutput(i));
-}
-
 Status check_strong_typing(const BuilderConfig& config,
                            const nvinfer1::INetworkDefinition& network) {
   for (const BuilderFlag flag : kPrecisionFlags)
@@ -170,7 +154,6 @@ Status check_config(BuilderConfig& config, const nvinfer1::INetworkDefinition& n
         "BuilderFlag::kWEIGHT_STREAMING requires a strongly typed network (kSTRONGLY_TYPED)");
   remark_unused(config, logger);
   remark_decomposed(network, logger);
-  remark_nibbles(network, logger);
   if (config.getHardwareCompatibilityLevel() == HardwareCompatibilityLevel::kAMPERE_PLUS)
     logger.warning(
         "The hardware compatibility level kAMPERE_PLUS has no effect: a plan runs on GPUs of the "
