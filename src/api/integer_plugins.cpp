@@ -195,21 +195,24 @@ std::vector<Node*> plugins_of(const Graph& graph) {
   return plugins;
 }
 
-/// Whether it takes no operands of the graph's types.
-Result<bool> refuses_own(const Node& node) {
+/// Whether it takes no operands of the graph's types, but 8 bits in the place of reals.
+Result<bool> needs_bytes(const Node& node) {
   const auto& op = *node.as<Plugin>();
   TENON_ASSIGN(const auto instance,
                plugin::Instance::create({op.type, op.version, op.space}, op.fields));
   if (!instance->builds()) return false;
   std::vector<OperandType> operands;
+  std::vector<bool> reals;
   const auto add = [&](const Value& value) {
     operands.push_back({network::to_dims(value.type.shape),
                         network::to_public(value.type.type).value_or(nvinfer1::DataType::kFLOAT)});
+    reals.push_back(is_plain_real(value.type.type));
   };
   for (size_t i = 0; i < read_count(node); ++i) add(*node.inputs()[i]);
   for (const Value* output : node.outputs()) add(*output);
-  return network::combinations_of(*instance, operands, static_cast<int32_t>(read_count(node)))
-      .empty();
+  const auto inputs = static_cast<int32_t>(read_count(node));
+  return network::combinations_of(*instance, operands, inputs).empty() &&
+         network::integer_types(*instance, operands, inputs, reals).has_value();
 }
 
 /// Layers that setPrecision asks to compute in 8 bits.
@@ -283,7 +286,7 @@ Status settle_integer_plugins(Graph& graph, const BuilderConfig& config,
   if (is_allowed) scales.ranges = dynamic_ranges(network);
   const std::set<std::string> asked = layers_in_bytes(network);
   for (Node* node : plugins) {
-    TENON_ASSIGN(const bool needs, refuses_own(*node));
+    TENON_ASSIGN(const bool needs, needs_bytes(*node));
     if (!needs && (!is_allowed || !asked.contains(node->name))) continue;
     std::string missing;
     bool done = false;
