@@ -11,8 +11,6 @@ constexpr double kShare = 1.0 / 3;
 /// Seconds, and part of the build, that the look at regions gets whatever ran ahead of it took.
 constexpr double kShortLook = 0.1, kLeastShare = 0.08;
 constexpr double kForever = std::numeric_limits<double>::infinity();
-/// Steps of the machine to read, write, widen and compare an element of a region.
-constexpr double kElement = 5;
 
 }  // namespace
 
@@ -22,8 +20,10 @@ double CheckForecast::look_seconds(double build, double spent) {
 
 /// Beside the load that the build met so far.
 PlainPace CheckForecast::plain_pace(const BuildWatch::Known& known) const {
-  if (!plain.has_value()) return PlainPace::guessed(known.pace.step);
-  return {plain->kernels * known.stretch, plain->loops * known.stretch};
+  const PlainPace guessed = PlainPace::guessed(known.pace.step);
+  if (!plain.has_value()) return guessed;
+  return {plain->kernels > 0 ? plain->kernels * known.stretch : guessed.kernels,
+          plain->loops * known.stretch, plain->element * known.stretch};
 }
 
 /// By kernels that pass every value through memory, with weights in forms of their own; else by
@@ -34,14 +34,16 @@ double CheckForecast::reference(const BuildWatch::Known& known) const {
          bytes * known.pace.byte / cores;
 }
 
-/// Regions that would take longer than the time left are passed over.
+/// The cheapest come first; those that would take longer than the time left are passed over.
 double CheckForecast::regions(double seconds, const BuildWatch::Known& known) const {
-  const double loops = plain_pace(known).loops, element = kElement * known.pace.step;
+  const PlainPace pace = plain_pace(known);
+  std::vector<double> takes;
+  for (const NodeCost& cost : costs)
+    takes.push_back(cost.multiplications * pace.loops + cost.elements * pace.element);
+  std::ranges::sort(takes);
   double spent = 0;
-  for (const NodeCost& cost : costs) {
-    const double takes = cost.multiplications * loops + cost.elements * element;
-    if (takes <= seconds - spent) spent += takes / threads;
-  }
+  for (const double one : takes)
+    if (one <= seconds - spent) spent += one / threads;
   return spent;
 }
 
@@ -53,7 +55,10 @@ double CheckForecast::seconds(const BuildWatch::Known& known) const {
   const double run = known.kernels.making(kernels, 0) + known.kernels.running(operations, bytes);
   const double left = std::max(waited - reference_ahead, 0.0);
   if (all_regions) return left + waited * kEvaluations + run + regions(kForever, known);
-  return left + run + regions(look_seconds(built, waited + run), known);
+  const double look = look_seconds(built, waited + run), looked = regions(look, known);
+  // Where time does not suffice for all regions nothing follows them.
+  const double behind = regions(kForever, known) < look ? evaluations * waited : 0;
+  return left + run + std::min(looked, look) + behind;
 }
 
 }  // namespace tenon

@@ -20,6 +20,9 @@ struct CheckForecast {
   bool on_processor = false;   ///< The reference runs kernels that were not tuned.
   bool beside_build = false;   ///< The reference is evaluated while the build goes on.
   bool all_regions = false;    ///< However long that takes.
+  /// Evaluations of the network behind the look at regions, where it leaves time for them: with
+  /// rounding, and as the passes leave it.
+  double evaluations = 0;
   double build = -1;           ///< Seconds that the build took; negative while it goes on.
   double reference_took = -1;  ///< The same of waiting for the reference.
   double reference_ahead = 0;  ///< The part of it that has passed while the build went on.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <future>
 #include <set>
 #include <utility>
@@ -93,7 +94,7 @@ class CheckedBuild {
     // Kernels for the processor are timed on it: there the reference has to wait.
     const auto when = on_host_cores() ? std::launch::deferred : std::launch::async;
     const bool is_ahead = when == std::launch::deferred && !has_budget();
-    if (!is_ahead) announce_check(when);
+    announce_check(when);
     const auto asked = stop_question();
     const auto work = with_call_number([this, asked] {
       const StopScope stops(asked);
@@ -200,6 +201,7 @@ class CheckedBuild {
     forecast.on_processor = on_processor();
     forecast.beside_build = when == std::launch::async;
     forecast.all_regions = with_regions();
+    forecast.evaluations = evaluations_behind(work.kernels);
     if (build_seconds_ > 0) forecast.build = build_seconds_;
     if (ahead_ > 0 || waited_ > 0) forecast.reference_took = std::max(waited_, ahead_);
     forecast.reference_ahead = ahead_;
@@ -222,10 +224,13 @@ class CheckedBuild {
                        return forecast.seconds(known) - (is_ahead ? 0 : since(begun));
                      });
     };
-    const auto packed = [watch = watch_](const KernelWork& work, double kept, double) {
-      watch->kernels([&](BuildForecast& kernels) { kernels.made_other(work, kept); });
+    const auto packed = [watch = watch_](const KernelWork& work, double kept, double seconds) {
+      watch->kernels([&](BuildForecast& kernels) { kernels.made_other(work, kept, seconds); });
     };
-    return {node_ended, packed};
+    const auto ran = [watch = watch_](const KernelWork& work, double seconds) {
+      watch->kernels([&](BuildForecast& kernels) { kernels.ran_other(work, seconds); });
+    };
+    return {node_ended, packed, ran};
   }
 
   double constant_bytes() const {
@@ -321,6 +326,15 @@ class CheckedBuild {
     return [this, behind](double left) { tell_left(left + behind); };
   }
 
+  /// Of the evaluations behind the look at regions.
+  void tell_evaluations_left() const {
+    if (watch_ == nullptr || with_regions()) return;
+    const bool is_over = look_.passed();
+    const bool of_rounding = rounded_.empty() && is_notable() && !is_over;
+    const bool of_passes = request_.passes.precision.has_value() ? !is_over : !is_near();
+    tell_left(waited_ * (of_rounding + of_passes));
+  }
+
   void tell_left(double seconds) const {
     watch_->foresee(
         BuildWatch::Step::kCheck, BuildWatch::Span::kRest,
@@ -342,6 +356,7 @@ class CheckedBuild {
     look_ = Deadline(std::min(CheckForecast::look_seconds(build_seconds_, waited_ + ran),
                               watch_ == nullptr ? kForever : watch_->left_to_check()));
     report_ = regions.compare(with_regions() ? Deadline(kForever) : look_, told());
+    tell_evaluations_left();
     logger_.verbose("Build times: the plan ran in {:.2f} s, its regions were compared in {:.2f} s",
                     ran, watch.lap());
     if (rounded_.empty() && is_notable() && !look_.passed()) look_at_rounding(*plan.graph, outputs);
@@ -423,6 +438,15 @@ class CheckedBuild {
     return !name_of_rounding().empty() &&
            std::ranges::any_of(
                found_, [](const Deviation& deviation) { return deviation.norm > kNotable; });
+  }
+
+  /// Evaluations behind the look at regions in a 16-bit precision: of what the passes made, and
+  /// with rounding where it shows. The roundings of layers behind one another add up like random
+  /// steps.
+  double evaluations_behind(double layers) const {
+    if (!request_.passes.precision.has_value()) return 0;
+    const double rounding = *request_.passes.precision == DataType::kBFloat16 ? 0x1p-9 : 0x1p-12;
+    return 1 + (rounding * std::sqrt(layers) > kNotable);
   }
 
   std::string name_of_rounding() const {

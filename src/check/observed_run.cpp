@@ -151,10 +151,11 @@ Result<Tensor> ObservedRun::contents(const Value* value) {
 
 Result<std::vector<Tensor>> run_plan(const Plan& plan, const Backend& backend, int threads,
                                      std::span<const Tensor> inputs,
-                                     const ReferencePace::Told& told) {
+                                     const ReferencePace::Told& told,
+                                     const ReferencePace::Ran& ran) {
   TENON_ASSIGN(ObservedRun run, ObservedRun::create(plan, backend, threads));
   TENON_TRY(run.prepare(inputs));
-  ReferencePace pace(told);
+  ReferencePace pace(told, ran);
   if (told)
     for (const auto& node : run.graph().nodes())
       if (!node->tactic.empty() && !run.concrete().is_view(*node))

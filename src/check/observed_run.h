@@ -55,9 +55,10 @@ class ObservedRun {
 Status take_result(const ConcreteGraph& graph, Device& device, const StepResult& result,
                    Tensor& to);
 
-/// Runs a copy of the plan once on the host's tensors. `told` may be empty.
+/// Runs a copy of the plan once on the host's tensors. `told` and `ran` may be empty.
 Result<std::vector<Tensor>> run_plan(const Plan& plan, const Backend& backend, int threads,
                                      std::span<const Tensor> inputs,
-                                     const ReferencePace::Told& told = {});
+                                     const ReferencePace::Told& told = {},
+                                     const ReferencePace::Ran& ran = {});
 
 }  // namespace tenon

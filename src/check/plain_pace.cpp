@@ -1,12 +1,16 @@
 #include "check/plain_pace.h"
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <vector>
 
 #include "base/stopwatch.h"
+#include "check/compare.h"
 #include "check/processor_reference.h"
+#include "ops/math.h"
 #include "ops/nn.h"
+#include "ops/numerics.h"
 #include "ops/table.h"
 
 namespace tenon {
@@ -23,8 +27,12 @@ constexpr Image kLarge{32, 64, 2}, kSmall{8, 24, 1};
 constexpr double kTimes = 16;
 /// Guesses of steps for a multiplication.
 constexpr double kGuessedKernel = 0.01, kGuessedLoop = 0.12;
+/// Of an element: to read, write, widen and compare it.
+constexpr double kGuessedElement = 5;
 
 constexpr int64_t kTaps = 3;
+/// Of an operator that computes little for each.
+constexpr int64_t kElements = 1 << 14;
 
 Tensor filled(const Extents& extents) {
   Tensor tensor(DataType::kFloat32, extents);
@@ -54,6 +62,37 @@ Result<std::unique_ptr<Graph>> network(const Image& image) {
   return graph;
 }
 
+/// An operator that computes little for each element.
+Result<std::unique_ptr<Graph>> pointwise_network() {
+  auto graph = std::make_unique<Graph>();
+  Value* const x = graph->add_input("x", {DataType::kFloat32, {Dim(kElements)}});
+  Value* const y =
+      graph->add_node(std::make_unique<Pointwise>(PointwiseFunction::k_relu), {x}, 1, "relu")
+          ->output();
+  y->name = "y";
+  graph->add_output(y);
+  TENON_TRY(infer_graph(*graph));
+  return graph;
+}
+
+/// Seconds for an element, as the check of a region takes them; negative where it fails.
+double element_seconds() {
+  const auto graph = pointwise_network();
+  if (!graph.ok()) return -1;
+  const std::vector<Tensor> inputs = {filled({kElements})};
+  double least = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < 2; ++i) {
+    Stopwatch watch;
+    const auto results = evaluate_graph(**graph, inputs);
+    if (!results.ok()) return -1;
+    (void)compare_results(inputs[0], (*results)[0], nullptr,
+                          tolerance(Computation::kKernel, DataType::kFloat32),
+                          steadiness_of(**graph));
+    least = std::min(least, watch.lap());
+  }
+  return least / static_cast<double>(kElements);
+}
+
 /// Seconds that an evaluation takes; negative where it fails.
 template <class Evaluate>
 double seconds(const Image& image, const Evaluate& evaluate) {
@@ -72,27 +111,33 @@ double multiplications_of(const Image& image) {
 }  // namespace
 
 PlainPace PlainPace::guessed(double step) {
-  return {kGuessedKernel * step, kGuessedLoop * step};
+  return {kGuessedKernel * step, kGuessedLoop * step, kGuessedElement * step};
 }
 
 std::optional<PlainPace> PlainPace::measured(double multiplications) {
-  const double most = multiplications_of(kLarge);
-  if (multiplications < kTimes * most) return std::nullopt;
+  const double small = multiplications_of(kSmall), most = multiplications_of(kLarge);
+  if (multiplications < kTimes * small) return std::nullopt;
   const auto on_processor = [](const Graph& graph, const std::vector<Tensor>& inputs) {
     return evaluate_on_processor(graph, {}, inputs);
   };
   const auto by_loops = [](const Graph& graph, const std::vector<Tensor>& inputs) {
     return evaluate_graph(graph, inputs);
   };
+  // The least of three: other work on the machine may stop any.
+  const auto least_of = [](const Image& image, const auto& evaluate) {
+    double least = std::numeric_limits<double>::infinity();
+    for (int i = 0; i < 3; ++i) least = std::min(least, seconds(image, evaluate));
+    return least;
+  };
+  const double loops = least_of(kSmall, by_loops), element = element_seconds();
+  if (loops <= 0 || element <= 0) return std::nullopt;
+  PlainPace pace{.loops = loops / small, .element = element};
+  if (multiplications < kTimes * most) return pace;
   // The first evaluation makes threads; each takes some time however small the network is.
   (void)seconds(kSmall, on_processor);
-  // The lesser of two: other work on the machine may stop either.
-  const double first = seconds(kSmall, on_processor), second = seconds(kSmall, on_processor);
-  const double least = std::min(first, second), all = seconds(kLarge, on_processor);
-  const double small = multiplications_of(kSmall);
-  const double loops = seconds(kSmall, by_loops);
-  if (least < 0 || all <= least || loops <= 0) return std::nullopt;
-  return PlainPace{(all - least) / (most - small), loops / small};
+  const double least = least_of(kSmall, on_processor), all = seconds(kLarge, on_processor);
+  if (least > 0 && all > least) pace.kernels = (all - least) / (most - small);
+  return pace;
 }
 
 }  // namespace tenon

@@ -25,7 +25,7 @@ Result<std::vector<Tensor>> evaluate_on_processor(const Graph& network,
   TimingCache nothing;
   NullLogger quiet;
   TENON_ASSIGN(const Plan plan, compile(std::move(request), nothing, quiet));
-  return run_plan(plan, backend, threads, inputs, told.left);
+  return run_plan(plan, backend, threads, inputs, told.left, told.ran);
 }
 
 }  // namespace tenon

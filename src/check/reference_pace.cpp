@@ -18,6 +18,7 @@ void ReferencePace::did(const Node& node) {
   const auto now = Clock::now();
   const std::chrono::duration<double> took = now - std::exchange(since_, now);
   rates_.add(work.operations, work.bytes, took.count());
+  if (ran_) ran_(work, took.count());
   operations_ = std::max(operations_ - work.operations, 0.0);
   bytes_ = std::max(bytes_ - work.bytes, 0.0);
   if (told_) told_(rates_.seconds(operations_, bytes_));

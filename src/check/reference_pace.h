@@ -15,6 +15,8 @@ namespace tenon {
 struct ReferenceObserver {
   std::function<void(double seconds)> left;  ///< After each node: the rest of the evaluation.
   PackedKernel packed;                       ///< Of kernels that are made for it.
+  /// Of each node that ran.
+  std::function<void(const KernelWork& work, double seconds)> ran;
 };
 
 /// How much longer an evaluation of a network takes: its nodes run one after the other, and those
@@ -22,7 +24,8 @@ struct ReferenceObserver {
 class ReferencePace {
  public:
   using Told = std::function<void(double seconds)>;
-  explicit ReferencePace(Told told) : told_(std::move(told)) {}
+  using Ran = std::function<void(const KernelWork& work, double seconds)>;
+  explicit ReferencePace(Told told, Ran ran = {}) : told_(std::move(told)), ran_(std::move(ran)) {}
 
   /// A node will be evaluated, once.
   void expect(const Node& node, const KernelWork& work);
@@ -34,6 +37,7 @@ class ReferencePace {
  private:
   using Clock = std::chrono::steady_clock;
   Told told_;
+  Ran ran_;
   std::unordered_map<const Node*, KernelWork> open_;
   double operations_ = 0, bytes_ = 0;  ///< Of all open nodes.
   /// First guesses matter by their ratio alone: a byte takes as long as some multiplications.

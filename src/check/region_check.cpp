@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <mutex>
 #include <set>
 
@@ -34,6 +33,8 @@ constexpr double kPerMultiplication = 2e-10, kPerByte = 3e-9;
 constexpr int64_t kLargeRegion = 20'000'000;
 /// Up to here a second look is worth f64.
 constexpr int64_t kSmallRegion = 500'000'000;
+/// How often it is told how much is left.
+constexpr double kTellSeconds = 0.01;
 /// Of rounding, where one does not explain a difference: one, since its share of a sum's terms is
 /// no matter of chance.
 constexpr int kDrawsOfRegion = 1;
@@ -170,7 +171,9 @@ void RegionCheck::list_regions() {
     const Problem problem = observed_->concrete().problem(*node, backend_, threads_);
     const bool is_first = kinds.insert(problem_key(problem) + node->tactic).second;
     Region& region = (is_first ? regions_ : again).emplace_back(Region{node.get()});
-    region.cost += multiplications(problem);
+    const KernelWork work = work_of(problem);
+    region.cost += work.operations;
+    region.bytes = work.bytes;
   }
   std::ranges::stable_sort(regions_, {}, &Region::cost);
   std::ranges::stable_sort(again, {}, &Region::cost);
@@ -237,14 +240,34 @@ BuildRecord::Accuracy RegionCheck::accuracy_of(const Region& region) {
   return accuracy;
 }
 
+/// Of the plain loops, and of the processor's kernels that take large regions' place.
+struct RegionCheck::Paces {
+  bool host_cores;
+  TwoRates loops{kPerMultiplication, kPerByte};
+  TwoRates kernels{kPerMultiplication, kPerByte};
+  bool is_slow(double cost) const {
+    return host_cores || cost <= static_cast<double>(kLargeRegion);
+  }
+  TwoRates& of(double cost) { return is_slow(cost) ? loops : kernels; }
+  const TwoRates& of(double cost) const { return is_slow(cost) ? loops : kernels; }
+};
+
+/// Of all workers together. Regions that would take longer than the time left are passed over.
+double RegionCheck::seconds_left(const Paces& paces, double time) const {
+  double left = 0;
+  for (const Region& region : regions_) {
+    if (region.state != Region::kOpen) continue;
+    const double takes = paces.of(region.cost).seconds(region.cost, region.bytes);
+    if (takes <= time) left += takes;
+  }
+  return left;
+}
+
 RegionReport RegionCheck::compare(const Deadline& deadline, const Told& told) {
   std::mutex mutex;
-  const auto begun = std::chrono::steady_clock::now();
-  double done = 0, open = 0;
-  for (const Region& region : regions_)
-    if (region.state == Region::kOpen) open += region.cost;
-  TwoRates rates(kPerMultiplication, kPerByte);
   const bool host_cores = backend_.device->capabilities().host_cores;
+  Paces paces{host_cores};
+  Deadline until_told(kTellSeconds);
   const size_t workers = host_cores ? static_cast<size_t>(threads_) : helper_threads();
   const auto asked = stop_question();
   for_each_parallel(regions_.size(), workers, [&](size_t i) {
@@ -263,9 +286,8 @@ RegionReport RegionCheck::compare(const Deadline& deadline, const Told& told) {
     if (const Status prepared = comparison.prepare(); !prepared.ok())
       return impossible(prepared.error());
     const auto cost = static_cast<double>(comparison.cost());
-    const bool slow = host_cores || comparison.cost() <= kLargeRegion;
     lock.lock();
-    const double expected = slow ? rates.seconds(cost, comparison.bytes()) : 0;
+    const double expected = paces.is_slow(cost) ? paces.loops.seconds(cost, comparison.bytes()) : 0;
     lock.unlock();
     if (expected > deadline.left()) return;
     Stopwatch watch;
@@ -273,15 +295,15 @@ RegionReport RegionCheck::compare(const Deadline& deadline, const Told& told) {
     if (!difference.ok() && deadline.passed()) return;
     if (!difference.ok()) return impossible(difference.error());
     lock.lock();
-    if (slow) rates.add(cost, comparison.bytes(), watch.lap());
+    paces.of(cost).add(cost, comparison.bytes(), watch.lap());
     region.state = difference->empty() ? Region::kRight : Region::kWrong;
     region.description = *difference;
     region.deviation = comparison.worst();
     if (!told) return;
-    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begun;
-    done += region.cost;
-    const double left = spent.count() * std::max(open - done, 0.0) / done;
-    told(std::min(left, std::max(deadline.left(), 0.0)));
+    if (const double time = deadline.left(); until_told.left() <= 0) {
+      until_told = Deadline(kTellSeconds);
+      told(std::min(seconds_left(paces, time) / static_cast<double>(workers), std::max(time, 0.0)));
+    }
   });
   RegionReport report;
   int late = 0, impossible = 0;

@@ -61,10 +61,13 @@ class RegionCheck {
     std::string description;
     Deviation deviation = {};  ///< Of what was compared.
     double cost = 1;           ///< Multiplications, roughly; at least one.
+    double bytes = 0;          ///< Of operands and results.
   };
   static BuildRecord::Accuracy accuracy_of(const Region& region);
   void list_regions();
   void choose(std::unordered_set<const Value*>& wanted);
+  struct Paces;
+  double seconds_left(const Paces& paces, double time) const;
 
   const Plan& plan_;
   const Backend& backend_;

@@ -1,6 +1,7 @@
 #include "select/build_forecast.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "select/effort.h"
 
@@ -14,15 +15,8 @@ constexpr double kCommon = 0.02;
 constexpr double kGuessSeconds = 2e-3;
 /// The share of all candidates that are given up weighs as much as so many of a tactic's own.
 constexpr double kCommonTrials = 1;
-/// Times vary so much from run to run, in each direction.
-constexpr double kNear = 1.3;
 /// No rate is below this share of the common pace: measurements are never so exact.
 constexpr double kLeast = 0.02;
-
-/// The weight of a whole's first guess beside its measured part, as a share of the whole.
-constexpr double kBelief = 0.2;
-/// Guesses of moving weights weigh so much beside measurements.
-constexpr double kGuessed = 0.5;
 
 // First guesses, in units of the machine's pace: steps to make a kernel, and for a multiplication
 // of one that runs, of which vectors do many at a time; copies of a byte of weights, and of an
@@ -69,13 +63,20 @@ double TwoRates::seconds(double first, double second) const {
   return s * x + u * y;
 }
 
+TwoRates& BuildForecast::of_kind(Kinds& kinds, std::string_view kind) const {
+  const TwoRates unknown(kOperation * pace_.step, kByte * pace_.byte);
+  return kinds.try_emplace(std::string(kind), unknown).first->second;
+}
+
 BuildForecast::BuildForecast(int threads, const MachinePace& pace, int runs)
     : threads_(threads < 1 ? 1 : threads),
       runs_(runs),
       pace_(pace),
       all_(new_trials()),
       making_(kMake * pace.step, kWeightByte * pace.byte),
-      run_(kOperation * pace.step, kByte * pace.byte) {}
+      run_(kOperation * pace.step, kByte * pace.byte),
+      other_making_(making_),
+      other_run_(run_) {}
 
 BuildForecast::Trials BuildForecast::new_trials() const {
   return {{kMake * pace_.step, kWeightByte * pace_.byte},
@@ -93,9 +94,18 @@ void BuildForecast::left_out(const std::string& tactic, const KernelWork& work) 
   if (found != open_.end()) open_.erase(found);
 }
 
+void BuildForecast::trying(const std::string& tactic, const KernelWork& work) {
+  current_ = trial_of({tactic, work});
+  left_out(tactic, work);
+}
+
+void BuildForecast::launched(double seconds) {
+  if (current_.has_value()) current_ = seconds;
+}
+
 void BuildForecast::tried(const std::string& tactic, const KernelWork& work,
                           const TrialTimes& times) {
-  left_out(tactic, work);
+  if (!std::exchange(current_, std::nullopt).has_value()) left_out(tactic, work);
   Layers& layers = layers_[key(work)];
   layers.makes[tactic] = times.make;
   const double rest = std::max(times.all - times.make, 0.0);
@@ -103,6 +113,10 @@ void BuildForecast::tried(const std::string& tactic, const KernelWork& work,
   Trials& own = trials_.try_emplace(tactic, new_trials()).first->second;
   for (Trials* trials : {&own, &all_}) {
     trials->make.add(1, work.weights, times.make);
+    if (times.launches > 0 && trials->ran > 0) {
+      trials->missed += std::abs(std::log(launch / launch_of(*trials, work)));
+      ++trials->foreseen;
+    }
     ++trials->count;
     if (times.launches == 0) continue;
     trials->launch.add(work.operations / threads_, work.bytes, launch);
@@ -111,8 +125,19 @@ void BuildForecast::tried(const std::string& tactic, const KernelWork& work,
     trials->ran += rest;
     trials->planned += launch * launches(*trials, launch);
   }
-  if (times.launches > 0 && times.is_preferred)
-    run_.add(work.operations / threads_, work.bytes, launch);
+  if (times.launches == 0 || !times.is_preferred) return;
+  run_.add(work.operations / threads_, work.bytes, launch);
+  of_kind(kinds_, work.kind).add(work.operations / threads_, work.bytes, launch);
+  has_run_ = true;
+}
+
+void BuildForecast::ran_other(const KernelWork& work, double seconds) {
+  other_run_.add(work.operations / threads_, work.bytes, seconds);
+  const double guess = guessed_launch(work);
+  if (guess <= 0) return;
+  std::vector<double>& ratios = other_kinds_[std::string(work.kind)];
+  const double ratio = seconds / guess;
+  ratios.insert(std::ranges::upper_bound(ratios, ratio), ratio);
 }
 
 void BuildForecast::decided(const std::string& tactic, const KernelWork& work) {
@@ -125,8 +150,12 @@ double BuildForecast::guessed(double kernels, double weights) const {
   return kernels * kMake * pace_.step + weights * kWeightByte * pace_.byte;
 }
 
+double BuildForecast::guessed_launch(const KernelWork& work) const {
+  return work.operations / threads_ * kOperation * pace_.step + work.bytes * kByte * pace_.byte;
+}
+
 double BuildForecast::making(double kernels, double weights) const {
-  return making_.seconds(kernels, weights);
+  return (has_made_ ? making_ : other_making_).seconds(kernels, weights);
 }
 
 void BuildForecast::will_make(const KernelWork& work) {
@@ -135,7 +164,8 @@ void BuildForecast::will_make(const KernelWork& work) {
   layers.weights = work.weights;
 }
 
-void BuildForecast::made_other(const KernelWork& work, double kept) {
+void BuildForecast::made_other(const KernelWork& work, double kept, double seconds) {
+  other_making_.add(1, kept, seconds);
   double& least = others_.try_emplace(work.weights, kept).first->second;
   least = std::min(least, kept);
 }
@@ -148,6 +178,7 @@ void BuildForecast::made(const KernelWork& work, double kept, double seconds) {
     --found->second.open;
   }
   making_.add(1, kept, seconds);
+  has_made_ = true;
   moved(kept, seconds);
 }
 
@@ -164,8 +195,7 @@ double BuildForecast::making_left() const {
   for (const auto& [place, layers] : layers_)
     if (layers.open > 0)
       left += layers.open * make_of({place.first, place.second, layers.weights}, layers);
-  const double belief = kBelief * (said_ + left) + kGuessSeconds;
-  return left * (took_ + belief) / (said_ + belief);
+  return left * (took_ + kGuessSeconds) / (said_ + kGuessSeconds);
 }
 
 /// Kernels that keep no weights tell nothing of it.
@@ -178,15 +208,35 @@ void BuildForecast::moved(double kept, double seconds) {
 
 std::optional<double> BuildForecast::moving() const {
   if (moved_ == 0) return std::nullopt;
-  return (moving_took_ + kGuessed * moved_) / ((1 + kGuessed) * moved_);
+  return (moving_took_ + kGuessSeconds) / (moved_ + kGuessSeconds);
 }
 
 double BuildForecast::running(double operations, double bytes) const {
-  return run_.seconds(operations / threads_, bytes);
+  return (has_run_ ? run_ : other_run_).seconds(operations / threads_, bytes);
+}
+
+/// What ran and is the most like it: preferred kernels of the kind, others of it, preferred kernels
+/// of any.
+double BuildForecast::usual_launch(const KernelWork& work) const {
+  if (const auto found = kinds_.find(work.kind); found != kinds_.end())
+    return found->second.seconds(work.operations / threads_, work.bytes);
+  if (const auto found = other_kinds_.find(work.kind); found != other_kinds_.end())
+    return found->second[found->second.size() / 2] * guessed_launch(work);
+  return running(work.operations, work.bytes);
+}
+
+double BuildForecast::usual_make(const KernelWork& work) const {
+  if (has_made_ || all_.count == 0) return making(1, work.weights);
+  return make_of(all_, work);
 }
 
 bool BuildForecast::is_long(double launch) {
   return 1e3 * launch > effort::kShortMilliseconds;
+}
+
+/// Times that are foreseen are off by so much, in either direction, as they were so far.
+double BuildForecast::error_of(const Trials& trials) {
+  return trials.foreseen > 0 ? std::exp(trials.missed / trials.foreseen) : 1;
 }
 
 /// Short kernels run more often; of long ones of a tactic that is far behind the best, most are
@@ -196,7 +246,8 @@ double BuildForecast::launches(const Trials& trials, double launch) const {
   const double given_up =
       (trials.given_up + kCommonTrials * all_share) / (trials.longer + kCommonTrials);
   double sum = 0;
-  for (const double factor : {1 / kNear, 1.0, kNear}) {
+  const double error = error_of(trials);
+  for (const double factor : {1 / error, 1.0, error}) {
     const int all = effort::launches_of_trial(1e3 * launch * factor, runs_);
     sum +=
         is_long(launch * factor) ? given_up * effort::kFirstLaunches + (1 - given_up) * all : all;
@@ -213,22 +264,25 @@ double BuildForecast::make_of(const Trials& trials, const KernelWork& work) cons
 }
 
 /// Those of a tactic follow its own trials, the more the more there were; of others it is known how
-/// fast the preferred ones run, and how fast weights are moved.
+/// fast the usual ones of their kind run, and how fast weights are moved.
+double BuildForecast::trial_of(const Candidate& candidate) const {
+  const KernelWork& work = candidate.work;
+  double launch = usual_launch(work), make = usual_make(work);
+  const auto found = trials_.find(candidate.tactic);
+  const Trials& own = found == trials_.end() ? all_ : found->second;
+  if (found != trials_.end()) {
+    const double squared = static_cast<double>(own.count) * own.count;
+    const double share = squared / (squared + 1);
+    launch += share * (launch_of(own, work) - launch);
+    make += share * (make_of(own, work) - make);
+  }
+  const double ran = own.planned > 0 ? own.ran / own.planned : 1;
+  return make + ran * launch * launches(own, launch);
+}
+
 double BuildForecast::trials_left() const {
   double left = 0;
-  for (const auto& [tactic, work] : open_) {
-    double launch = running(work.operations, work.bytes), make = making(1, work.weights);
-    const auto found = trials_.find(tactic);
-    const Trials& own = found == trials_.end() ? all_ : found->second;
-    if (found != trials_.end()) {
-      const double squared = static_cast<double>(own.count) * own.count;
-      const double share = squared / (squared + 1);
-      launch += share * (launch_of(own, work) - launch);
-      make += share * (make_of(own, work) - make);
-    }
-    const double ran = own.planned > 0 ? own.ran / own.planned : 1;
-    left += make + ran * launch * launches(own, launch);
-  }
+  for (const Candidate& candidate : open_) left += trial_of(candidate);
   return left;
 }
 

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -31,6 +33,7 @@ struct KernelWork {
   double operations = 0;  ///< Multiplications.
   double bytes = 0;       ///< Of operands, read and written.
   double weights = 0;     ///< Bytes of constants, which it keeps in a form of its own.
+  std::string_view kind = {};  ///< The operation that most of it goes to: paces differ.
 };
 
 /// How long a build's candidates will take to be tried, and its kernels to be made and run, where
@@ -56,16 +59,26 @@ class BuildForecast {
   /// The kernel for it is of that tactic: made as its trial made it.
   void decided(const std::string& tactic, const KernelWork& work);
 
-  /// Of the candidates that are still to be tried.
+  /// The trial of a candidate begins.
+  void trying(const std::string& tactic, const KernelWork& work);
+  /// Its first launches have ended; so many seconds of launches follow.
+  void launched(double seconds);
+
+  /// Of the candidates that are still to be tried, without the one that is being tried.
   double trials_left() const;
   size_t count_left() const { return open_.size(); }
+  /// Of the one that is being tried, behind what was told last; nothing where none is.
+  std::optional<double> trial_left() const { return current_; }
 
   /// A layer's kernel will be made for the plan.
   void will_make(const KernelWork& work);
   /// It was made, in so many seconds, and keeps so many bytes of weights in a form of its own.
   void made(const KernelWork& work, double kept, double seconds);
-  /// A kernel that is not the plan's keeps so many; its time is no measure, as it gets new memory.
-  void made_other(const KernelWork& work, double kept);
+  /// A kernel that is not the plan's was made in so many seconds, and keeps so many bytes. Its time
+  /// tells something until others were made: it gets new memory.
+  void made_other(const KernelWork& work, double kept, double seconds);
+  /// It ran once, in so many seconds: the same.
+  void ran_other(const KernelWork& work, double seconds);
   /// Of the plan's kernels: as their trials had it, or as usual for weights that others keep too.
   double making_left() const;
   /// The same of any kernels, by their number and weights.
@@ -85,11 +98,13 @@ class BuildForecast {
   };
   /// Of the trials of a tactic: making kernels, and a launch of them; how many ran so long that
   /// they could be given up behind their first run, and were; the time of all launches, and that of
-  /// as many as were foreseen.
+  /// as many as were foreseen; by how much launches were foreseen too long or too short, in
+  /// logarithms.
   struct Trials {
     TwoRates make, launch;
     int count = 0;
     double longer = 0, given_up = 0, ran = 0, planned = 0;
+    double missed = 0, foreseen = 0;
   };
   /// Layers of the same work.
   struct Layers {
@@ -100,13 +115,20 @@ class BuildForecast {
   };
   using Key = std::pair<double, double>;
   static Key key(const KernelWork& work) { return {work.operations, work.bytes}; }
+  using Kinds = std::map<std::string, TwoRates, std::less<>>;
+  TwoRates& of_kind(Kinds& kinds, std::string_view kind) const;
   Trials new_trials() const;
   double launch_of(const Trials& trials, const KernelWork& work) const;
   double make_of(const Trials& trials, const KernelWork& work) const;
   static bool is_long(double launch);
   double launches(const Trials& trials, double launch) const;
   double make_of(const KernelWork& work, const Layers& layers) const;
+  double usual_launch(const KernelWork& work) const;
+  double usual_make(const KernelWork& work) const;
+  double trial_of(const Candidate& candidate) const;
+  static double error_of(const Trials& trials);
   double guessed(double kernels, double weights) const;
+  double guessed_launch(const KernelWork& work) const;
   void moved(double kept, double seconds);
 
   /// Of no machine in particular, for forecasts that are not told of one.
@@ -122,6 +144,13 @@ class BuildForecast {
   /// Bytes that kernels which are not the plan's keep, by their weights.
   std::map<double, double> others_;
   TwoRates making_, run_;
+  bool has_made_ = false, has_run_ = false;
+  TwoRates other_making_, other_run_;  ///< Of kernels that are not the plan's.
+  Kinds kinds_;                        ///< Of preferred kernels, by kind.
+  /// Of kernels that are not the plan's, by kind, in ascending order: the seconds of a run over the
+  /// guess of them. Each ran once: the median tells nothing of runs that were stopped on the way.
+  std::map<std::string, std::vector<double>, std::less<>> other_kinds_;
+  std::optional<double> current_;
   double said_ = 0, took_ = 0;          ///< Of the plan's kernels that were made.
   double moved_ = 0, moving_took_ = 0;  ///< Guessed and real seconds.
 };

@@ -1,6 +1,7 @@
 #include "select/build_watch.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -20,7 +21,9 @@ constexpr double kSlack = 0.2;
 
 }  // namespace
 
-BuildWatch::BuildWatch(Ended ended, double budget) : ended_(std::move(ended)), budget_(budget) {}
+BuildWatch::BuildWatch(Ended ended, double budget) : ended_(std::move(ended)), budget_(budget) {
+  parts_[static_cast<size_t>(running_)].begun = true;
+}
 
 double BuildWatch::elapsed() const {
   return std::chrono::duration<double>(Clock::now() - start_).count();
@@ -196,14 +199,13 @@ double BuildWatch::announced_of(Step step) const {
   return remaining * lost + std::max(left - of_kinds, 0.0) * usual;
 }
 
-/// A trial that takes longer than usual is expected to take as long again.
+/// A trial that is over its time by some is expected to take as long again.
 double BuildWatch::trials_left() const {
-  const size_t count = kernels_.count_left();
-  if (count == 0) return 0;
   const double left = kernels_.trials_left();
-  if (waiting_) return left;
+  const std::optional<double> running = kernels_.trial_left();
+  if (!running.has_value()) return left;
   const double here = std::chrono::duration<double>(Clock::now() - kernel_done_).count();
-  return left + std::max(here - left / static_cast<double>(count), 0.0);
+  return left + std::abs(*running - here);
 }
 
 double BuildWatch::remaining_of(Step step, double before) const {
@@ -217,6 +219,11 @@ double BuildWatch::remaining_of(Step step, double before) const {
   const double here = std::chrono::duration<double>(Clock::now() - running_since_).count();
   const double left = part.expected + ahead;
   return std::max(left - here, left > 0 ? kOverdue * here : 0.0);
+}
+
+BuildWatch::Step BuildWatch::step() const {
+  const std::lock_guard lock(mutex_);
+  return running_;
 }
 
 BuildWatch::State BuildWatch::state() const {

@@ -18,7 +18,8 @@ namespace tenon {
 
 /// How far a build is, and how much longer it takes. Each step announces its work in seconds as a
 /// model of the machine has them, and reports its progress; the pace so far corrects the rest. Work
-/// that depends on how fast kernels are made and run here is foreseen from that. Thread-safe.
+/// that depends on how fast kernels are made and run here is foreseen from that. The first step
+/// begins with the watch. Thread-safe.
 class BuildWatch {
  public:
   enum class Step { kOptimize, kChoose, kSequence, kCheck, kWrite };
@@ -81,6 +82,8 @@ class BuildWatch {
   void finish();
 
   State state() const;
+  /// The one that runs.
+  Step step() const;
   /// Real seconds of the step so far.
   double seconds(Step step) const;
   double elapsed() const;
@@ -132,7 +135,7 @@ class BuildWatch {
   Clock::time_point kernel_done_ = start_;  ///< When it last was told something.
   Step running_ = Step::kOptimize;
   std::optional<Step> waiting_;  ///< The step that goes on when the work aside has ended.
-  bool is_running_ = false;
+  bool is_running_ = true;
   CoreTime core_time_;
   Clock::time_point running_since_ = start_;
 };

@@ -1,8 +1,11 @@
 #include "select/compile.h"
 
 #include <algorithm>
+#include <chrono>
+#include <cstddef>
 
 #include "base/build_record.h"
+#include "base/counted.h"
 #include "base/stopwatch.h"
 #include "ops/ops.h"
 #include "ops/table.h"
@@ -163,9 +166,43 @@ size_t count_layers(const Graph& graph) {
   }));
 }
 
-PassObserver observer_of(BuildRecord* record, const LevelObserver& levels) {
-  if (record == nullptr && !levels) return nullptr;
-  return [record, &levels](const PassInfo& pass, double seconds, const Graph& graph) {
+/// Few passes take nearly all of the time, and it is not known which: as long as so far may follow,
+/// less by the share of the passes that have run.
+class PassForecast {
+ public:
+  PassForecast(BuildWatch* watch, const PassOptions& options)
+      : watch_(watch),
+        count_(std::ranges::count_if(pipeline_of(options), [&](const PassInfo* pass) {
+          return pass->level <= options.level;
+        })) {
+    tell();
+  }
+  void did() {
+    ++done_;
+    tell();
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  void tell() const {
+    if (watch_ == nullptr) return;
+    const double open = static_cast<double>(std::max(count_ - done_, std::ptrdiff_t{0}));
+    watch_->foresee(BuildWatch::Step::kOptimize, BuildWatch::Span::kRest,
+                    [share = open / static_cast<double>(std::max(count_, std::ptrdiff_t{1})),
+                     begun = begun_](const BuildWatch::Known&) {
+                      return share * std::chrono::duration<double>(Clock::now() - begun).count();
+                    });
+  }
+
+  BuildWatch* const watch_;
+  const std::ptrdiff_t count_;
+  std::ptrdiff_t done_ = 0;
+  const Clock::time_point begun_ = Clock::now();
+};
+
+PassObserver observer_of(BuildRecord* record, const LevelObserver& levels, PassForecast& forecast) {
+  return [record, &levels, &forecast](const PassInfo& pass, double seconds, const Graph& graph) {
+    forecast.did();
     if (levels) levels(fmt::format("graph:after-{}", pass.name), graph);
     if (record == nullptr) return;
     record->add_span("pass", pass.name, seconds, fmt::format("{} nodes", graph.nodes().size()));
@@ -236,8 +273,11 @@ Result<Plan> compile(CompileRequest request, TimingCache& cache, Logger& logger)
                         request.select.average_runs);
   }
   if (request.levels) request.levels("network", *plan.graph);
+  const bool packs = request.backend.device->capabilities().packs_constants;
+  if (told != nullptr) foresee_plan(*told, *plan.graph, packs);
+  PassForecast forecast(told, request.passes);
   TENON_ASSIGN(PassRun run, run_observed_passes(*plan.graph, request.passes, logger,
-                                                observer_of(record, request.levels)));
+                                                observer_of(record, request.levels, forecast)));
   plan.passes = std::move(run.applied);
   if (!run.gone.empty()) plan.settings[kGoneSetting] = gone_text(run.gone);
   if (request.levels) request.levels("graph", *plan.graph);
@@ -245,11 +285,11 @@ Result<Plan> compile(CompileRequest request, TimingCache& cache, Logger& logger)
   if (record != nullptr) record->add_span("stage", "passes", passes);
   if (told != nullptr) {
     told->note(BuildWatch::Step::kOptimize,
-               fmt::format("{} operators to {} layers", before, count_layers(*plan.graph)));
+               fmt::format("{} to {}", counted(before, "operator"),
+                           counted(count_layers(*plan.graph), "layer")));
     told->begin(BuildWatch::Step::kChoose);
   }
-  if (told != nullptr)
-    foresee_plan(*told, *plan.graph, request.backend.device->capabilities().packs_constants);
+  if (told != nullptr) foresee_plan(*told, *plan.graph, packs);
   TENON_ASSIGN(const SymbolValues symbols, usual_symbols(*plan.graph, plan.profiles[0]));
   request.select.logger = &logger;
   if (request.select.chooser != nullptr) {

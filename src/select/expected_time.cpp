@@ -62,7 +62,9 @@ double multiplications(const Problem& problem) {
 }
 
 KernelWork work_of(const Problem& problem) {
-  KernelWork work{.operations = multiplications(problem)};
+  const Operation heavy = problem.outputs.empty() ? Operation() : heaviest(problem.operation);
+  KernelWork work{.operations = multiplications(problem),
+                  .kind = heavy ? heavy.name() : problem.operation.name()};
   for (const auto* operands : {&problem.inputs, &problem.outputs})
     for (const Operand& operand : *operands) {
       const double bytes = count_of(operand) * static_cast<double>(byte_size(operand.type));

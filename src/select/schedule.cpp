@@ -7,6 +7,7 @@
 #include <map>
 #include <numeric>
 
+#include "base/counted.h"
 #include "select/effort.h"
 #include "select/expected_time.h"
 #include "select/known_times.h"
@@ -28,9 +29,9 @@ std::vector<size_t> Schedule::announce(const std::vector<Problem>& problems,
     if (!list.trials.empty()) announce(problem, list);
   }
   watch->note(BuildWatch::Step::kChoose,
-              fmt::format("{} layers, {} different ones, {} candidates", problems.size(),
-                          announced_.size(), candidates_));
-  if (watch->has_budget())
+              fmt::format("{}, {} different, {}", counted(problems.size(), "layer"),
+                          announced_.size(), counted(candidates_, "candidate")));
+  if (watch->has_budget() || is_foreseen())
     std::ranges::stable_sort(order, std::greater(),
                              [&](size_t i) { return expected_launch(problems[i]); });
   return order;
@@ -52,6 +53,18 @@ void Schedule::announce(const Problem& problem, const Shortlist& list) const {
         kernels.will_try(std::string(option.tactic->name), work);
       });
   }
+}
+
+void Schedule::tries(const Problem& problem, const Option& option, double expected) const {
+  if (expected <= 0 || !is_announced(problem) || !is_foreseen()) return;
+  scope_.options.watch->kernels([&](BuildForecast& kernels) {
+    kernels.trying(std::string(option.tactic->name), work_of(problem));
+  });
+}
+
+void Schedule::launched(const Problem& problem, double seconds) const {
+  if (!is_announced(problem) || !is_foreseen()) return;
+  scope_.options.watch->kernels([&](BuildForecast& kernels) { kernels.launched(seconds); });
 }
 
 void Schedule::did(const Problem& problem, const Option& option, double expected,

@@ -16,10 +16,15 @@ class Schedule {
  public:
   explicit Schedule(const SelectScope& scope) : scope_(scope) {}
 
-  /// Tells the watch how long the choice will take. Gives the order in which to decide: the
-  /// problems' own, or the largest first where the time is limited.
+  /// Tells the watch how long the choice will take. Gives the order in which to decide: the largest
+  /// first where the time is limited or kernels are tried one by one, so that the paces of those
+  /// that matter are known early; else the problems' own.
   std::vector<size_t> announce(const std::vector<Problem>& problems,
                                FunctionRef<const Shortlist&(const Problem&)> list_of);
+  /// An option will be tried, which is expected to take `expected` seconds.
+  void tries(const Problem& problem, const Option& option, double expected) const;
+  /// Its first launches have ended, and launches of so many seconds follow.
+  void launched(const Problem& problem, double seconds) const;
   /// An option was tried, which was expected to take `expected` seconds.
   void did(const Problem& problem, const Option& option, double expected,
            const BuildForecast::TrialTimes& times) const;

@@ -24,6 +24,7 @@ void Trials::run(const Problem& problem, Shortlist& list, size_t index) {
   const double expected = schedule_.trial_seconds(problem, option);
   making_ = 0;
   launches_ = 0;
+  schedule_.tries(problem, option, expected);
   trial.time = time_of(problem, option, trial, list.best());
   trial.kernel.reset();
   const double took = watch.lap();
@@ -88,6 +89,7 @@ Result<double> Trials::measured(const Problem& problem, const Kernel& kernel, Sa
   launches_ = 1 + Measurer::kWarmUps;
   if (once > effort::kShortMilliseconds && once > best * effort::kHopeless) return once;
   const int runs = effort::runs_for(once, asked);
+  schedule_.launched(problem, 1e-3 * once * (runs + Measurer::kWarmUps));
   launches_ += runs + Measurer::kWarmUps;
   return measurer_.time(problem, kernel, runs, nullptr);
 }

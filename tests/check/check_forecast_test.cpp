@@ -27,5 +27,34 @@ TEST(CheckForecast, AReferenceAheadIsNotWaitedForAgain) {
   EXPECT_NEAR(forecast.seconds(known), 8, 0.2);
 }
 
+/// One region that takes longer than the look leaves the others their time.
+TEST(CheckForecast, CheapRegionsComeFirst) {
+  const BuildForecast kernels;
+  const BuildWatch::Known known{kernels, kernels.pace(), 1, 0, 30};
+  CheckForecast forecast;
+  forecast.plain = PlainPace{1e-10, 1e-9, 1e-9};
+  forecast.costs = {{6e9, 0}, {4e9, 0}, {4e9, 0}};
+  const double seconds = forecast.seconds(known);
+  EXPECT_GE(seconds, 8);
+  EXPECT_LT(seconds, 10.5);
+}
+
+/// Where the look at regions leaves time, and there alone, a 16-bit network is evaluated again.
+TEST(CheckForecast, EvaluationsFollowAShortLook) {
+  const BuildForecast kernels;
+  const BuildWatch::Known known{kernels, kernels.pace(), 1, 0, 30};
+  CheckForecast forecast;
+  forecast.plain = PlainPace{1e-10, 1e-9, 1e-9};
+  forecast.costs = {{1e9, 0}};
+  forecast.reference_took = forecast.reference_ahead = 2;
+  const double without = forecast.seconds(known);
+  forecast.evaluations = 2;
+  EXPECT_NEAR(forecast.seconds(known), without + 4, 1e-9);
+  forecast.costs = std::vector<NodeCost>(100, {1e9, 0});
+  const double full = forecast.seconds(known);
+  forecast.evaluations = 0;
+  EXPECT_DOUBLE_EQ(forecast.seconds(known), full);
+}
+
 }  // namespace
 }  // namespace tenon

@@ -15,6 +15,16 @@ TEST(PlainPace, IsMeasuredForLargeNetworks) {
   EXPECT_LT(pace->loops, 1e-6);
 }
 
+/// Loops take little time to be measured.
+TEST(PlainPace, OfLoopsIsMeasuredForMiddlingOnes) {
+  const auto pace = PlainPace::measured(1e8);
+  ASSERT_TRUE(pace.has_value());
+  EXPECT_EQ(pace->kernels, 0);
+  EXPECT_GT(pace->loops, 1e-13);
+  EXPECT_GT(pace->element, 1e-13);
+  EXPECT_LT(pace->element, 1e-5);
+}
+
 TEST(PlainPace, IsGuessedForSmallOnes) {
   EXPECT_FALSE(PlainPace::measured(1e6).has_value());
   const PlainPace pace = PlainPace::guessed(1e-9), twice = PlainPace::guessed(2e-9);

@@ -119,6 +119,49 @@ TEST(BuildForecast, UnknownTacticsAreLikePreferredOnes) {
   EXPECT_LT(forecast.trials_left(), 0.03);
 }
 
+/// Convolutions that save multiplications say nothing of attention.
+TEST(BuildForecast, UnknownTacticsFollowTheirKind) {
+  BuildForecast forecast;
+  const KernelWork convolution{1e9, 0, 0, "conv"}, attention{1e9, 0, 0, "attention"};
+  for (int i = 0; i < 8; ++i) {
+    forecast.tried("transforms", convolution, {1e-6, 7 * 2e-3, 7, true});
+    forecast.tried("columns", attention, {1e-6, 7 * 8e-3, 7, true});
+  }
+  forecast.will_try("blocks", attention);
+  EXPECT_NEAR(forecast.trials_left(), 7 * 8e-3, 7 * 2e-3);
+}
+
+/// The check's reference ran before any candidate.
+TEST(BuildForecast, KernelsOfOtherPlansTellUntilCandidatesDo) {
+  BuildForecast forecast;
+  const KernelWork work{1e9, 0, 0, "conv"};
+  for (int i = 0; i < 8; ++i) {
+    forecast.made_other(work, 0, 1e-5);
+    forecast.ran_other(work, 0.1);
+  }
+  EXPECT_NEAR(forecast.running(1e9, 0), 0.1, 0.01);
+  forecast.will_try("a", work);
+  EXPECT_NEAR(forecast.trials_left(), 5 * 0.1, 0.05);
+  for (int i = 0; i < 8; ++i) forecast.tried("b", work, {1e-6, 5 * 0.03, 5, true});
+  EXPECT_NEAR(forecast.trials_left(), 5 * 0.03, 0.02);
+  EXPECT_NEAR(forecast.running(1e9, 0), 0.03, 0.003);
+}
+
+TEST(BuildForecast, ATrialUnderWayFollowsItsFirstLaunches) {
+  BuildForecast forecast;
+  const KernelWork work{1e9, 0, 0};
+  forecast.will_try("a", work);
+  const double guessed = forecast.trials_left();
+  EXPECT_FALSE(forecast.trial_left().has_value());
+  forecast.trying("a", work);
+  EXPECT_EQ(forecast.trials_left(), 0);
+  EXPECT_DOUBLE_EQ(*forecast.trial_left(), guessed);
+  forecast.launched(0.3);
+  EXPECT_DOUBLE_EQ(*forecast.trial_left(), 0.3);
+  forecast.tried("a", work, {1e-6, 0.5, 5, true});
+  EXPECT_FALSE(forecast.trial_left().has_value());
+}
+
 TEST(BuildForecast, KernelsThatAreMadeFollowTheirWeights) {
   BuildForecast forecast;
   for (int i = 1; i <= 5; ++i) forecast.made({1, 1, 1e6 * i}, 1e6 * i, 1e-3 + 4e-3 * i);
@@ -164,8 +207,8 @@ TEST(BuildForecast, WeightsThatAreReadAsTheyAreTakeNoTime) {
   for (int i = 0; i < 10; ++i) forecast.will_make(product);
   const double products = 10 * forecast.making(1, 1e6);
   EXPECT_GT(forecast.making_left(), 5 * products);
-  forecast.made_other(table, 0);
-  forecast.made_other(product, 1e6);
+  forecast.made_other(table, 0, 4e-5);
+  forecast.made_other(product, 1e6, 1e-3);
   EXPECT_NEAR(forecast.making_left(), products, 0.1 * products);
   forecast.made(table, 0, 1e-5);
   EXPECT_NEAR(forecast.making_left(), products, 0.1 * products);

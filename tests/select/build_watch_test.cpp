@@ -52,6 +52,32 @@ TEST(BuildWatch, KindsGoAtTheirOwnPace) {
   EXPECT_NEAR(watch.state().remaining, 5, 0.4);
 }
 
+/// The network is taken over before the passes run.
+TEST(BuildWatch, TheFirstStepBeginsWithIt) {
+  BuildWatch watch;
+  wait(0.1);
+  watch.begin(Step::kOptimize);
+  watch.begin(Step::kChoose);
+  EXPECT_NEAR(watch.seconds(Step::kOptimize), watch.elapsed(), 0.01);
+  EXPECT_EQ(watch.step(), Step::kChoose);
+}
+
+/// Of a trial that is over its time, as long again is left.
+TEST(BuildWatch, ATrialCountsDown) {
+  BuildWatch watch;
+  watch.begin(Step::kChoose);
+  watch.kernels([](BuildForecast& kernels) {
+    kernels.will_try("a", {1e9, 1e6, 1e6});
+    kernels.trying("a", {1e9, 1e6, 1e6});
+    kernels.launched(0.3);
+  });
+  const auto left = [&] { return watch.state().left[static_cast<size_t>(Step::kChoose)]; };
+  wait(0.2);
+  EXPECT_NEAR(left(), 0.1, 0.05);
+  wait(0.3);
+  EXPECT_NEAR(left(), 0.2, 0.05);
+}
+
 TEST(BuildWatch, AStepThatTellsNothingCountsDown) {
   BuildWatch watch;
   watch.begin(Step::kCheck);
