@@ -344,7 +344,7 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
   CompileRequest request;
   Progress progress(settings->getProgressMonitor(), settings->progress().observer,
                     settings->progress().budget);
-  const StopScope stops(progress.for_loops());
+  const StopScope stops(progress.for_evaluations());
   TENON_ASSIGN(request.graph, ready_graph(*definition, *settings, *reporter_));
   TENON_TRY(progress.network_done());
   const bool refittable = is_refittable(*settings);

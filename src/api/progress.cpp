@@ -1,6 +1,8 @@
 #include "api/progress.h"
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include "api/builder_config.h"
 #include "base/call_number.h"
@@ -32,14 +34,17 @@ namespace {
 
 constexpr const char* kBuild = "Building the plan";
 constexpr const char* kKernels = "Choosing kernels";
-constexpr const char* kLoops = "Evaluating loops";
+/// Phases of evaluations on the host, by the build's step.
+constexpr std::array<const char*, BuildWatch::kSteps> kEvaluations = {
+    "Folding constants", "Timing kernels", "Timing kernels", "Checking the plan",
+    "Writing the plan"};
 constexpr std::chrono::milliseconds kMoment{100};
-/// No question follows for as long after the last time in the same loop.
+/// No question follows for as long after the last time in the same evaluation.
 constexpr std::chrono::seconds kPause{1};
 /// How often an observer is told, and a monitor is looked after.
 constexpr std::chrono::milliseconds kBeat{200};
 /// The same in a build's first second: many end in it.
-constexpr std::chrono::milliseconds kFirstBeat{50};
+constexpr std::chrono::milliseconds kFirstBeat{20};
 /// After so long a monitor is told its last step again.
 constexpr std::chrono::milliseconds kSilence{700};
 
@@ -64,32 +69,39 @@ Progress::~Progress() {
   wakes_.notify_all();
   if (heart_.joinable()) heart_.join();
   if (monitor_ == nullptr) return;
-  finish_loops();
+  end_evaluations();
   if (choosing_) monitor_->phaseFinish(kKernels);
   monitor_->phaseFinish(kBuild);
 }
 
-std::function<bool()> Progress::for_loops() {
+std::function<bool()> Progress::for_evaluations() {
   if (monitor_ == nullptr) return {};
-  return [this] { return stops_loops(); };
+  return [this] { return stops_evaluations(); };
 }
 
-bool Progress::stops_loops() {
+bool Progress::stops_evaluations() {
+  // Before the lock: the watch tells under its own.
+  const char* const phase = kEvaluations[static_cast<size_t>(watch_.step())];
   const std::lock_guard lock(mutex_);
   const Clock::time_point now = Clock::now();
   const auto since = now - asked_;
   if (since < kMoment) return false;
   asked_ = now;
-  // Another loop, which may be short.
+  // Another evaluation, which may be short.
   if (since > kPause) return false;
-  if (loop_steps_ < 0) monitor_->phaseStart(kLoops, choosing_ ? kKernels : kBuild, INT32_MAX);
+  if (evaluations_ != phase) {
+    end_evaluations();
+    monitor_->phaseStart(phase, choosing_ ? kKernels : kBuild, INT32_MAX);
+    evaluations_ = phase;
+    evaluation_steps_ = -1;
+  }
   last_told_ = now;
-  return stopped_ || !monitor_->stepComplete(kLoops, ++loop_steps_);
+  return stopped_ || !monitor_->stepComplete(phase, ++evaluation_steps_);
 }
 
-void Progress::finish_loops() {
-  if (loop_steps_ >= 0) monitor_->phaseFinish(kLoops);
-  loop_steps_ = -1;
+/// Under the lock: phases end inside one another.
+void Progress::end_evaluations() {
+  if (evaluations_ != nullptr) monitor_->phaseFinish(std::exchange(evaluations_, nullptr));
 }
 
 void Progress::step_ended(BuildWatch::Step step, double seconds, const std::string& facts) {
@@ -112,22 +124,27 @@ void Progress::beat() {
     std::unique_lock lock(mutex_);
     if (over_) return;
     if (observer_ != nullptr) tell_observer(state);
-    if (monitor_ != nullptr && last_phase_ != nullptr && Clock::now() - last_told_ > kSilence) {
-      finish_loops();
-      if (!monitor_->stepComplete(last_phase_, last_step_)) stopped_ = true;
-      last_told_ = Clock::now();
-    }
+    if (monitor_ != nullptr && Clock::now() - last_told_ > kSilence) tell_again();
     const auto pause = state.elapsed < 1 ? kFirstBeat : kBeat;
     if (wakes_.wait_for(lock, pause, [this] { return over_; })) return;
   }
 }
 
+/// Under the lock: the last step of the innermost phase.
+void Progress::tell_again() {
+  const bool evaluates = evaluations_ != nullptr && evaluation_steps_ >= 0;
+  if (!evaluates && last_phase_ == nullptr) return;
+  const char* const phase = evaluates ? evaluations_ : last_phase_;
+  if (!monitor_->stepComplete(phase, evaluates ? evaluation_steps_ : last_step_)) stopped_ = true;
+  last_told_ = Clock::now();
+}
+
 bool Progress::tell(const char* phase, int number) {
   const std::lock_guard lock(mutex_);
+  end_evaluations();
   last_phase_ = phase;
   last_step_ = number;
   last_told_ = Clock::now();
-  finish_loops();
   if (!monitor_->stepComplete(phase, number)) stopped_ = true;
   return !stopped_;
 }
@@ -142,22 +159,29 @@ std::function<bool(int, int)> Progress::for_kernels() {
   return [this](int step, int steps) {
     if (!choosing_) {
       const std::lock_guard lock(mutex_);
-      finish_loops();
+      end_evaluations();
       monitor_->phaseStart(kKernels, kBuild, steps);
       choosing_ = true;
     }
-    return tell(kKernels, step);
+    const bool goes_on = tell(kKernels, step);
+    if (step + 1 == steps) end_kernels();
+    return goes_on;
   };
 }
 
+/// The check of the plan may follow.
+void Progress::end_kernels() {
+  const std::lock_guard lock(mutex_);
+  if (!choosing_) return;
+  end_evaluations();
+  monitor_->phaseFinish(kKernels);
+  last_phase_ = kBuild;
+  last_step_ = 0;
+  choosing_ = false;
+}
+
 Status Progress::kernels_done() {
-  if (choosing_) {
-    const std::lock_guard lock(mutex_);
-    finish_loops();
-    monitor_->phaseFinish(kKernels);
-    last_phase_ = nullptr;
-    choosing_ = false;
-  }
+  end_kernels();
   return step(1);
 }
 

@@ -17,8 +17,8 @@ namespace tenon::api {
 
 /// Tells an IProgressMonitor and an IBuildObserver, where there are any, how far a build is. For
 /// the monitor that is a phase of three steps, the second of which is a phase of its own with a
-/// step a layer; at least once a second it is told the last step again, and may stop the build.
-/// Errors where it does.
+/// step a layer; long evaluations on the host are phases inside these. At least once a second it is
+/// told the last step again, and may stop the build. Errors where it does.
 class Progress {
  public:
   /// `budget`: seconds that the build may take; 0 for no limit.
@@ -32,22 +32,24 @@ class Progress {
   std::function<bool(int, int)> for_kernels();
   BuildWatch* watch() { return &watch_; }
   Status kernels_done();
-  /// For a StopScope around the build: work that lasts longer than a moment (the evaluation of a
-  /// loop that does not end) is a phase of its own, and asks the monitor ten times a second. Empty
-  /// where there is no monitor; from any thread.
-  std::function<bool()> for_loops();
+  /// For a StopScope around the build: an evaluation on the host that lasts longer than a moment
+  /// (of a loop that does not end, of the check's reference) is a phase of its own, named by the
+  /// build's step, and asks the monitor ten times a second. Empty where there is no monitor; from
+  /// any thread.
+  std::function<bool()> for_evaluations();
   /// The plan is written.
   void all_done() { watch_.finish(); }
 
  private:
   using Clock = std::chrono::steady_clock;
   Status step(int number);
-  bool stops_loops();
-  /// Phases lie within each other: that of loops ends before another one goes on.
-  void finish_loops();
+  bool stops_evaluations();
+  void end_evaluations();
+  void end_kernels();
   /// Tells the monitor, and keeps its state; false where it has stopped the build.
   bool tell(const char* phase, int number);
   void step_ended(BuildWatch::Step step, double seconds, const std::string& facts);
+  void tell_again();
   void tell_observer(const BuildWatch::State& state);
   void beat();
 
@@ -58,8 +60,9 @@ class Progress {
   std::mutex mutex_;  ///< Held while either is told.
   const char* last_phase_ = nullptr;
   int last_step_ = 0;
-  Clock::time_point asked_ = {};  ///< When loops last did; nothing: they never did.
-  int loop_steps_ = -1;           ///< Of their phase; -1: it is not open.
+  Clock::time_point asked_ = {};       ///< When evaluations last did; nothing: they never did.
+  const char* evaluations_ = nullptr;  ///< Their phase, while it is open.
+  int evaluation_steps_ = -1;
   Clock::time_point last_told_ = Clock::now();
   std::atomic<bool> stopped_ = false;
   bool over_ = false;

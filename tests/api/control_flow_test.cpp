@@ -2,7 +2,11 @@
 #include <tenon/runtime.h>
 #include <tenon/self_check.h>
 
+#include <algorithm>
+#include <chrono>
 #include <mutex>
+#include <string>
+#include <vector>
 
 #include "harness.h"
 
@@ -118,7 +122,7 @@ class Refusal final : public IProgressMonitor {
     open.push_back(phase);
   }
   bool stepComplete(const char* phase, int32_t) noexcept override {
-    return std::string_view(phase) != "Evaluating loops";
+    return std::string_view(phase) != "Checking the plan";
   }
   void phaseFinish(const char* phase) noexcept override {
     const std::lock_guard lock(mutex_);
@@ -130,8 +134,8 @@ class Refusal final : public IProgressMonitor {
   std::mutex mutex_;
 };
 
-TEST(Loop, WithoutAnEndIsStoppedByTheMonitorOfABuild) {
-  Session session;
+/// A network that doubles its input as often as there are numbers.
+void add_endless_doubling(Session& session) {
   ITensor* x = session.input("x", DataType::kFLOAT, {2});
   ILoop* loop = session.network->addLoop();
   loop->addTripLimit(*session.constant32({}, {INT32_MAX}), TripLimit::kCOUNT);
@@ -142,12 +146,66 @@ TEST(Loop, WithoutAnEndIsStoppedByTheMonitorOfABuild) {
   session.output(loop->addLoopOutput(*value, LoopOutput::kLAST_VALUE)->getOutput(0), "y");
   // The self-check runs it, since it was told that anything may be compared.
   tenon::setSelfCheck(*session.config, true, INT64_MAX);
+}
+
+TEST(Loop, WithoutAnEndIsStoppedByTheMonitorOfABuild) {
+  Session session;
+  add_endless_doubling(session);
   Refusal monitor;
   session.config->setProgressMonitor(&monitor);
   session.plan.reset(session.builder->buildSerializedNetwork(*session.network, *session.config));
   EXPECT_EQ(session.plan, nullptr);
   EXPECT_TRUE(session.log.complained("was stopped"));
   EXPECT_EQ(monitor.open, std::vector<std::string>()) << "phases that were not finished";
+}
+
+/// Says no after some seconds; keeps the longest silence, and what is told out of order.
+class Watcher final : public IProgressMonitor {
+ public:
+  void phaseStart(const char* phase, const char* parent, int32_t) noexcept override {
+    hear();
+    if ((parent == nullptr ? "" : parent) != (open.empty() ? "" : open.back()))
+      wrong += std::string(phase) + " has another parent; ";
+    open.emplace_back(phase);
+    all.emplace_back(phase);
+  }
+  bool stepComplete(const char* phase, int32_t) noexcept override {
+    hear();
+    if (open.back() != phase) wrong += std::string("a step of ") + phase + "; ";
+    return heard_ - begun_ < std::chrono::milliseconds(2500);
+  }
+  void phaseFinish(const char* phase) noexcept override {
+    hear();
+    if (open.back() != phase) wrong += std::string("the end of ") + phase + "; ";
+    open.pop_back();
+  }
+  std::vector<std::string> open, all;
+  std::string wrong;
+  double longest = 0;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  void hear() {
+    const auto now = Clock::now();
+    longest = std::max(longest, std::chrono::duration<double>(now - heard_).count());
+    heard_ = now;
+  }
+  const Clock::time_point begun_ = Clock::now();
+  Clock::time_point heard_ = begun_;
+};
+
+TEST(Loop, IsAPhaseOfTheCheckForMonitors) {
+  Session session;
+  add_endless_doubling(session);
+  Watcher monitor;
+  session.config->setProgressMonitor(&monitor);
+  session.plan.reset(session.builder->buildSerializedNetwork(*session.network, *session.config));
+  EXPECT_EQ(session.plan, nullptr);
+  EXPECT_EQ(monitor.wrong, "");
+  EXPECT_LT(monitor.longest, 1);
+  EXPECT_EQ(monitor.all.front(), "Building the plan");
+  EXPECT_NE(std::ranges::find(monitor.all, "Checking the plan"), monitor.all.end());
+  EXPECT_EQ(monitor.open, std::vector<std::string>());
 }
 
 TEST(Loop, NestsAndCaptures) {
