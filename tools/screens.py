@@ -98,7 +98,7 @@ def chain(*kinds: str) -> onnx.ModelProto:
 def write_models(folder: Path) -> None:
     onnx.save(convolutional(1), folder / "small.onnx")
     onnx.save(convolutional(1, scale=1.5), folder / "other.onnx")
-    onnx.save(convolutional(2, size=256, depth=12, channels=96), folder / "large.onnx")
+    onnx.save(convolutional(2, size=512, depth=12, channels=96), folder / "large.onnx")
     onnx.save(chain("Log", "Exp"), folder / "log.onnx")
     onnx.save(chain("Mystery", "Relu", "Riddle"), folder / "strange.onnx")
 
