@@ -225,11 +225,11 @@ TEST(ErrorRecorder, ReceivesErrorsOfBuilderAndNetwork) {
 
 class Monitor final : public IProgressMonitor {
  public:
-  void phaseStart(const char* phase, const char* parent, int32_t steps) noexcept override {
-    EXPECT_GT(steps, 0);
+  void phaseStart(const char* phase, const char* parent, int32_t count) noexcept override {
+    EXPECT_GT(count, 0);
     EXPECT_EQ(parent == nullptr, open.empty());
     open.emplace_back(phase);
-    if (open.back() != "Evaluating loops") ++phases;  // That of evaluations that take long.
+    if (count < INT32_MAX) ++phases;  // Not those of evaluations, which only slow builds have.
   }
   bool stepComplete(const char* phase, int32_t) noexcept override {
     EXPECT_EQ(open.back(), phase);
