@@ -34,7 +34,7 @@ double CheckForecast::reference(const BuildWatch::Known& known) const {
          bytes * known.pace.byte / cores;
 }
 
-/// The cheapest come first; those that would take longer than the time left are passed over.
+/// The cheapest regions come first; a region that would take longer than the time left is skipped.
 double CheckForecast::regions(double seconds, const BuildWatch::Known& known) const {
   const PlainPace pace = plain_pace(known);
   std::vector<double> takes;

@@ -18,8 +18,8 @@ std::vector<plugin::Combination> combinations_of(plugin::Instance& instance,
                                                  const std::vector<plugin::OperandType>& operands,
                                                  int32_t inputs);
 
-/// Types under which the plugin takes these operands, where INT8 stands for those that `may` be it,
-/// for as many as it can; nothing where it takes none so.
+/// Types under which the plugin takes these operands, with INT8 for as many of the operands marked
+/// in `may` as it accepts; nothing where it accepts INT8 for none.
 std::optional<std::vector<nvinfer1::DataType>> integer_types(
     plugin::Instance& instance, std::vector<plugin::OperandType> operands, int32_t inputs,
     const std::vector<bool>& may);

@@ -72,8 +72,8 @@ struct Plugin final : OpBase<Plugin> {
   /// each axis the number of words and the words of a postfix expression, three numbers each:
   /// {0, value, 0}, {1, input, axis}, {2, input, element}, {3, DimensionOperation, 0}.
   std::vector<int64_t> output_types, output_shapes;
-  /// Of the operands that the plugin reads, then of its outputs: those that are i8 stand for reals
-  /// that are their scale times the number. None: all are 1.
+  /// Scales of the operands that the plugin reads, then of its outputs: an i8 operand stands for
+  /// reals, its scale times the number. None: all are 1.
   std::vector<double> scales;
   TENON_ATTRIBUTES(type, version, space, fields, timing_id, inputs, output_types, output_shapes,
                    scales);

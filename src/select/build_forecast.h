@@ -67,7 +67,7 @@ class BuildForecast {
   /// Of the candidates that are still to be tried, without the one that is being tried.
   double trials_left() const;
   size_t count_left() const { return open_.size(); }
-  /// Of the one that is being tried, behind what was told last; nothing where none is.
+  /// Seconds that the trial under way still takes from the last message on; nothing outside trials.
   std::optional<double> trial_left() const { return current_; }
 
   /// A layer's kernel will be made for the plan.

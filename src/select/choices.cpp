@@ -19,7 +19,7 @@ std::string to_string(const SymbolValues& symbols) {
   return text;
 }
 
-/// Shapes that have kernels, and by node name those that were near the best there, the best first.
+/// Shapes that have kernels, and by node name the kernels near the best there, the best first.
 struct Known {
   SymbolValues symbols;
   std::map<std::string, std::vector<std::string>> near;

@@ -83,7 +83,7 @@ class Collector {
   const bool own_alone_, is_beside_;
 };
 
-/// With the kernels of a choice, or those that the nodes name.
+/// With the kernels of a choice, or the kernels that the nodes name.
 void collect_with(const Choice* choice, const SymbolValues& symbols, const Plan& plan,
                   const Backend& backend, bool own_alone, bool is_beside = false) {
   Backend here = backend;

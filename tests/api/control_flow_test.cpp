@@ -159,7 +159,7 @@ TEST(Loop, WithoutAnEndIsStoppedByTheMonitorOfABuild) {
   EXPECT_EQ(monitor.open, std::vector<std::string>()) << "phases that were not finished";
 }
 
-/// Says no after some seconds; keeps the longest silence, and what is told out of order.
+/// Says no after some seconds; keeps the longest silence, and messages out of order.
 class Watcher final : public IProgressMonitor {
  public:
   void phaseStart(const char* phase, const char* parent, int32_t) noexcept override {

@@ -119,7 +119,7 @@ TEST_F(Choices, AreAmongAllAtTheEndsAndAmongTheNearestBetweenThem) {
     EXPECT_EQ(taken(rows), best) << rows;
 }
 
-/// What was learned between the ends counts for the shapes behind.
+/// Kernels tried between the ends count for the shapes behind.
 TEST_F(Choices, BetweenPointsFollowTheirNeighbours) {
   choose(512);
   for (const int64_t rows : {16, 32, 64, 128, 256}) {

@@ -101,7 +101,7 @@ Result<double> number_of(const Problem& problem, const Node& quantize, int index
   return constant->as_double(0);
 }
 
-/// What store_bytes() of normalize.cu needs: type and places of the result, scale and zero point.
+/// Definitions for store_bytes() of normalize.cu: type and places of the result, scale, zero point.
 Status add_bytes(KernelCode& code, const Problem& problem, const Description& d,
                  const IndexLoop& loop) {
   code.flag("kGivesReals", d.output >= 0);

@@ -44,8 +44,8 @@ struct Built {
 Built build(const Case& test, bool bf16);
 /// All extents of that size become 0. No node where the operator does not allow it.
 Built build_without_elements(const Case& test, int64_t extent);
-/// Extents as inference gives them for open ones, evaluated where they have their size; nothing for
-/// those that data decide.
+/// Extents as inference gives them for open extents, evaluated at their size; nothing for extents
+/// that data decide.
 using OpenShape = std::vector<std::optional<int64_t>>;
 /// Of each result, where all extents of these sizes are open; none where inference refuses that.
 std::vector<OpenShape> open_shapes(const Case& test, const std::set<int64_t>& open);
