@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -61,10 +62,15 @@ std::vector<std::string> configs_of(const KernelCase& one, const Tactic& tactic,
   return some;
 }
 
-/// Names of sections stand in the file. Drivers take memory for such variables, write and link them
-/// whenever code is loaded, which takes several times as long as the code.
+/// Whether constants are variables in memory. Drivers allocate, write and link these whenever code
+/// is loaded, which takes several times as long as the code. Tables that are read at computed
+/// places have to be in memory: kernels that have one are not looked at. Names of sections and
+/// symbols stand in the file.
 bool has_variables(std::string_view code) {
-  return code.find(".nv.global") != std::string_view::npos;
+  constexpr std::string_view kTables[] = {"kDown", "kAcross",
+                                          "__cudart_i2opi_f"};  // Of the library's sin, cos, tan.
+  const auto has = [&](std::string_view name) { return code.find(name) != std::string_view::npos; };
+  return has(".nv.global") && std::ranges::none_of(kTables, has);
 }
 
 /// Compiles the kernel.
