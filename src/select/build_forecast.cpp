@@ -215,14 +215,14 @@ double BuildForecast::running(double operations, double bytes) const {
   return (has_run_ ? run_ : other_run_).seconds(operations / threads_, bytes);
 }
 
-/// What ran and is the most like it: preferred kernels of the kind, others of it, preferred kernels
-/// of any.
+/// What ran and is the most like it: preferred kernels of the kind, else others of it. Other kinds
+/// say less of it than the machine's pace does.
 double BuildForecast::usual_launch(const KernelWork& work) const {
   if (const auto found = kinds_.find(work.kind); found != kinds_.end())
     return found->second.seconds(work.operations / threads_, work.bytes);
   if (const auto found = other_kinds_.find(work.kind); found != other_kinds_.end())
     return found->second[found->second.size() / 2] * guessed_launch(work);
-  return running(work.operations, work.bytes);
+  return guessed_launch(work);
 }
 
 double BuildForecast::usual_make(const KernelWork& work) const {

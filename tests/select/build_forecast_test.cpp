@@ -131,6 +131,17 @@ TEST(BuildForecast, UnknownTacticsFollowTheirKind) {
   EXPECT_NEAR(forecast.trials_left(), 7 * 8e-3, 7 * 2e-3);
 }
 
+/// Nor does attention of convolutions that were not tried yet.
+TEST(BuildForecast, UnknownKindsFollowTheMachine) {
+  BuildForecast forecast;
+  const KernelWork convolution{1e9, 0, 0, "conv"};
+  forecast.will_try("transforms", convolution);
+  const double guessed = forecast.trials_left();
+  for (int i = 0; i < 8; ++i)
+    forecast.tried("columns", {1e9, 0, 0, "attention"}, {1e-6, 5 * 0.5, 5, true});
+  EXPECT_LT(forecast.trials_left(), 2 * guessed);
+}
+
 /// The check's reference ran before any candidate.
 TEST(BuildForecast, KernelsOfOtherPlansTellUntilCandidatesDo) {
   BuildForecast forecast;
