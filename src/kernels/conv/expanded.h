@@ -22,6 +22,8 @@ struct ExpandedArguments {
 /// its first-level cache takes.
 class ExpandedDepthwise {
  public:
+  using Arguments = ExpandedArguments;
+
   /// Why not, or nothing.
   static Status check(const ConvProblem& expand, const ConvProblem& depthwise);
   /// Weights in ONNX order; `expand.packed` holds both in packed form, or nothing.

@@ -20,6 +20,8 @@ struct StemDepthwiseArguments {
 /// image, often the largest of the network, is never written.
 class StemDepthwise {
  public:
+  using Arguments = StemDepthwiseArguments;
+
   /// Why not, or nothing.
   static Status check(const ConvProblem& stem, const ConvProblem& depthwise);
   /// Weights in ONNX order; `stem.packed` holds both in packed form, or nothing.

@@ -1,57 +1,16 @@
-#include "kernels/conv/describe_pair.h"
+#include "kernels/conv/pair_kernel.h"
 #include "kernels/conv/stem_depthwise.h"
 
 namespace tenon::tactics::conv_stem_depthwise {
-namespace {
 
-Result<cpu::ConvPair> describe(const Problem& problem) {
-  TENON_ASSIGN(cpu::ConvPair d, cpu::describe_pair(problem, true));
-  TENON_TRY(cpu::StemDepthwise::check(d.problems[0], d.problems[1]));
-  return d;
-}
-
-class StemDepthwiseKernel final : public Kernel {
- public:
-  StemDepthwiseKernel(cpu::StemDepthwise both, cpu::ConvPair description)
-      : both_(std::move(both)), d_(std::move(description)) {}
-
-  Status run(const LaunchArguments& arguments) const override {
-    const auto floats = [&](int input) {
-      return input < 0 ? nullptr : static_cast<const float*>(arguments.inputs[input]);
-    };
-    if (arguments.queue.pool->threads() > d_.problems[0].threads)
-      return internal_error("a kernel made for {} threads runs on {}", d_.problems[0].threads,
-                            arguments.queue.pool->threads());
-    both_.run({floats(d_.image), static_cast<float*>(arguments.outputs[0]),
-               floats(d_.layers[0].bias), floats(d_.layers[1].bias)},
-              *arguments.queue.pool, arguments.workspace);
-    return {};
-  }
-  size_t workspace_bytes() const override { return both_.scratch_bytes(); }
-  bool uses_input(int input) const override { return !packs_input(input); }
-  std::span<const std::byte> packed() const override { return both_.packed(); }
-  bool packs_input(int input) const override {
-    return input == d_.layers[0].weights || input == d_.layers[1].weights;
-  }
-
- private:
-  cpu::StemDepthwise both_;
-  cpu::ConvPair d_;
-};
-
-}  // namespace
+using cpu::StemDepthwise;
 
 Support supports(const Problem& problem) {
-  return Support::of(describe(problem));
+  return Support::of(cpu::describe_pair_for<StemDepthwise>(problem, true));
 }
 
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
-  TENON_ASSIGN(cpu::ConvPair d, describe(problem));
-  TENON_ASSIGN(cpu::StemDepthwise both,
-               cpu::StemDepthwise::prepare(d.problems[0], d.problems[1],
-                                           cpu::weights_of(problem, d.layers[0]),
-                                           cpu::weights_of(problem, d.layers[1])));
-  return make_kernel<StemDepthwiseKernel>(std::move(both), std::move(d));
+  return cpu::make_pair_kernel<cpu::PairKernel<StemDepthwise>, StemDepthwise>(problem, true);
 }
 
 }  // namespace tenon::tactics::conv_stem_depthwise
