@@ -1,6 +1,7 @@
 // Quantization and its reverse with one known scale on NVIDIA GPUs.
 #include <algorithm>
 
+#include "kernels/jit/quotient.h"
 #include "kernels/jit/sources.h"
 #include "kernels/jit/tactic.h"
 #include "ops/math.h"
@@ -75,12 +76,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   code.alias("Y", reverse != nullptr ? device_type(y.type) : byte_name(y.type));
   code.flag("kReverse", reverse != nullptr);
   code.flag("kRounds", rounds);
-  code.real("kScale", scale);
-  // Neither it nor its reciprocal, nor any remainder, is denormal or too large.
-  const double inverse = 1 / static_cast<double>(static_cast<float>(scale));
-  const bool is_moderate = scale > 1e-18 && scale < 1e18;
-  code.flag("kByReciprocal", is_moderate);
-  code.real("kInverse", is_moderate ? inverse : 0);
+  add_quotient(code, scale);
   code.real("kZero", zero);
   code.real("kLow", y.type == DataType::kInt8 ? -128 : 0);
   code.real("kHigh", y.type == DataType::kInt8 ? 127 : 255);

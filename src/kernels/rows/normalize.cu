@@ -21,7 +21,7 @@ __device__ inline void store_bytes(Bytes* __restrict__ bytes, Index at, const Re
   float q[N];
 #pragma unroll
   for (int i = 0; i < N; ++i) {
-    q[i] = kByReciprocal ? quotient(v[i], kByteScale, kByteInverse) : __fdiv_rn(v[i], float(kByteScale));
+    q[i] = kByReciprocal ? quotient(v[i], kScale, kInverse) : __fdiv_rn(v[i], float(kScale));
     // NaN becomes 0.
     if constexpr (kByteIntegers) q[i] = q[i] != q[i] ? 0.0f : (float(kByteZero) != 0 ? rintf(q[i]) + float(kByteZero) : q[i]);
   }

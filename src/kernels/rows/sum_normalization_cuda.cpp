@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/jit/epilogue_code.h"
+#include "kernels/jit/quotient.h"
 #include "kernels/jit/sources.h"
 #include "kernels/jit/tactic.h"
 #include "kernels/region.h"
@@ -124,11 +125,7 @@ Status add_bytes(KernelCode& code, const Problem& problem, const Description& d,
   code.text(types);
   code.alias("Bytes", e4m3 ? "e4m3" : e5m2 ? "e5m2" : device_type(bytes.type));
   code.located("BytesAt", loop, bytes);
-  // Neither it nor its reciprocal, nor any remainder, is denormal or too large.
-  const bool is_moderate = scale > 1e-18 && scale < 1e18;
-  code.flag("kByReciprocal", is_moderate);
-  code.real("kByteScale", scale);
-  code.real("kByteInverse", is_moderate ? 1 / static_cast<double>(static_cast<float>(scale)) : 0.0);
+  add_quotient(code, scale);
   code.real("kByteZero", zero);
   code.flag("kByteIntegers", !e4m3 && !e5m2);
   code.real("kByteLow", is_signed ? -128 : 0);
