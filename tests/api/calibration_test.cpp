@@ -130,6 +130,18 @@ TYPED_TEST(CalibratorTest, BatchesGiveRangesAndACache) {
   EXPECT_EQ(again.given, 0);
 }
 
+TEST(Calibration, ANetworkWithoutProductsIsCalibratedToo) {
+  Batches<IInt8EntropyCalibrator2> calibrator(3);
+  Session session;
+  ITensor* x = session.input("x", DataType::kFLOAT, {4, 4});
+  session.output(session.network->addActivation(*x, ActivationType::kRELU)->getOutput(0), "y");
+  session.config->setFlag(BuilderFlag::kINT8);
+  session.config->setInt8Calibrator(&calibrator);
+  ASSERT_TRUE(session.build());
+  EXPECT_EQ(calibrator.given, 3);
+  EXPECT_NE(calibrator.cache.find("\nx: "), std::string::npos) << calibrator.cache;
+}
+
 TEST(Calibration, RandomInputsGiveRangesThatFitTheNetwork) {
   for (const float size : {1.0F, 1e-4F}) {
     Products session(size);
