@@ -424,8 +424,9 @@ class ILayer : public INoCopy {
   void setMetadata(const char* metadata) noexcept;
   /// Returns a text that comes back from the inspector; it is copied. Default: "". Since 10.15.
   const char* getMetadata() const noexcept;
-  /// Sets the number of devices that the layer runs on. Default: 1. Networks run on one device:
-  /// false, with an error logged, for other numbers. Since 10.16.
+  /// Sets the number of devices that the layer runs on. Default: 1. Collectives alone run on
+  /// several: false, with an error logged, for other numbers of other layers, attention too. Since
+  /// 10.16.
   bool setNbRanks(int32_t nbRanks) noexcept;
   /// Returns the number of devices that the layer runs on. Default: 1. Since 10.16.
   int32_t getNbRanks() const noexcept;
@@ -2032,8 +2033,9 @@ class IAttention : public INoCopy {
   bool setMetadata(const char* metadata) noexcept;
   /// Returns a text that comes back from the inspector; it is copied. Default: "". Since 10.15.
   const char* getMetadata() const noexcept;
-  /// Sets the number of devices that the layer runs on. Default: 1. Networks run on one device:
-  /// false, with an error logged, for other numbers. Since 10.16.
+  /// Sets the number of devices that the layer runs on. Default: 1. Collectives alone run on
+  /// several: false, with an error logged, for other numbers of other layers, attention too. Since
+  /// 10.16.
   bool setNbRanks(int32_t nbRanks) noexcept;
   /// Returns the number of devices that the layer runs on. Default: 1. Since 10.16.
   int32_t getNbRanks() const noexcept;
@@ -2158,7 +2160,9 @@ class IMoELayer : public ILayer {
   apiv::VMoELayer* mImpl{nullptr};
 };
 
-/// A collective of several devices. Networks run on one: its input. Since 10.16.
+/// A collective operation among the devices of the context's communicator
+/// (IExecutionContext::setCommunicator), by NCCL. Without one there is one rank, and it gives its
+/// input. Each rank runs the plan in a context of its own. Since 10.16.
 class IDistCollectiveLayer : public ILayer {
  protected:
   apiv::VDistCollectiveLayer* mImpl{nullptr};
@@ -2413,8 +2417,10 @@ class INetworkDefinition : public INoCopy {
   /// scores [..., k]. The experts' weights are set on the layer. Since 10.16.
   IMoELayer* addMoE(ITensor& hiddenStates, ITensor& selectedExpertsForTokens,
                     ITensor& scoresForSelectedExperts) noexcept;
-  /// Adds a collective operation of several devices. Networks run on one, so it gives its input.
-  /// Since 10.16.
+  /// Adds a collective operation among all ranks, or those of a group in its order.
+  /// ILayer::setNbRanks() says how many all are, which extents of gathered and scattered results
+  /// need. Null, with an error logged, for a reduction without an operation, ranks that come twice,
+  /// or a root that is none of them. Since 10.16.
   IDistCollectiveLayer* addDistCollective(ITensor& input, CollectiveOperation distCollectiveOp,
                                           ReduceOperation reduceOp, int64_t root, int64_t* groups,
                                           int64_t groupSize) noexcept;

@@ -1445,9 +1445,10 @@ class IExecutionContext : public INoCopy {
   bool setUnfusedTensorsDebugState(bool flag) noexcept;
   /// Returns whether the debug listener sees the tensors that fusion left. Since 10.12.
   bool getUnfusedTensorsDebugState() const noexcept;
-  /// Takes the communicator of the devices that a network runs on. It is not used, which a warning
-  /// says: networks run on one device, so that no layer communicates. Returns false, with an error
-  /// logged, for null. Since 10.16.
+  /// Takes the NCCL communicator (an ncclComm_t, which must outlive the context) of the devices
+  /// that collectives of coming runs run among. A warning says where the plan has none. Returns
+  /// false, with an error logged, for null, on a CPU, and where the process has no NCCL. Since
+  /// 10.16.
   bool setCommunicator(void* communicator) noexcept;
 
  protected:

@@ -7,8 +7,22 @@
 #include "base/stop.h"
 #include "device/streams.h"
 #include "network/convert.h"
+#include "ops/structure.h"
+#include "plugin/collective.h"
 
 namespace tenon::api {
+namespace {
+
+bool has_collective(const Graph& graph) {
+  return std::ranges::any_of(graph.nodes(), [](const auto& node) {
+    const auto* op = node->template as<Plugin>();
+    return (op != nullptr && op->space == plugin::kOwnSpace) ||
+           std::ranges::any_of(node->bodies,
+                               [](const auto& body) { return has_collective(*body); });
+  });
+}
+
+}  // namespace
 
 ContextHandle::ContextHandle(EngineHandle& engine, std::unique_ptr<Context> context,
                              ExecutionContextAllocationStrategy strategy)
@@ -344,10 +358,11 @@ bool ContextHandle::getUnfusedTensorsDebugState() const noexcept {
 bool ContextHandle::setCommunicator(void* communicator) noexcept {
   if (communicator == nullptr)
     return succeed(user_error("setCommunicator was given no communicator"));
-  reporter_->warning(
-      "setCommunicator has no effect: no layer of the plan communicates, since networks run on one "
-      "device");
-  return true;
+  if (!has_collective(engine_.engine().graph())) {
+    reporter_->warning("setCommunicator has no effect: no layer of the plan communicates");
+    return true;
+  }
+  return succeed("setCommunicator", [&] { return context_->set_communicator(communicator); });
 }
 
 }  // namespace tenon::api

@@ -81,7 +81,8 @@ void LayerCore::set_metadata(const char* metadata) {
 }
 
 bool LayerCore::set_ranks(int32_t ranks) {
-  return permit(ranks == 1, "setNbRanks", "1: networks run on one device");
+  return permit(ranks == 1, "setNbRanks",
+                "1: it runs on one device, collectives alone among several");
 }
 
 Value* LayerCore::in(int index) const {

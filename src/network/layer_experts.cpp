@@ -1,4 +1,4 @@
-// Mixture of experts, and collective operations, of which one device has no need.
+// Mixture of experts.
 #include <array>
 #include <limits>
 
@@ -74,33 +74,12 @@ class MoeLayer final : public LayerOf<nvinfer1::IMoELayer, LayerType::kMOE> {
   float limit_ = std::numeric_limits<float>::infinity(), alpha_ = 1, beta_ = 0;
 };
 
-/// Among one rank every collective gives its input.
-class CollectiveLayer final
-    : public LayerOf<nvinfer1::IDistCollectiveLayer, LayerType::kDIST_COLLECTIVE> {
- public:
-  using LayerOf::LayerOf;
-  std::vector<Value*> lower(Emitter& e) override { return {e.add(Identity{}, {in(0)})}; }
-};
-
 }  // namespace
 
 IMoELayer* Network::addMoE(ITensor& hiddenStates, ITensor& selectedExpertsForTokens,
                            ITensor& scoresForSelectedExperts) noexcept {
   return insert<MoeLayer>("addMoE",
                           {&hiddenStates, &selectedExpertsForTokens, &scoresForSelectedExperts}, 1);
-}
-
-IDistCollectiveLayer* Network::addDistCollective(ITensor& input,
-                                                 CollectiveOperation distCollectiveOp,
-                                                 ReduceOperation reduceOp, int64_t root,
-                                                 int64_t* groups, int64_t groupSize) noexcept {
-  if (!require(is_valid(distCollectiveOp) && is_valid(reduceOp), "addDistCollective",
-               "a collective and a reduction") ||
-      !require(
-          groupSize <= 1 && root <= 0 && (groups == nullptr || groupSize == 0 || groups[0] == 0),
-          "addDistCollective", "a group of rank 0 alone: networks run on one device"))
-    return nullptr;
-  return insert<CollectiveLayer>("addDistCollective", {&input}, 1);
 }
 
 }  // namespace tenon::network

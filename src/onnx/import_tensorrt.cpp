@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 
+#include "network/collective_node.h"
 #include "network/composites.h"
 #include "onnx/node_importer.h"
 #include "onnx/op_table.h"
@@ -275,13 +276,29 @@ void import_trt_moe(NodeImporter& n, const OpRow&) {
   n.output(network::experts(n, parts));
 }
 
-/// Among one rank every collective gives its input.
+/// The ranks of a group are given, or those from 0 on.
 void import_dist_collective(NodeImporter& n, const OpRow&) {
-  for (const char* count : {"nb_rank", "group_size"})
-    if (n.integer_attribute(count, 1) > 1)
-      n.fail(ImportCode::kUnsupportedNodeAttr, fmt::format("{} is {}: networks run on one device",
-                                                           count, n.integer_attribute(count, 1)));
-  n.output(n.add(Identity{}, {n.input(0)}));
+  plugin::Collective operation;
+  operation.kind = static_cast<plugin::CollectiveKind>(
+      n.choice("collective_operation", "all_reduce",
+               {"all_reduce", "all_gather", "broadcast", "reduce", "reduce_scatter"}));
+  operation.reduction = n.choice("reduce_op", "sum", {"sum", "prod", "max", "min", "avg", "none"});
+  operation.root = n.integer_attribute("root", 0);
+  operation.ranks = n.integer_attribute("nb_rank", 1);
+  operation.group = n.integer_list("groups");
+  const int64_t size = n.integer_attribute("group_size", 0);
+  if (size < 0 || size > INT32_MAX ||
+      (!operation.group.empty() && size > 0 &&
+       size != static_cast<int64_t>(operation.group.size())))
+    return n.fail(ImportCode::kInvalidNode,
+                  fmt::format("group_size is {} for {} ranks", size, operation.group.size()));
+  if (operation.group.empty() && size != operation.ranks) {
+    operation.group.resize(static_cast<size_t>(size));
+    std::iota(operation.group.begin(), operation.group.end(), 0);
+  }
+  if (const auto status = operation.check(); !status.ok())
+    return n.fail(ImportCode::kInvalidNode, status.error().message);
+  n.output(network::collective(n, n.input(0), std::move(operation)));
 }
 
 void import_trt_fp4_dynamic_quantize(NodeImporter& n, const OpRow&) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "plugin/collective.h"
 #include "plugin/missing.h"
 #include "plugin/registry.h"
 
@@ -92,7 +93,7 @@ Status Instance::check_formats(std::span<const OperandType> operands, int32_t in
 }
 
 Status Instance::find_creator(const Identity& identity) {
-  if (creator_of(identity) != nullptr) return {};
+  if (identity.space == kOwnSpace || creator_of(identity) != nullptr) return {};
   return user_error(
       "no creator of plugin '{}', version '{}', namespace '{}' is registered{}: register it, or "
       "load its library, before plans with it are built or run",
@@ -106,6 +107,7 @@ bool Instance::is_second_generation(const Identity& identity) {
 
 Result<std::unique_ptr<Instance>> Instance::create(const Identity& identity,
                                                    const std::string& serialized) {
+  if (identity.space == kOwnSpace) return read_collective(serialized);
   TENON_TRY(find_creator(identity));
   IPluginCreatorInterface* creator = creator_of(identity);
   const auto failed = [&] {

@@ -6,6 +6,7 @@
 #include "device/streams.h"
 #include "ir/value_name.h"
 #include "plan/shape_values.h"
+#include "kernels/plugin/resources.h"
 #include "runtime/engine.h"
 
 namespace tenon {
@@ -255,7 +256,9 @@ Status Context::prepare_program() {
     attachments_ = {};
     profile_replay_.reset();
     if (replay_ != nullptr) set_graph_replay(true);
+    const auto communication = communication_of(attachments_);
     stale_ = true;
+    attachments_.of(Operation()) = communication;
   }
   if (has_shape_inputs_) TENON_TRY(read_values());
   if (!stale_) return {};
@@ -395,6 +398,14 @@ void Context::set_arena(void* memory, size_t bytes) {
     arena_size_ = 0;
   }
   arena_is_ready_ = false;
+}
+
+Status Context::set_communicator(void* communicator) {
+  if (engine_->backend().device->streams() == nullptr)
+    return unsupported("collectives among several devices run on GPUs");
+  TENON_TRY(communication_of(attachments_)->set(communicator));
+  if (replay_ != nullptr) set_graph_replay(true);  // Its graphs hold the former one.
+  return {};
 }
 
 bool Context::set_graph_replay(bool replay) {

@@ -220,6 +220,9 @@ class Context {
   Status report_steps(StepTimes& times);
   /// The last profiled run was put into a graph that the application captures.
   bool is_profile_captured() const;
+  /// The communicator of the devices that collectives of coming runs run among (an ncclComm_t). An
+  /// error where there is no such device.
+  Status set_communicator(void* communicator);
   /// The application's streams for branches instead of the context's own, as far as they go.
   void set_aux_streams(std::span<void* const> streams) { side_.give(streams); }
   /// The ranges that profilers of a GPU see around each layer's launches.

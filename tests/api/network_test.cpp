@@ -187,10 +187,16 @@ TEST(Network, WrongArgumentsGiveNullAndOneError) {
           "normalization");
   refused(n.addRotaryEmbedding(*x, *x, *x, false, 3), "even");
   refused(n.addDynamicQuantize(*x, 1, 0, DataType::kFP8, DataType::kFLOAT), "block");
-  int64_t group[] = {0, 1};
+  int64_t group[] = {0, 0};
   refused(
       n.addDistCollective(*x, CollectiveOperation::kALL_REDUCE, ReduceOperation::kSUM, 0, group, 2),
-      "one device");
+      "different ranks");
+  refused(n.addDistCollective(*x, CollectiveOperation::kALL_REDUCE, ReduceOperation::kNONE, 0,
+                              group, 0),
+          "reduction");
+  refused(
+      n.addDistCollective(*x, CollectiveOperation::kBROADCAST, ReduceOperation::kNONE, 5, group, 1),
+      "root");
   EXPECT_EQ(n.getNbLayers(), 0);
 }
 

@@ -2,6 +2,12 @@
 
 namespace tenon {
 
+std::shared_ptr<plugin::Communication> communication_of(Attachments& attachments) {
+  std::shared_ptr<void>& kept = attachments.of(Operation());
+  if (kept == nullptr) kept = std::make_shared<plugin::Communication>();
+  return std::static_pointer_cast<plugin::Communication>(kept);
+}
+
 void* PluginResources::allocate(uint64_t size, uint64_t alignment,
                                 nvinfer1::AllocatorFlags) noexcept {
   constexpr uint64_t kAlignment = 256;  // Of all that a device gives.
