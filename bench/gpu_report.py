@@ -43,9 +43,9 @@ BATCHES = {"resnet50": [1, 8, 32], "bert_base": [1, 8, 32], "vit_b_16": [1, 8, 3
            "lstm_tagger": [1, 8]}
 ERROR_BATCHES = [1, 8, 32]
 # Model, options of trtexec and its expected warnings.
-ENQUEUES = [("dlrm", "--noDataTransfers", "Enqueue-bound"), ("dlrm", "--noDataTransfers --useCudaGraph", ""),
-            ("resnet50", "--noDataTransfers", ""), ("resnet50", "--noDataTransfers --useCudaGraph", ""),
-            ("bert_base", "--noDataTransfers", ""), ("bert_base", "--noDataTransfers --useCudaGraph", ""),
+ENQUEUES = [("dlrm", "--noDataTransfers --noCudaGraph", "Enqueue-bound"), ("dlrm", "--noDataTransfers --useCudaGraph", ""),
+            ("resnet50", "--noDataTransfers --noCudaGraph", ""), ("resnet50", "--noDataTransfers --useCudaGraph", ""),
+            ("bert_base", "--noDataTransfers --noCudaGraph", ""), ("bert_base", "--noDataTransfers --useCudaGraph", ""),
             ("gpt2", "--useCudaGraph", "D2H")]
 KEYS = ("model", "batch", "precision", "options")
 

@@ -161,6 +161,9 @@ bool ContextHandle::enqueueV3(cudaStream_t stream) noexcept {
   const bool ran = succeed("enqueueV3", [&]() -> Status {
     const StopScope stops(asked_);
     TENON_TRY(debug_.observes() ? enqueue_observed(stream) : context_->enqueue(stream));
+    if (const std::string why = context_->take_replay_failure(); !why.empty())
+      reporter_->verbose("Runs are not replayed as graphs, since one could not be captured: {}",
+                         why);
     return finish(stream);
   });
   if (!ran) return false;

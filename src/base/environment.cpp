@@ -94,6 +94,15 @@ bool allows_tf32() {
   return variable("NVIDIA_TF32_OVERRIDE").value_or("") != "0";
 }
 
+bool allows_graph_replay() {
+  return variable("TENON_GRAPH_REPLAY").value_or("") != "0";
+}
+
+bool profiler_is_attached() {
+  return !variable("CUDA_INJECTION64_PATH").value_or("").empty() ||
+         !variable("NVTX_INJECTION64_PATH").value_or("").empty();
+}
+
 bool wants_colors() {
   return variable("NO_COLOR").value_or("").empty() && variable("TERM").value_or("") != "dumb";
 }

@@ -24,6 +24,13 @@ std::vector<std::filesystem::path> cuda_library_folders();
 /// libraries obey too.
 bool allows_tf32();
 
+/// Whether contexts replay runs that come again and again as graphs: not where TENON_GRAPH_REPLAY
+/// is 0.
+bool allows_graph_replay();
+
+/// Whether a tool was told to CUDA or NVTX that shows a program's launches (nsys, ncu).
+bool profiler_is_attached();
+
 /// Whether the user allows colors on a terminal: NO_COLOR is not set, or empty, and TERM is not
 /// "dumb".
 bool wants_colors();

@@ -41,6 +41,10 @@ class Streams {
   /// Milliseconds between two timed events that have happened.
   virtual Result<double> elapsed(void* start, void* end) = 0;
 
+  /// 0 for most streams, and the lower the more urgent.
+  virtual Result<int> priority(void* /*stream*/) { return 0; }
+  /// A tool listens that shows the launches of each layer, which a graph's do not tell.
+  virtual bool is_profiled() const { return false; }
   /// Whether the stream is being captured into a graph: never on the default one.
   virtual Result<bool> is_capturing(void* stream) = 0;
   /// The work that `work` puts on the stream, as an executable graph. Fails where it does something

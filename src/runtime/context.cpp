@@ -2,11 +2,12 @@
 #include <cstring>
 #include <utility>
 
+#include "base/environment.h"
 #include "device/cpu/thread_pool.h"
 #include "device/streams.h"
 #include "ir/value_name.h"
-#include "plan/shape_values.h"
 #include "kernels/plugin/resources.h"
+#include "plan/shape_values.h"
 #include "runtime/engine.h"
 
 namespace tenon {
@@ -52,7 +53,9 @@ Status check_multiple(const void* address, uintptr_t unit, std::string_view what
 }  // namespace
 
 Context::Context(std::shared_ptr<Engine> engine)
-    : engine_(std::move(engine)), retired_(*engine_->backend().device) {
+    : engine_(std::move(engine)),
+      retired_(*engine_->backend().device),
+      replays_itself_(allows_graph_replay()) {
   engine_->count_context(1);
 }
 Context::~Context() {
@@ -253,12 +256,13 @@ Status Context::prepare_program() {
     generation_ = engine_->generation();
     dynamic_.reset();
     met_.clear();
+    const auto communication = communication_of(attachments_);
     attachments_ = {};
+    attachments_.of(Operation()) = communication;
     profile_replay_.reset();
     if (replay_ != nullptr) set_graph_replay(true);
-    const auto communication = communication_of(attachments_);
+    own_replay_.reset();
     stale_ = true;
-    attachments_.of(Operation()) = communication;
   }
   if (has_shape_inputs_) TENON_TRY(read_values());
   if (!stale_) return {};
@@ -411,8 +415,29 @@ Status Context::set_communicator(void* communicator) {
 bool Context::set_graph_replay(bool replay) {
   Device& device = *engine_->backend().device;
   if (device.streams() == nullptr) return false;
-  replay_ = replay ? std::make_unique<GraphReplay>(device) : nullptr;
+  replays_itself_ = false;
+  for (std::unique_ptr<GraphReplay>* former : {&replay_, &own_replay_})
+    retired_.add(std::shared_ptr<GraphReplay>(std::move(*former)));
+  replay_ =
+      replay ? std::make_unique<GraphReplay>(device, retired_, GraphReplay::When::kAsked) : nullptr;
   return true;
+}
+
+/// A run that was not asked to be a graph is one only where all of it is launches of ours, on
+/// streams of ours beside the run's, and no tool shows these.
+GraphReplay* Context::replay_of_run() {
+  if (replay_ != nullptr) return replay_.get();
+  Device& device = *engine_->backend().device;
+  if (!replays_itself_ || device.streams() == nullptr || engine_->runs_plugins() ||
+      has_shape_inputs_ || side_.are_given() || device.streams()->is_profiled())
+    return nullptr;
+  if (own_replay_ == nullptr)
+    own_replay_ = std::make_unique<GraphReplay>(device, retired_, GraphReplay::When::kRepeated);
+  return own_replay_.get();
+}
+
+std::string Context::take_replay_failure() {
+  return own_replay_ == nullptr ? std::string() : own_replay_->take_failure();
 }
 
 Status Context::check_alignment() const {
@@ -510,9 +535,10 @@ Status Context::run_static(Queue queue) {
       engine_->backend().device->streams() != nullptr)
     range_texts_ = program_->range_texts(ranges_ == Ranges::kDetailed);
   if (times_ != nullptr) return run_profiled(queue);
-  if (replay_ == nullptr) return run_program(queue);
-  return replay_->run({program_, inputs_, outputs_, arena()}, queue,
-                      [this](Queue where) { return run_program(where); });
+  GraphReplay* const replay = replay_of_run();
+  if (replay == nullptr) return run_program(queue);
+  return replay->run({program_, inputs_, outputs_, arena()}, queue,
+                     [this](Queue where) { return run_program(where); });
 }
 
 Status Context::run_program(Queue queue, StepTimer* timer) {

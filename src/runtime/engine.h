@@ -42,6 +42,7 @@ class Engine {
   bool data_dependent() const { return data_dependent_; }
   /// Assumptions of the graph about its extents.
   const ExtentRules& extent_rules() const { return extent_rules_; }
+  bool runs_plugins() const { return has_plugins_; }
   /// Streams beside its own that a run may use.
   int aux_stream_count() const { return aux_streams(branches_); }
   /// Position among the graph's inputs or outputs.
@@ -199,9 +200,13 @@ class Context {
   /// takes memory. On a GPU the first run may then be captured; on a CPU failures are reported
   /// there.
   Status get_ready();
-  /// Runs replay one captured graph for each shape and set of addresses. On a device with streams.
+  /// Runs replay one captured graph for each shape and set of addresses, or none does. On a device
+  /// with streams. Until it is called, runs that come again and again are replayed where nothing
+  /// sees the difference (TENON_GRAPH_REPLAY=0: never).
   bool set_graph_replay(bool replay);
   bool replays_graphs() const { return replay_ != nullptr; }
+  /// Why runs are no longer replayed by themselves; empty: nothing new.
+  std::string take_replay_failure();
   const Program* program() const { return program_.get(); }
   /// On a CPU returns when the results are there; on a GPU when the work is on the stream.
   Status enqueue(void* stream = nullptr);
@@ -240,6 +245,7 @@ class Context {
   Status note_run(Queue queue);
   Status run_program(Queue queue, StepTimer* timer = nullptr);
   Status run_profiled(Queue queue);
+  GraphReplay* replay_of_run();
   Result<SymbolValues> bound_symbols() const;
   Status prepare_program();
   Status prepare_dynamic();
@@ -287,7 +293,9 @@ class Context {
   bool expects_arena_ = false;
   bool arena_is_ready_ = false;                    ///< For program_.
   int generation_ = 0;                             ///< Of the engine, as of the last prepare().
-  std::unique_ptr<GraphReplay> replay_;            ///< Null: not wanted.
+  std::unique_ptr<GraphReplay> replay_;            ///< Null: not asked for.
+  std::unique_ptr<GraphReplay> own_replay_;        ///< Of runs that came again; null: none yet.
+  bool replays_itself_;                            ///< Until set_graph_replay() decides.
   std::unique_ptr<ProfileReplay> profile_replay_;  ///< Null: nothing was profiled yet.
   std::vector<void*> pointers_;
   StepTimes* times_ = nullptr;

@@ -1,19 +1,27 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "device/streams.h"
 #include "runtime/program.h"
+#include "runtime/retired_objects.h"
 
 namespace tenon {
 
-/// Captured graphs of a context's runs, one for each program and set of addresses. The first run
-/// with them is an ordinary one, which does all one-time work; the second is captured. Runs that
-/// cannot be captured stay ordinary.
+/// Captured graphs of a context's runs, one for each program and set of addresses, the most recent
+/// ones. The first run with them is an ordinary one, which does all one-time work; a later one is
+/// captured. Runs that cannot be captured stay ordinary.
 class GraphReplay {
  public:
-  explicit GraphReplay(Device& device) : device_(device) {}
+  enum class When : uint8_t {
+    kAsked,     ///< The second run with the same addresses is captured.
+    kRepeated,  ///< Runs that come again and again are. Unasked: a failure ends it for good.
+  };
+  /// Graphs and programs that runs may still need go to `retired`.
+  GraphReplay(Device& device, RetiredObjects& retired, When when)
+      : device_(device), retired_(retired), when_(when) {}
 
   /// Objects that a captured graph keeps alive.
   struct Addresses {
@@ -36,16 +44,26 @@ class GraphReplay {
     }
   };
   Status run(const Addresses& addresses, Queue queue, const std::function<Status(Queue)>& work);
+  /// Why runs are not captured any more; once.
+  std::string take_failure() { return std::exchange(failure_, {}); }
 
  private:
   struct Entry {
     Held addresses;
-    DeviceHandle graph = {};  ///< Null: ran once, or cannot be captured.
+    DeviceHandle graph = {};  ///< Null: not captured yet, or cannot be.
     bool capturable = true;
+    int runs = 1, replays = 0;
   };
+  void add(const Addresses& addresses);
   Status capture(Entry& entry, const std::function<Status(Queue)>& work);
+  Result<bool> is_due(const Entry& entry, void* stream) const;
 
   Device& device_;
+  RetiredObjects& retired_;
+  When when_;
+  bool gave_up_ = false;
+  int patience_ = 4;  ///< Of kRepeated: ordinary runs ahead of a capture.
+  std::string failure_;
   DeviceHandle stream_;         ///< To capture on: the caller's may be the default one.
   std::vector<Entry> entries_;  ///< Most recently used last.
 };

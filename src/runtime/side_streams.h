@@ -16,6 +16,8 @@ class SideStreams {
   /// The application's streams are used from now on, as far as they go.
   void give(std::span<void* const> given) { given_.assign(given.begin(), given.end()); }
 
+  bool are_given() const { return !given_.empty(); }
+
   int count() const { return static_cast<int>(joins_.size()); }
   /// Stream `index` from 1 on; 0 is `own`.
   void* stream(int index, void* own) const;

@@ -1,3 +1,4 @@
+#include "tenon/device.h"
 #include "tenon/runtime.h"
 #include "tools/api_logger.h"
 #include "tools/gpu_buffers.h"
@@ -33,6 +34,7 @@ class GpuRunner final : public Runner {
   }
 
   Status prepare(Logger& log) {
+    if (!settings_.replays) setGraphReplay(*context_, false);
     for (GpuOwned* stream : {&in_, &compute_, &out_}) {
       *stream = GpuOwned(*gpu_, gpu_->createStream());
       if (stream->get() == nullptr) return resource_error("a stream could not be made");

@@ -57,6 +57,7 @@ GpuSettings gpu_settings(const Arguments& arguments) {
   settings.transfers = !arguments.flag(OptionId::noDataTransfers);
   settings.overlap = !arguments.flag(OptionId::exposeDMA);
   settings.graph = arguments.flag(OptionId::useCudaGraph);
+  settings.replays = !arguments.flag(OptionId::noCudaGraph);
   settings.spin_wait = arguments.flag(OptionId::useSpinWait);
   return settings;
 }

@@ -52,6 +52,7 @@ struct GpuSettings {
   bool transfers = true;   ///< Inputs and outputs are copied for each query.
   bool overlap = true;     ///< A query's copies run beside the computation of its neighbours.
   bool graph = false;      ///< Queries replay a captured graph.
+  bool replays = true;     ///< Without one, the context may replay runs by itself.
   bool spin_wait = false;  ///< Waiting threads do not sleep.
 };
 

@@ -130,6 +130,7 @@ class Worker {
     nvinfer1::ICudaEngine& engine = *model.engine.engine;
     GpuSettings gpu;
     gpu.graph = graph;
+    gpu.replays = false;  // Launches are launches.
     gpu.transfers = request.value("transfers", true);
     return runsOnGpu(engine) ? make_gpu_runner(engine, binding, kStatic, gpu, log)
                              : make_cpu_runner(engine, binding, kStatic, log);

@@ -58,6 +58,8 @@ class CudaDevice final : public Device, public Streams {
   Status synchronize_stream(void* stream) override;
   Result<double> elapsed(void* start, void* end) override;
   Result<bool> is_capturing(void* stream) override;
+  Result<int> priority(void* stream) override;
+  bool is_profiled() const override;
   Result<DeviceHandle> capture(void* stream, const std::function<Status()>& work) override;
   Status launch_graph(void* graph, void* stream) override;
   void push_range(const char* name) override;

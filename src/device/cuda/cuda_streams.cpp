@@ -7,6 +7,7 @@
 #define TENON_HAVE_NVTX 1
 #endif
 
+#include "base/environment.h"
 #include "device/cuda/cuda_device.h"
 #include "device/cuda/driver.h"
 #include "device/cuda/kernel_counters.h"
@@ -109,6 +110,17 @@ Result<bool> CudaDevice::is_capturing(void* stream) {
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   TENON_DRIVER(cuStreamIsCapturing, as_stream(stream), &status);
   return status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+Result<int> CudaDevice::priority(void* stream) {
+  int priority = 0;
+  if (stream != nullptr) TENON_DRIVER(cuStreamGetPriority, as_stream(stream), &priority);
+  return priority;
+}
+
+bool CudaDevice::is_profiled() const {
+  static const bool by_tool = profiler_is_attached();
+  return by_tool || is_recording();
 }
 
 Result<DeviceHandle> CudaDevice::capture(void* stream, const std::function<Status()>& work) {

@@ -184,6 +184,10 @@ Result<std::vector<KernelRecord>> record_launches(const std::function<Status()>&
   return kernels;
 }
 
+bool is_recording() {
+  return recording().is_on();
+}
+
 void begin_recorded_range(const char* name) {
   if (!recording().is_on()) return;
   if (const auto cupti = load_cupti(); cupti.ok())
@@ -201,6 +205,9 @@ void end_recorded_range() {
 
 Result<std::vector<KernelRecord>> record_launches(const std::function<Status()>&) {
   return unsupported("this build of the library was made without the headers of CUPTI");
+}
+bool is_recording() {
+  return false;
 }
 void begin_recorded_range(const char*) {}
 void end_recorded_range() {}

@@ -13,6 +13,9 @@
 
 namespace {
 
+/// The handle of a stream of high priority.
+constexpr uintptr_t kUrgent = 0x99;
+
 struct State {
   std::mutex mutex;
   std::map<std::string, int> calls;
@@ -181,6 +184,8 @@ FAKE(
 FAKE(cuStreamWaitEvent, (CUstream stream, CUevent, unsigned), put("wait", stream);)
 FAKE(cuStreamIsCapturing, (CUstream, CUstreamCaptureStatus* status),
      *status = state().capturing ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;)
+FAKE(cuStreamGetPriority, (CUstream stream, int* priority),
+     *priority = reinterpret_cast<uintptr_t>(stream) == kUrgent ? -1 : 0;)
 FAKE(cuStreamBeginCapture, (CUstream, CUstreamCaptureMode),
      UNLESS_FAILING(state().capturing = true))
 FAKE(cuStreamEndCapture, (CUstream, CUgraph* graph), state().capturing = false; *graph = nullptr;
