@@ -30,23 +30,24 @@ bool is_worthwhile(const Program& program) {
 void GraphReplay::add(const Addresses& addresses) {
   if (entries_.size() == kKeptGraphs) {
     Entry& oldest = entries_.front();
-    if (oldest.graph != nullptr && oldest.replays < kWorthwhile)
-      patience_ = std::min(2 * patience_, kMostPatience);
-    // The present program is kept by the run.
-    if (oldest.graph != nullptr || oldest.addresses.program != addresses.program)
+    if (oldest.graph != nullptr) {
+      if (oldest.replays < kWorthwhile) patience_ = std::min(2 * patience_, kMostPatience);
       retired_.add(std::make_shared<Entry>(std::move(oldest)));
+    }
     entries_.erase(entries_.begin());
   }
-  entries_.push_back({GraphReplay::Held(addresses)});
+  Entry& entry = entries_.emplace_back();
+  entry.addresses = Held(addresses);
+  entry.addresses.program.reset();
+  entry.program = addresses.program;
 }
 
 Status GraphReplay::run(const Addresses& addresses, Queue queue,
                         const std::function<Status(Queue)>& work) {
   if (gave_up_) return work(queue);
   Streams& streams = *device_.streams();
-  const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
-    return entry.addresses.are(addresses);
-  });
+  const auto found = std::find_if(entries_.begin(), entries_.end(),
+                                  [&](const Entry& entry) { return entry.is_of(addresses); });
   if (found == entries_.end()) {
     add(addresses);
     return work(queue);
@@ -56,23 +57,26 @@ Status GraphReplay::run(const Addresses& addresses, Queue queue,
   TENON_ASSIGN(const bool capturing, streams.is_capturing(queue.stream));
   if (capturing) return work(queue);
   ++entry.runs;
-  TENON_ASSIGN(const bool due, is_due(entry, queue.stream));
-  if (due) TENON_TRY(capture(entry, work));
+  TENON_ASSIGN(const bool due, is_due(entry, *addresses.program, queue.stream));
+  if (due) TENON_TRY(capture(entry, addresses, work));
   if (entry.graph == nullptr) return work(queue);
   ++entry.replays;
   return streams.launch_graph(entry.graph.get(), queue.stream);
 }
 
-Result<bool> GraphReplay::is_due(const Entry& entry, void* stream) const {
+Result<bool> GraphReplay::is_due(Entry& entry, const Program& program, void* stream) const {
   if (entry.graph != nullptr || !entry.capturable) return false;
   if (when_ == When::kAsked) return true;
-  if (entry.runs <= patience_ || !is_worthwhile(*entry.addresses.program)) return false;
+  if (entry.runs <= patience_) return false;
+  entry.capturable = is_worthwhile(program);
+  if (!entry.capturable) return false;
   // Kernels of a graph have the priority of the stream that they were captured on.
   TENON_ASSIGN(const int priority, device_.streams()->priority(stream));
   return priority == 0;
 }
 
-Status GraphReplay::capture(Entry& entry, const std::function<Status(Queue)>& work) {
+Status GraphReplay::capture(Entry& entry, const Addresses& addresses,
+                            const std::function<Status(Queue)>& work) {
   Streams& streams = *device_.streams();
   if (stream_ == nullptr) {
     TENON_ASSIGN(stream_, streams.make_stream());
@@ -81,6 +85,7 @@ Status GraphReplay::capture(Entry& entry, const std::function<Status(Queue)>& wo
   entry.capturable = graph.ok();
   if (graph.ok()) {
     entry.graph = std::move(graph).value();
+    entry.addresses.program = addresses.program;
   } else if (when_ == When::kRepeated) {
     failure_ = graph.error().message;
     gave_up_ = true;

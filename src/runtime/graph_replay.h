@@ -38,9 +38,9 @@ class GraphReplay {
     Held() = default;
     explicit Held(const Addresses& now)
         : program(now.program), inputs(now.inputs), outputs(now.outputs), arena(now.arena) {}
-    bool are(const Addresses& now) const {
-      return program == now.program && arena == now.arena && inputs == now.inputs &&
-             outputs == now.outputs;
+    bool are(const Addresses& now) const { return program == now.program && are_placed(now); }
+    bool are_placed(const Addresses& now) const {
+      return arena == now.arena && inputs == now.inputs && outputs == now.outputs;
     }
   };
   Status run(const Addresses& addresses, Queue queue, const std::function<Status(Queue)>& work);
@@ -49,14 +49,20 @@ class GraphReplay {
 
  private:
   struct Entry {
-    Held addresses;
+    Held addresses;  ///< Without the program until a graph needs it.
+    std::weak_ptr<const Program> program;
     DeviceHandle graph = {};  ///< Null: not captured yet, or cannot be.
     bool capturable = true;
     int runs = 1, replays = 0;
+
+    bool is_of(const Addresses& now) const {
+      return addresses.are_placed(now) && program.lock() == now.program;
+    }
   };
   void add(const Addresses& addresses);
-  Status capture(Entry& entry, const std::function<Status(Queue)>& work);
-  Result<bool> is_due(const Entry& entry, void* stream) const;
+  Status capture(Entry& entry, const Addresses& addresses,
+                 const std::function<Status(Queue)>& work);
+  Result<bool> is_due(Entry& entry, const Program& program, void* stream) const;
 
   Device& device_;
   RetiredObjects& retired_;
