@@ -12,7 +12,7 @@ namespace {
 constexpr int kDestructors = 2, kDeserialize = 1, kContexts[] = {3, 4, 53}, kSlots = 52,
               kEnqueue = 35;
 constexpr const char* kCuda = "libcudart.so.13";
-enum Mode { kRun = 0, kNote = 1, kSkip = 2, kEvents = 3 };
+enum Mode { kRun = 0, kNote = 1, kSkip = 2, kEvents = 3, kIdle = 4 };
 
 struct Call {
   const char* name;  // Null for one of our contexts.
@@ -26,6 +26,7 @@ using Any = long (*)(long, long, long, long, long, long);
 constexpr int kMost = 4096;
 Call calls[kMost];
 int count = 0, mode = kRun;
+long long idle = 0;  // Nanoseconds that kIdle spends in place of a run.
 void* events[2] = {};
 Any of_context[kSlots] = {}, of_engine[3] = {}, deserialize = nullptr;
 
@@ -71,6 +72,11 @@ long enqueue_between_events(long a, long stream) {
 template <int slot>
 long context_call(long a, long b, long c, long d, long e, long f) {
   if (slot == kEnqueue && mode == kSkip) return 1;
+  if (slot == kEnqueue && mode == kIdle) {
+    for (const long long end = now() + idle; now() < end;) {
+    }
+    return 1;
+  }
   if (slot == kEnqueue && mode == kEvents) return enqueue_between_events(a, b);
   const long long begin = now();
   const long result = of_context[slot](a, b, c, d, e, f);
@@ -149,6 +155,10 @@ NOTED(cudaLaunchHostFunc)
 void split_mode(int value) {
   mode = value;
   count = 0;
+}
+
+void split_idle(double milliseconds) {
+  idle = static_cast<long long>(milliseconds * 1e6);
 }
 
 int split_calls(const Call** found) {

@@ -1,8 +1,9 @@
 """Where the time of ONNX Runtime's session.run goes with the TensorRT provider over lib/compat, and how much of it is ours.
 
 A run in which our enqueueV3 is left out costs the provider's own overhead: copies, allocations, its calls of us. To that our time
-adds, which trtexec measures for the same engine. The ratio is session.run over the two together. The lines below it split a run:
-calls of CUDA's run time and of our context, and the rest, which is ONNX Runtime's own.
+adds, which trtexec measures for the same engine. The ratio is session.run over the two together. Behind a wait the same code of
+the provider takes longer, with its caches cold: so enqueueV3 is also left out with as long a wait in its place, and the second
+ratio is over that. The lines below split a run: calls of CUDA's run time and of our context, and the rest, which is ONNX Runtime's.
 
 Needs the packages of onnxruntime_models.py, and the library built of onnxruntime_split.cpp in LD_PRELOAD and in SPLIT.
 
@@ -19,7 +20,7 @@ import time
 import numpy as np
 import onnxruntime as ort
 
-RUN, NOTE, SKIP, EVENTS = range(4)
+RUN, NOTE, SKIP, EVENTS, IDLE = range(5)
 SLOTS = {9: "getOptimizationProfile", 19: "setInputShape", 20: "getTensorShape", 22: "setTensorAddress", 24: "setInputTensorAddress",
          30: "setOutputAllocator", 35: "enqueueV3"}
 
@@ -30,6 +31,7 @@ class Call(ctypes.Structure):
 
 split = ctypes.CDLL(os.environ["SPLIT"])
 split.split_device_time.restype = ctypes.c_float
+split.split_idle.argtypes = [ctypes.c_double]
 ort.set_default_logger_severity(3)
 
 
@@ -89,7 +91,8 @@ def parts(run, rounds):
         split.split_mode(NOTE)
         start = time.perf_counter_ns()
         run()
-        whole.append((time.perf_counter_ns() - start) / 1e3)
+        end = time.perf_counter_ns()
+        whole.append((end - start) / 1e3)
         one, inside = collections.defaultdict(lambda: [0, 0.0]), 0.0
         for k in range(split.split_calls(ctypes.byref(calls))):
             call = calls[k]
@@ -98,6 +101,9 @@ def parts(run, rounds):
             one[name][1] += (call.end - call.begin) / 1e3
             inside += (call.end - call.begin) / 1e3
         one["rest"] = [1, whole[-1] - inside]
+        if count := split.split_calls(ctypes.byref(calls)):
+            one["of it in front"] = [1, (calls[0].begin - start) / 1e3]
+            one["of it behind"] = [1, (end - calls[count - 1].end) / 1e3]
         for name, (count, us) in one.items():
             found[name].append((us, count))
     split.split_mode(RUN)
@@ -143,14 +149,16 @@ def one(name, rounds):
         turns = {way: [] for way in WAYS}
         for _ in range(5):
             for way, run in runs.items():
-                turns[way].append((timed(run, RUN, rounds), timed(run, SKIP, rounds)))
+                split.split_idle(times[way][0])
+                turns[way].append([timed(run, mode, rounds) for mode in (RUN, SKIP, IDLE)])
         for way, run in runs.items():
-            whole, own = (median([turn[k] for turn in turns[way]]) for k in range(2))
+            whole, own, idle = (median([turn[k] for turn in turns[way]]) for k in range(3))
             device = device_time(run, rounds)
             noted, calls = parts(run, rounds)
             print(f"  {arrays:<7} {way}: session.run {whole:.4f} ms, without enqueueV3 {own:.4f} (turns "
                   f"{min(t[1] for t in turns[way]):.4f} to {max(t[1] for t in turns[way]):.4f}), on the device in the session "
-                  f"{device:.4f}, RATIO {whole / (own + times[way][0] + 1e-9):.3f}")
+                  f"{device:.4f}, with a wait in its place {idle:.4f}, RATIO {whole / (own + times[way][0] + 1e-9):.3f}, "
+                  f"{whole / idle:.3f}")
             print("    ", ", ".join(f"{part} {count} x {us:.1f} us" for part, (us, count) in
                                     sorted(calls.items(), key=lambda item: -item[1][0]) if us >= 1), f"of {noted:.1f}", flush=True)
 
