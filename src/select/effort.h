@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <limits>
 
@@ -13,16 +14,15 @@ inline constexpr double kFailed = std::numeric_limits<double>::infinity();
 inline constexpr double kWrong = -1;
 /// A candidate whose first run takes so many times the best's is not run again.
 inline constexpr double kHopeless = 2;
-/// Kernels below this are short: they are run often to be timed.
+/// Kernels below this are short: all their runs are done, however slow they are.
 inline constexpr double kShortMilliseconds = 1;
-/// Short kernels need many runs to be told apart, where the machine is not quiet.
+/// Candidates are timed for about so long each: short kernels run often, which tells them apart
+/// where the machine is not quiet, and long ones hold no build up.
+inline constexpr double kTimedMilliseconds = 24;
 inline int runs_for(double milliseconds, int asked) {
-  constexpr int kShortRuns = 24, kRuns = 4, kLongRuns = 2;
-  constexpr double kLong = 20;
-  const int runs = milliseconds < kShortMilliseconds ? kShortRuns
-                   : milliseconds > kLong            ? kLongRuns
-                                                     : kRuns;
-  return std::max(asked, runs);
+  constexpr double kFewest = 2, kMost = 24;
+  const double runs = std::ceil(kTimedMilliseconds / std::max(milliseconds, 1e-3));
+  return std::max(asked, static_cast<int>(std::clamp(runs, kFewest, kMost)));
 }
 /// Runs of a trial: one, with a warm one before, that tells whether and how many more follow, which
 /// are behind a warm one too.
