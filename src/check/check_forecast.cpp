@@ -10,12 +10,19 @@ namespace {
 constexpr double kShare = 1.0 / 3;
 /// Seconds, and part of the build, that the look at regions gets whatever ran ahead of it took.
 constexpr double kShortLook = 0.1, kLeastShare = 0.08;
+/// Of that time, for evaluations behind the look.
+constexpr double kEvaluationShare = 0.5;
 constexpr double kForever = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
 double CheckForecast::look_seconds(double build, double spent) {
   return std::max({kShare * build - spent, kLeastShare * build, kShortLook});
+}
+
+CheckForecast::Shares CheckForecast::shares(double look, double evaluations) {
+  const bool evaluates = evaluations <= kEvaluationShare * look;
+  return {evaluates ? look - evaluations : look, evaluates};
 }
 
 /// Beside the load that the build met so far.
@@ -30,6 +37,8 @@ PlainPace CheckForecast::plain_pace(const BuildWatch::Known& known) const {
 /// plain loops.
 double CheckForecast::reference(const BuildWatch::Known& known) const {
   if (!on_processor) return operations * plain_pace(known).loops;
+  if (const auto seconds = known.kernels.others(kernels, {operations, bytes, weights}))
+    return *seconds;
   return known.kernels.making(kernels, weights) + operations * plain_pace(known).kernels +
          bytes * known.pace.byte / cores;
 }
@@ -55,10 +64,10 @@ double CheckForecast::seconds(const BuildWatch::Known& known) const {
   const double run = known.kernels.making(kernels, 0) + known.kernels.running(operations, bytes);
   const double left = std::max(waited - reference_ahead, 0.0);
   if (all_regions) return left + waited * kEvaluations + run + regions(kForever, known);
-  const double look = look_seconds(built, waited + run), looked = regions(look, known);
-  // Where time does not suffice for all regions nothing follows them.
-  const double behind = regions(kForever, known) < look ? evaluations * waited : 0;
-  return left + run + std::min(looked, look) + behind;
+  const double behind = evaluations * waited;
+  const Shares look = shares(look_seconds(built, waited + run), behind);
+  return left + run + std::min(regions(look.regions, known), look.regions) +
+         (look.evaluates ? behind : 0);
 }
 
 }  // namespace tenon

@@ -16,16 +16,16 @@ struct CheckForecast {
   double bytes = 0;                 ///< Of all values that the network makes.
   double kernels = 0, weights = 0;  ///< Nodes, and bytes of their constants.
   int threads = 1;
-  int cores = 1;               ///< Of the reference.
-  bool on_processor = false;   ///< The reference runs kernels that were not tuned.
-  bool beside_build = false;   ///< The reference is evaluated while the build goes on.
-  bool all_regions = false;    ///< However long that takes.
+  int cores = 1;              ///< Of the reference.
+  bool on_processor = false;  ///< The reference runs kernels that were not tuned.
+  bool beside_build = false;  ///< The reference is evaluated while the build goes on.
+  bool all_regions = false;   ///< However long that takes.
   /// Evaluations of the network behind the look at regions, where it leaves time for them: with
   /// rounding, and as the passes leave it.
   double evaluations = 0;
-  double build = -1;           ///< Seconds that the build took; negative while it goes on.
-  double reference_took = -1;  ///< The same of waiting for the reference.
-  double reference_ahead = 0;  ///< The part of it that has passed while the build went on.
+  double build = -1;               ///< Seconds that the build took; negative while it goes on.
+  double reference_took = -1;      ///< The same of waiting for the reference.
+  double reference_ahead = 0;      ///< The part of it that has passed while the build went on.
   std::optional<PlainPace> plain;  ///< Where it was measured.
 
   double seconds(const BuildWatch::Known& known) const;
@@ -35,6 +35,13 @@ struct CheckForecast {
   /// For the look at regions where nothing is found, after the reference was waited for and the
   /// plan ran, which took `spent`.
   static double look_seconds(double build, double spent);
+  /// The part of these for the look at regions alone; and whether the evaluations behind it, which
+  /// take so long, are done in the rest.
+  struct Shares {
+    double regions = 0;
+    bool evaluates = false;
+  };
+  static Shares shares(double look, double evaluations);
 
  private:
   double reference(const BuildWatch::Known& known) const;

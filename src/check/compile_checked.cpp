@@ -329,9 +329,8 @@ class CheckedBuild {
   /// Of the evaluations behind the look at regions.
   void tell_evaluations_left() const {
     if (watch_ == nullptr || with_regions()) return;
-    const bool is_over = look_.passed();
-    const bool of_rounding = rounded_.empty() && is_notable() && !is_over;
-    const bool of_passes = request_.passes.precision.has_value() ? !is_over : !is_near();
+    const bool of_rounding = rounded_.empty() && is_notable() && shares_.evaluates;
+    const bool of_passes = request_.passes.precision.has_value() ? shares_.evaluates : !is_near();
     tell_left(waited_ * (of_rounding + of_passes));
   }
 
@@ -353,13 +352,17 @@ class CheckedBuild {
     if (!deviates_.empty()) look_at_more_draws(*plan.graph, outputs, end);
     // Whatever ran ahead of them: what outputs hide shows in regions alone.
     const double ran = watch.lap();
-    look_ = Deadline(std::min(CheckForecast::look_seconds(build_seconds_, waited_ + ran),
-                              watch_ == nullptr ? kForever : watch_->left_to_check()));
-    report_ = regions.compare(with_regions() ? Deadline(kForever) : look_, told());
+    const double look = std::min(CheckForecast::look_seconds(build_seconds_, waited_ + ran),
+                                 watch_ == nullptr ? kForever : watch_->left_to_check());
+    const double behind =
+        evaluations_behind(reference_work(*network_, request_.profiles[0]).kernels);
+    shares_ = CheckForecast::shares(look, behind * waited_);
+    report_ = regions.compare(Deadline(with_regions() ? kForever : shares_.regions), told());
     tell_evaluations_left();
     logger_.verbose("Build times: the plan ran in {:.2f} s, its regions were compared in {:.2f} s",
                     ran, watch.lap());
-    if (rounded_.empty() && is_notable() && !look_.passed()) look_at_rounding(*plan.graph, outputs);
+    if (rounded_.empty() && is_notable() && shares_.evaluates)
+      look_at_rounding(*plan.graph, outputs);
     if (!deviates_.empty() && report_.wrong.empty()) report_ = regions.compare(end);
     if (request_.select.notes != nullptr) note_accuracy(regions, *request_.select.notes);
     return {};
@@ -461,7 +464,7 @@ class CheckedBuild {
   /// in its own precision, next to which sums in another order alone are right.
   bool passes_differ() {
     if (rounds_to_bytes(*network_)) return false;
-    if (request_.passes.precision.has_value() ? look_.passed() && !with_regions() : is_near())
+    if (request_.passes.precision.has_value() ? !shares_.evaluates && !with_regions() : is_near())
       return false;
     const auto outputs = reference_->after_passes(request_.passes);
     if (!outputs.ok()) return false;
@@ -689,9 +692,9 @@ class CheckedBuild {
   std::optional<PlainPace> plain_pace_;                  ///< Of builds that are watched.
   std::optional<std::map<std::string, Tensor>> values_;  ///< Of the inside, where asked for.
   double build_seconds_ = 0;
-  double waited_ = 0;  ///< For the reference.
-  double ahead_ = 0;   ///< The part of it that passed before kernels were tried.
-  Deadline look_{0};  ///< For checks that find nothing.
+  double waited_ = 0;             ///< For the reference.
+  double ahead_ = 0;              ///< The part of it that passed before kernels were tried.
+  CheckForecast::Shares shares_;  ///< Of the time of a check that finds nothing.
   // Of the last plan that was examined.
   RegionReport report_;
   std::vector<Tensor> outputs_;

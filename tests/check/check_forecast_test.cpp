@@ -39,8 +39,9 @@ TEST(CheckForecast, CheapRegionsComeFirst) {
   EXPECT_LT(seconds, 10.5);
 }
 
-/// Where the look at regions leaves time, and there alone, a 16-bit network is evaluated again.
-TEST(CheckForecast, EvaluationsFollowAShortLook) {
+/// Where they take little of the time of the look at regions, and there alone, a 16-bit network is
+/// evaluated again: in the rest of that time.
+TEST(CheckForecast, EvaluationsShareTheTimeOfTheLook) {
   const BuildForecast kernels;
   const BuildWatch::Known known{kernels, kernels.pace(), 1, 0, 30};
   CheckForecast forecast;
@@ -48,12 +49,23 @@ TEST(CheckForecast, EvaluationsFollowAShortLook) {
   forecast.costs = {{1e9, 0}};
   forecast.reference_took = forecast.reference_ahead = 2;
   const double without = forecast.seconds(known);
-  forecast.evaluations = 2;
-  EXPECT_NEAR(forecast.seconds(known), without + 4, 1e-9);
+  forecast.evaluations = 1;
+  EXPECT_NEAR(forecast.seconds(known), without + 2, 1e-9);
   forecast.costs = std::vector<NodeCost>(100, {1e9, 0});
   const double full = forecast.seconds(known);
   forecast.evaluations = 0;
-  EXPECT_DOUBLE_EQ(forecast.seconds(known), full);
+  EXPECT_NEAR(forecast.seconds(known), full, 1.1);
+  // Most of the time of the look would go to them.
+  forecast.evaluations = 4;
+  EXPECT_NEAR(forecast.seconds(known), full, 1.1);
+}
+
+TEST(CheckForecast, EvaluationsTakeHalfOfTheLookAtMost) {
+  const auto half = CheckForecast::shares(10, 5), more = CheckForecast::shares(10, 5.1);
+  EXPECT_TRUE(half.evaluates);
+  EXPECT_DOUBLE_EQ(half.regions, 5);
+  EXPECT_FALSE(more.evaluates);
+  EXPECT_DOUBLE_EQ(more.regions, 10);
 }
 
 }  // namespace
