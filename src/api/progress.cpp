@@ -6,6 +6,7 @@
 
 #include "api/builder_config.h"
 #include "base/call_number.h"
+#include "base/environment.h"
 
 #define TENON_EXPORT __attribute__((visibility("default")))
 
@@ -38,6 +39,8 @@ constexpr const char* kKernels = "Choosing kernels";
 constexpr std::array<const char*, BuildWatch::kSteps> kEvaluations = {
     "Folding constants", "Timing kernels", "Timing kernels", "Checking the plan",
     "Writing the plan"};
+/// In the cache folder.
+constexpr const char* kPaces = "paces";
 constexpr std::chrono::milliseconds kMoment{100};
 /// No question follows for as long after the last time in the same evaluation.
 constexpr std::chrono::seconds kPause{1};
@@ -56,6 +59,9 @@ Progress::Progress(nvinfer1::IProgressMonitor* monitor, IBuildObserver* observer
       watch_([this](BuildWatch::Step step, double seconds,
                     const std::string& facts) { step_ended(step, seconds, facts); },
              budget) {
+  const bool is_watched = monitor_ != nullptr || observer_ != nullptr || budget > 0;
+  if (const auto folder = cache_folder(); is_watched && !folder.empty())
+    watch_.recall(folder / kPaces);
   if (monitor_ != nullptr) monitor_->phaseStart(kBuild, nullptr, 2);
   if (monitor_ != nullptr || observer_ != nullptr)
     heart_ = std::thread(with_call_number([this] { beat(); }));

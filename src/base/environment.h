@@ -8,8 +8,9 @@ namespace tenon {
 
 /// Everything that the process environment decides; nothing else reads it.
 
-/// Where compiled kernels are kept between runs: TENON_CACHE_DIR, else XDG_CACHE_HOME/tenon, else
-/// ~/.cache/tenon. Empty (nothing is kept) where none of them is set, or TENON_CACHE_DIR is empty.
+/// Where compiled kernels and the paces of builds are kept between runs: TENON_CACHE_DIR, else
+/// XDG_CACHE_HOME/tenon, else ~/.cache/tenon. Empty (nothing is kept) where none of them is set, or
+/// TENON_CACHE_DIR is empty.
 std::filesystem::path cache_folder();
 
 /// The best instruction set that kernels of the CPU may use, TENON_CPU_ISA; empty: no limit.

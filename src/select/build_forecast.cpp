@@ -1,22 +1,23 @@
 #include "select/build_forecast.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <iterator>
 
 #include "select/effort.h"
 
 namespace tenon {
 namespace {
 
-/// The weight of the common pace, of what was measured: it decides where amounts always come
-/// together, and hardly matters otherwise.
-constexpr double kCommon = 0.02;
 /// First guesses weigh as much as so many seconds of measured work.
 constexpr double kGuessSeconds = 2e-3;
+/// Trials of earlier builds weigh as much as so many of this one.
+constexpr double kRecalledTrials = 3;
 /// The share of all candidates that are given up weighs as much as so many of a tactic's own.
 constexpr double kCommonTrials = 1;
-/// No rate is below this share of the common pace: measurements are never so exact.
-constexpr double kLeast = 0.02;
 
 // First guesses, in units of the machine's pace: steps to make a kernel, and for a multiplication
 // of one that runs, of which vectors do many at a time; copies of a byte of weights, and of an
@@ -29,43 +30,11 @@ bool is_same(const KernelWork& a, const KernelWork& b) {
 
 }  // namespace
 
-void TwoRates::add(double first, double second, double seconds) {
-  const double x = first * first_, y = second * second_;
-  if (x + y <= 0 || seconds < 0) return;
-  const double weight = 1 / (x + y);
-  xx_ += weight * x * x;
-  xy_ += weight * x * y;
-  yy_ += weight * y * y;
-  xt_ += weight * x * seconds;
-  yt_ += weight * y * seconds;
-  guessed_ += x + y;
-  took_ += seconds;
-}
-
-/// The least squares of relative errors, drawn towards the common pace.
-double TwoRates::seconds(double first, double second) const {
-  const double x = first * first_, y = second * second_;
-  const double pace = (took_ + kGuessSeconds) / (guessed_ + kGuessSeconds);
-  const double common = kCommon * (guessed_ + kGuessSeconds);
-  const double a = xx_ + common, d = yy_ + common;
-  const double p = xt_ + common * pace, q = yt_ + common * pace;
-  const double determinant = a * d - xy_ * xy_;
-  double s = (p * d - q * xy_) / determinant, u = (q * a - p * xy_) / determinant;
-  // Where one would be negative, the other explains all.
-  const double least = kLeast * pace;
-  if (s < least) {
-    s = least;
-    u = std::max((q - s * xy_) / d, least);
-  } else if (u < least) {
-    u = least;
-    s = std::max((p - u * xy_) / a, least);
-  }
-  return s * x + u * y;
-}
-
-TwoRates& BuildForecast::of_kind(Kinds& kinds, std::string_view kind) const {
-  const TwoRates unknown(kOperation * pace_.step, kByte * pace_.byte);
-  return kinds.try_emplace(std::string(kind), unknown).first->second;
+LocalRates& BuildForecast::of_kind(Kinds& kinds, std::string_view kind) const {
+  const auto found = kinds.find(kind);
+  if (found != kinds.end()) return found->second;
+  return kinds.try_emplace(std::string(kind), kOperation * pace_.step, kByte * pace_.byte)
+      .first->second;
 }
 
 BuildForecast::BuildForecast(int threads, const MachinePace& pace, int runs)
@@ -81,6 +50,55 @@ BuildForecast::BuildForecast(int threads, const MachinePace& pace, int runs)
 BuildForecast::Trials BuildForecast::new_trials() const {
   return {{kMake * pace_.step, kWeightByte * pace_.byte},
           {kOperation * pace_.step, kByte * pace_.byte}};
+}
+
+std::string BuildForecast::prefix_of(std::string_view entries) const {
+  return fmt::format("{} threads, {} ", threads_, entries);
+}
+
+std::vector<double> BuildForecast::learned(const Trials& trials) {
+  std::vector<double> all{trials.count,   trials.longer, trials.given_up, trials.ran,
+                          trials.planned, trials.missed, trials.foreseen};
+  std::ranges::copy(trials.make.learned(), std::back_inserter(all));
+  std::ranges::copy(trials.launch.learned(), std::back_inserter(all));
+  return all;
+}
+
+void BuildForecast::recall(Trials& trials, std::span<const double> learned) {
+  const std::array<double*, 7> sums{&trials.count,   &trials.longer, &trials.given_up, &trials.ran,
+                                    &trials.planned, &trials.missed, &trials.foreseen};
+  if (learned.size() < sums.size() + 2 * TwoRates::kLearned || learned[0] <= 0) return;
+  const double share = std::min(kRecalledTrials / learned[0], 1.0);
+  for (size_t i = 0; i < sums.size(); ++i) *sums[i] += share * learned[i];
+  trials.make.recall(learned.subspan(sums.size(), TwoRates::kLearned));
+  trials.launch.recall(learned.subspan(sums.size() + TwoRates::kLearned));
+}
+
+void BuildForecast::recall(const PaceBook& book) {
+  for (const auto& [tactic, figures] : book.with_prefix(prefix_of("tactic")))
+    recall(trials_.try_emplace(tactic, new_trials()).first->second, figures);
+  for (const auto& [kind, figures] : book.with_prefix(prefix_of("kind")))
+    of_kind(kinds_, kind).recall(figures);
+  recall(all_, book.find(prefix_of("all")));
+  run_.recall(book.find(prefix_of("run")));
+  making_.recall(book.find(prefix_of("making")));
+  const auto others_made = book.find(prefix_of("others' making"));
+  const auto others_ran = book.find(prefix_of("others' run"));
+  knows_others_ = !others_made.empty() && !others_ran.empty();
+  other_making_.recall(others_made);
+  other_run_.recall(others_ran);
+}
+
+void BuildForecast::keep(PaceBook& book) const {
+  for (const auto& [tactic, trials] : trials_)
+    book.set(prefix_of("tactic") + tactic, learned(trials));
+  for (const auto& [kind, rates] : kinds_) book.set(prefix_of("kind") + kind, rates.learned());
+  book.set(prefix_of("all"), learned(all_));
+  if (has_run_) book.set(prefix_of("run"), run_.learned());
+  if (has_made_) book.set(prefix_of("making"), making_.learned());
+  if (!has_others_) return;
+  book.set(prefix_of("others' making"), other_making_.learned());
+  book.set(prefix_of("others' run"), other_run_.learned());
 }
 
 void BuildForecast::will_try(const std::string& tactic, const KernelWork& work) {
@@ -133,6 +151,7 @@ void BuildForecast::tried(const std::string& tactic, const KernelWork& work,
 
 void BuildForecast::ran_other(const KernelWork& work, double seconds) {
   other_run_.add(work.operations / threads_, work.bytes, seconds);
+  knows_others_ = has_others_ = true;
   const double guess = guessed_launch(work);
   if (guess <= 0) return;
   std::vector<double>& ratios = other_kinds_[std::string(work.kind)];
@@ -156,6 +175,12 @@ double BuildForecast::guessed_launch(const KernelWork& work) const {
 
 double BuildForecast::making(double kernels, double weights) const {
   return (has_made_ ? making_ : other_making_).seconds(kernels, weights);
+}
+
+std::optional<double> BuildForecast::others(double kernels, const KernelWork& work) const {
+  if (!knows_others_) return std::nullopt;
+  return other_making_.seconds(kernels, work.weights) +
+         other_run_.seconds(work.operations / threads_, work.bytes);
 }
 
 void BuildForecast::will_make(const KernelWork& work) {

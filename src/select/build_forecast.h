@@ -4,35 +4,24 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "select/local_rates.h"
 #include "select/machine_pace.h"
+#include "select/pace_book.h"
+#include "select/two_rates.h"
 
 namespace tenon {
 
-/// Seconds that work takes which is the sum of two amounts, each at a rate of its own: learned from
-/// what was measured, and where that does not tell the rates apart, both go at the common pace.
-class TwoRates {
- public:
-  /// First guesses of seconds for one of each amount; their ratio matters, until both were seen.
-  TwoRates(double first, double second) : first_(first), second_(second) {}
-  void add(double first, double second, double seconds);
-  double seconds(double first, double second) const;
-
- private:
-  double first_, second_;
-  /// Sums over what was measured of the guesses x and y, seconds t, with the weight 1 / (x + y).
-  double xx_ = 0, xy_ = 0, yy_ = 0, xt_ = 0, yt_ = 0, guessed_ = 0, took_ = 0;
-};
-
 /// Amounts that decide how long a kernel takes to be made and run.
 struct KernelWork {
-  double operations = 0;  ///< Multiplications.
-  double bytes = 0;       ///< Of operands, read and written.
-  double weights = 0;     ///< Bytes of constants, which it keeps in a form of its own.
+  double operations = 0;       ///< Multiplications.
+  double bytes = 0;            ///< Of operands, read and written.
+  double weights = 0;          ///< Bytes of constants, which it keeps in a form of its own.
   std::string_view kind = {};  ///< The operation that most of it goes to: paces differ.
 };
 
@@ -45,6 +34,10 @@ class BuildForecast {
   /// `threads`: that kernels run with. `pace`: of the machine, for first guesses. `runs`: that are
   /// asked for of each candidate, at least.
   BuildForecast(int threads, const MachinePace& pace, int runs);
+
+  /// Starts from the paces of earlier builds, and keeps those of this one.
+  void recall(const PaceBook& book);
+  void keep(PaceBook& book) const;
 
   /// A candidate will be tried, was tried, or will not be.
   void will_try(const std::string& tactic, const KernelWork& work);
@@ -79,6 +72,9 @@ class BuildForecast {
   void made_other(const KernelWork& work, double kept, double seconds);
   /// It ran once, in so many seconds: the same.
   void ran_other(const KernelWork& work, double seconds);
+  /// To make and run such kernels one after the other, where this or an earlier build did: of all
+  /// kernels, by their number, weights, multiplications and bytes.
+  std::optional<double> others(double kernels, const KernelWork& work) const;
   /// Of the plan's kernels: as their trials had it, or as usual for weights that others keep too.
   double making_left() const;
   /// The same of any kernels, by their number and weights.
@@ -101,11 +97,16 @@ class BuildForecast {
   /// as many as were foreseen; by how much launches were foreseen too long or too short, in
   /// logarithms.
   struct Trials {
-    TwoRates make, launch;
-    int count = 0;
+    TwoRates make;
+    LocalRates launch;
+    double count = 0;
     double longer = 0, given_up = 0, ran = 0, planned = 0;
     double missed = 0, foreseen = 0;
   };
+  static std::vector<double> learned(const Trials& trials);
+  static void recall(Trials& trials, std::span<const double> learned);
+  /// Of entries in the book: kernels run with a number of threads.
+  std::string prefix_of(std::string_view entries) const;
   /// Layers of the same work.
   struct Layers {
     int open = 0;
@@ -115,8 +116,8 @@ class BuildForecast {
   };
   using Key = std::pair<double, double>;
   static Key key(const KernelWork& work) { return {work.operations, work.bytes}; }
-  using Kinds = std::map<std::string, TwoRates, std::less<>>;
-  TwoRates& of_kind(Kinds& kinds, std::string_view kind) const;
+  using Kinds = std::map<std::string, LocalRates, std::less<>>;
+  LocalRates& of_kind(Kinds& kinds, std::string_view kind) const;
   Trials new_trials() const;
   double launch_of(const Trials& trials, const KernelWork& work) const;
   double make_of(const Trials& trials, const KernelWork& work) const;
@@ -145,8 +146,9 @@ class BuildForecast {
   std::map<double, double> others_;
   TwoRates making_, run_;
   bool has_made_ = false, has_run_ = false;
-  TwoRates other_making_, other_run_;  ///< Of kernels that are not the plan's.
-  Kinds kinds_;                        ///< Of preferred kernels, by kind.
+  TwoRates other_making_, other_run_;               ///< Of kernels that are not the plan's.
+  bool knows_others_ = false, has_others_ = false;  ///< From any build; from this one.
+  Kinds kinds_;                                     ///< Of preferred kernels, by kind.
   /// Of kernels that are not the plan's, by kind, in ascending order: the seconds of a run over the
   /// guess of them. Each ran once: the median tells nothing of runs that were stopped on the way.
   std::map<std::string, std::vector<double>, std::less<>> other_kinds_;

@@ -44,6 +44,9 @@ class BuildWatch {
   /// seconds are the later step's.
   void begin_aside(Step step);
   void end_aside();
+  /// Estimates start from the paces of earlier builds on this machine; those of this build are
+  /// added to the file when it ends.
+  void recall(std::filesystem::path file);
   /// Of the step: seconds that its work is expected to take, beside those announced before.
   void expect(Step step, double seconds);
   /// Of the step that runs: so many of the announced seconds are done.
@@ -111,6 +114,11 @@ class BuildWatch {
     std::map<std::string, Kind> kinds;  ///< Their sums are in expected and done too.
     Forecast forecast;
     Span span = Span::kWhole;  ///< Of the forecast.
+    /// Of its work behind the choice of kernels, of which all was foreseen then; and the real
+    /// seconds before. Negative: not known.
+    double said = -1, before = 0;
+    /// Logarithms of how many times as long as foreseen it took in earlier builds.
+    double logarithms = 0, builds = 0;
   };
 
   /// The first step that is not over.
@@ -123,6 +131,8 @@ class BuildWatch {
   double whole(Step step) const;
   double pace_of(const Part& part, double seconds) const;
   void stop_running();
+  void note_forecasts(Step step);
+  void keep();
   void tell_up_to(size_t count);
 
   const Ended ended_;
@@ -131,6 +141,8 @@ class BuildWatch {
   mutable std::atomic<bool> cut_short_ = false;
   mutable std::mutex mutex_;
   std::array<Part, kSteps> parts_;
+  std::filesystem::path file_;
+  PaceBook book_;
   BuildForecast kernels_;
   Clock::time_point kernel_done_ = start_;  ///< When it last was told something.
   Step running_ = Step::kOptimize;
