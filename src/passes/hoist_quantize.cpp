@@ -2,6 +2,7 @@
 // largest (rounding keeps the order): these then work on bytes, and it joins the operator that
 // computed them. A Relu or Clip in front of it goes where the range of the bytes clamps as well.
 // Must run before cancel_quantize.
+#include <algorithm>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -12,10 +13,17 @@
 namespace tenon {
 namespace {
 
-/// Operators that keep all elements: quantizing elements that are dropped later would be wasted.
+bool chooses_nearest(const Resize& resize) {
+  return resize.mode == ResizeMode::kNearest &&
+         resize.coordinates != CoordinateMode::kTfCropAndResize;
+}
+
+/// Operators that keep all elements: quantizing elements that are dropped later would be wasted. A
+/// resize to the nearest element repeats them.
 bool commutes(const Node& node) {
   if (const auto* pool = node.as<Pool>())
     return pool->function == PoolFunction::kMax && node.outputs().size() == 1;
+  if (const auto* resize = node.as<Resize>()) return chooses_nearest(*resize);
   return is_reshape(&node) || node.is<Transpose>() || node.is<Concat>() ||
          node.is<DepthToSpace>() || node.is<SpaceToDepth>();
 }
@@ -27,31 +35,101 @@ Value* quantized(Graph& graph, Value* value, const Node& like) {
   return add_op(graph, like.op->clone(), std::move(inputs), like);
 }
 
+bool is_like(const Node& quantize, const Use& use) {
+  return use.node->is<Quantize>() && use.index == 0 && same_scaling(quantize, *use.node) &&
+         is_per_tensor(*use.node);
+}
+
+/// Whether all that reads the value quantizes it as `quantize` does.
+bool is_quantized_only(const Graph& graph, const Value* value, const Node& quantize) {
+  return !graph.is_output(value) && !value->uses().empty() &&
+         std::ranges::all_of(value->uses(), [&](const Use& use) {
+           return is_like(quantize, use) && !graph.is_output(use.node->output());
+         });
+}
+
+/// The Quantize nodes go whose results are `bytes` now.
+void drop(Graph& graph, const std::vector<Node*>& quantizes, Value* bytes,
+          std::vector<Node*>& open) {
+  for (Node* node : quantizes) {
+    graph.replace_uses(node->output(), bytes);
+    std::erase(open, node);
+    // Nothing else uses its input: it is dead, and must not count as a use.
+    graph.erase(node);
+  }
+}
+
+/// The value, all of whose readers quantize it, has their type.
+void become_bytes(Graph& graph, Value* value, DataType type, std::vector<Node*>& open) {
+  std::vector<Node*> readers;
+  for (const Use& use : value->uses()) readers.push_back(use.node);
+  value->type.type = type;
+  drop(graph, readers, value, open);
+}
+
 bool rises(const Node& quantize) {
   const auto scale = scalar_of(quantize.input(1));
   return scale.has_value() && *scale > 0;
 }
 
-/// Whether it moved; its replacement goes to `moved`.
-bool hoist(Graph& graph, Node& quantize, std::vector<Node*>& moved) {
-  if (!is_per_tensor(quantize) || !is_byte(quantized_type(quantize)) || !rises(quantize))
-    return false;
+bool may_hoist(const Node& quantize) {
+  return is_per_tensor(quantize) && is_byte(quantized_type(quantize)) && rises(quantize);
+}
+
+/// Whether it moved, with all that reads the same value; replacements go to `open`.
+bool hoist(Graph& graph, Node& quantize, std::vector<Node*>& open) {
   Value* value = quantize.input(0);
   Node* before = value->producer();
-  if (before == nullptr || !commutes(*before) ||
+  if (!may_hoist(quantize) || before == nullptr || !commutes(*before) ||
       (before->is<Pool>() && !is_byte_integer(quantized_type(quantize))) ||
-      only_user(graph, value) != &quantize)
+      !is_quantized_only(graph, value, quantize))
     return false;
-  if (graph.is_output(quantize.output())) return false;
   const int operands = before->is<Concat>() ? static_cast<int>(before->inputs().size()) : 1;
   for (int i = 0; i < operands; ++i) {
     before->set_input(i, quantized(graph, before->input(i), quantize));
-    moved.push_back(before->input(i)->producer());
+    open.push_back(before->input(i)->producer());
   }
-  graph.replace_uses(quantize.output(), value);
-  value->type.type = quantized_type(quantize);
-  // Nothing else uses its input: it is dead, and must not count as a use.
-  graph.erase(&quantize);
+  become_bytes(graph, value, quantized_type(quantize), open);
+  return true;
+}
+
+bool takes_part(const Node& node) {
+  return node.is<Slice>() || node.is<Split>();
+}
+
+/// Whether slices of the value, and maybe the whole, are quantized likewise and nothing else reads
+/// it: several slices, since the rest of a single one would be quantized for nothing.
+bool is_sliced_for(const Graph& graph, const Value* whole, const Node& quantize) {
+  if (graph.is_output(whole)) return false;
+  if (whole->uses().size() == 1 && whole->uses()[0].node->is<Slice>()) return false;
+  return std::ranges::all_of(whole->uses(), [&](const Use& use) {
+    if (is_like(quantize, use)) return !graph.is_output(use.node->output());
+    const auto& outputs = use.node->outputs();
+    return takes_part(*use.node) && use.index == 0 &&
+           std::ranges::all_of(outputs, [&](const Value* output) {
+             return is_quantized_only(graph, output, quantize);
+           });
+  });
+}
+
+/// Quantization of slices moves to the whole that they are taken from.
+bool hoist_over_slices(Graph& graph, Node& quantize, std::vector<Node*>& open) {
+  const Node* slice = quantize.input(0)->producer();
+  if (!may_hoist(quantize) || slice == nullptr || !takes_part(*slice)) return false;
+  Value* whole = slice->input(0);
+  if (!is_sliced_for(graph, whole, quantize)) return false;
+  const std::vector<Use> uses(whole->uses().begin(), whole->uses().end());
+  const DataType type = quantized_type(quantize);
+  Value* bytes = quantized(graph, whole, quantize);
+  for (const Use& use : uses) {
+    if (use.node->is<Quantize>()) {
+      drop(graph, {use.node}, bytes, open);
+      continue;
+    }
+    use.node->set_input(0, bytes);
+    for (Value* output : use.node->outputs()) become_bytes(graph, output, type, open);
+  }
+  open.push_back(bytes->producer());
   return true;
 }
 
@@ -101,7 +179,9 @@ bool hoist_quantize(Graph& graph, PassContext& context) {
       context.applied(name + " clamps as the node before it did");
       changed = true;
     }
-    if (!context.allows(quantize) || !hoist(graph, quantize, open)) continue;
+    if (!context.allows(quantize) ||
+        (!hoist(graph, quantize, open) && !hoist_over_slices(graph, quantize, open)))
+      continue;
     context.applied(name + " moves to the front");
     changed = true;
   }

@@ -85,16 +85,38 @@ std::string sum_code(const Problem& problem, const std::vector<ResizedAxis>& axe
       coordinates_code(y), base, text);
 }
 
+/// Whether each element of the result is one of the operand's.
+bool chooses(const std::vector<ResizedAxis>& axes) {
+  return std::all_of(axes.begin(), axes.end(), [](const ResizedAxis& axis) {
+    return std::all_of(axis.taps.begin(), axis.taps.end(), [](const auto& place) {
+      return place.size() == 1 && place[0].weight == 1.0F;
+    });
+  });
+}
+
+/// Names of the elements and of the type of sums in device code.
+struct ResizeTypes {
+  const char *element = nullptr, *sum = nullptr;
+};
+
+/// Bytes of any type are chosen as words are.
+Result<ResizeTypes> types_of(DataType type, const std::vector<ResizedAxis>& axes) {
+  if (byte_size(type) == 1 && type != DataType::kBool && chooses(axes))
+    return ResizeTypes{"u8", "f32"};
+  if (wide_type(type) == nullptr || !is_real(type))
+    return unsupported("{}; takes real types, and bytes where it chooses", name_of(type));
+  return ResizeTypes{device_type(type), wide_type(type)};
+}
+
 Result<JitPlan> plan(const Problem& problem, std::string_view) {
   if (!problem.operation.is<Resize>()) return unsupported("not a resize");
   const Operand &x = problem.input(0), &y = problem.output();
   if (x.count() == 0 || x.rank() == 0) return unsupported("an empty tensor");
-  const char* wide = wide_type(x.type);
-  if (wide == nullptr || !is_real(x.type) || x.type != y.type)
-    return unsupported("{} to {}; takes one real type", name_of(x.type), name_of(y.type));
+  if (x.type != y.type) return unsupported("{} to {}", name_of(x.type), name_of(y.type));
   TENON_ASSIGN(const Tensor* roi, known(problem, 1));
   TENON_ASSIGN(const Tensor* scales, known(problem, 2));
   TENON_ASSIGN(const auto axes, resized_axes(problem.operation, x.extents, y.extents, roi, scales));
+  TENON_ASSIGN(const ResizeTypes types, types_of(x.type, axes));
   const std::vector<int64_t> strides = strides_of(x);
   if (!small_indices(problem)) return unsupported("a very large tensor");
   const int last = fastest_axis(y);
@@ -103,9 +125,9 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   const bool together = kept && fastest_axis(x) == last;
   KernelCode code;
   begin_code(code, problem);
-  code.type("X", x.type);
-  code.type("Y", y.type);
-  code.alias("Real", wide);
+  code.alias("X", types.element);
+  code.alias("Y", types.element);
+  code.alias("Real", types.sum);
   code.round_to(y.type);
   code.constant("kBlock", kBlock);
   code.open("kCount", y.count());
