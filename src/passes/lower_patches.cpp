@@ -2,11 +2,13 @@
 // begin, are products of patches with the weights: one copy gathers the patches, and the product
 // ends in the form that the tokens behind it have. Tensor cores want more channels than such images
 // have, so that a convolution has to copy them as well. Must run after fold_into_weights, which
-// takes the nodes behind the convolution.
+// takes the nodes behind the convolution, and before sink_dequantize, which leaves the moving to
+// bytes where the convolution is quantized.
 #include <algorithm>
 
 #include "passes/match.h"
 #include "passes/pass.h"
+#include "passes/quantized.h"
 
 namespace tenon {
 namespace {
@@ -21,14 +23,25 @@ struct Patches {
   std::vector<int64_t> counts, extents;
 };
 
+/// The convolution's weights, which may be dequantized, by channels of the result or with one
+/// number; null where they are not known.
+const Tensor* weights_of(const Node& conv) {
+  const Tensor* weights = conv.input(1)->constant();
+  if (weights != nullptr) return is_real(weights->type()) ? weights : nullptr;
+  const auto* dequantize = produced_by<Dequantize>(conv.input(1));
+  if (dequantize == nullptr) return nullptr;
+  const Node& node = *conv.input(1)->producer();
+  const bool by_channels = is_per_tensor(node) || dequantize->axis == 0;
+  return has_known_scaling(node) && by_channels ? node.input(0)->constant() : nullptr;
+}
+
 /// Nothing where windows overlap, leave pixels out or reach over the border.
 std::optional<Patches> patches_of(const Node& node) {
   const auto* conv = node.as<Conv>();
   if (conv == nullptr || conv->groups != 1 || conv->pad_mode != PadMode::kExplicit) return {};
-  const Tensor* weights = node.input(1)->constant();
+  const Tensor* weights = weights_of(node);
   const Shape& image = node.input(0)->type.shape;
-  if (weights == nullptr || !is_real(weights->type()) || weights->extents()[1] > kFewChannels)
-    return {};
+  if (weights == nullptr || weights->extents()[1] > kFewChannels) return {};
   const auto is_zero = [](int64_t pad) { return pad == 0; };
   if (!std::ranges::all_of(conv->pads_begin, is_zero) ||
       !std::ranges::all_of(conv->pads_end, is_zero))
@@ -102,7 +115,16 @@ class Lowering {
     const Shape& shape = node_.input(1)->type.shape;
     Dim inner = 1;
     for (size_t i = 1; i < shape.size(); ++i) inner = inner * shape[i];
-    return transposed(add_reshape(graph_, node_.input(1), {shape[0], inner}, node_), {1, 0});
+    const auto turned = [&](Value* weights) {
+      return transposed(add_reshape(graph_, weights, {shape[0], inner}, node_), {1, 0});
+    };
+    if (node_.input(1)->constant() != nullptr) return turned(node_.input(1));
+    const Node& before = *node_.input(1)->producer();
+    auto dequantize = std::make_unique<Dequantize>(*before.as<Dequantize>());
+    dequantize->axis = 1;
+    std::vector<Value*> inputs = before.inputs();
+    inputs[0] = turned(inputs[0]);
+    return add(std::move(dequantize), std::move(inputs));
   }
 
   Graph& graph_;
