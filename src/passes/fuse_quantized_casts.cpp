@@ -30,24 +30,32 @@ Node* narrowing(const Graph& graph, const Value* value) {
 
 bool is_quantized_region(const Node& node);
 
-/// Where the network computes in 16 bits: the Cast among the readers of `value`, if all others are
-/// regions of 8-bit numbers, which then read its result; else null.
+/// Where the network computes in 16 bits: the Cast among the readers of `value`, if all others
+/// quantize it or are regions of 8-bit numbers, which then read its result; one of its own where
+/// nothing but quantization reads it; else null.
 Node* shared_narrowing(Graph& graph, Value* value, const PassOptions& options) {
   if (!options.precision || value->type.type != DataType::kFloat32 || graph.is_output(value))
     return nullptr;
   Node* cast = nullptr;
+  bool only_quantized = true;
   const std::vector<Use> uses(value->uses().begin(), value->uses().end());
   for (const Use& use : uses) {
     const bool narrows =
         use.node->is<Cast>() && use.node->output()->type.type == *options.precision;
-    if (!narrows && !is_quantized_region(*use.node)) return nullptr;
+    const bool quantizes = use.node->is<Quantize>() && use.index == 0;
+    only_quantized &= quantizes;
+    if (!narrows && !quantizes && !is_quantized_region(*use.node)) return nullptr;
     if (narrows && cast == nullptr) cast = use.node;
   }
+  if (cast == nullptr && only_quantized && !uses.empty())
+    cast = add_cast(graph, value, *options.precision)->producer();
   if (cast == nullptr) return nullptr;
   for (const Use& use : uses) {
     if (use.node == cast) continue;
     if (use.node->is<Cast>())
       take_place(graph, use.node->output(), cast->output());
+    else if (use.node->is<Quantize>())
+      use.node->set_input(0, cast->output());
     else
       use.node->set_input(use.index, add_cast(graph, cast->output(), DataType::kFloat32));
   }
