@@ -87,6 +87,19 @@ bool is_pointwise(const std::string& op) {
   return kNames.contains(op);
 }
 
+/// Operators whose results hold numbers of their operands alone; resizes where they choose the
+/// nearest.
+bool is_move(const NodeProto& node) {
+  static const std::set<std::string> kNames = {
+      "Concat",  "Split",   "Slice",     "MaxPool",      "Reshape",      "Transpose",
+      "Flatten", "Squeeze", "Unsqueeze", "DepthToSpace", "SpaceToDepth", "Identity"};
+  if (node.op_type() != "Resize" && node.op_type() != "Upsample")
+    return kNames.contains(node.op_type());
+  for (const auto& one : node.attribute())
+    if (one.name() == "mode") return one.s() == "nearest";
+  return true;
+}
+
 class Describer {
  public:
   Describer(const OnnxModel& model, const OnnxTypes& types) : model_(model), types_(types) {}
@@ -102,18 +115,32 @@ class Describer {
     for (const std::string& output : node.output()) op.outputs.push_back(number_of(output));
     if (product)
       op.role = PlacedRole::kProduct;
+    else if (is_move(node))
+      op.role = PlacedRole::kMove;
     else if (op.inputs.size() == 1 && is_pointwise(node.op_type()))
+      op.role = PlacedRole::kPointwise;
+    else if (op.inputs.size() == 2 && node.op_type() == "Mul" && same_shapes(node))
       op.role = PlacedRole::kPointwise;
     else if (op.inputs.size() == 2 && node.op_type() == "Add" && same_shapes(node))
       op.role = PlacedRole::kSum;
     return op;
   }
 
+  std::vector<PlacedOp> describe_all(const std::set<int>& products) {
+    std::vector<PlacedOp> ops;
+    for (int i = 0; i < model_.graph().node_size(); ++i)
+      ops.push_back(describe(model_.graph().node(i), products.contains(i)));
+    return ops;
+  }
+
   std::vector<std::vector<int>> slots;  ///< Of each operator's computed operands.
+  std::vector<std::string> names;       ///< Of tensors.
 
  private:
   int number_of(const std::string& name) {
-    return numbers_.try_emplace(name, static_cast<int>(numbers_.size())).first->second;
+    const auto [found, is_new] = numbers_.try_emplace(name, static_cast<int>(names.size()));
+    if (is_new) names.push_back(name);
+    return found->second;
   }
   bool same_shapes(const NodeProto& node) const {
     const auto a = types_.find(node.input(0)), b = types_.find(node.input(1));
@@ -159,14 +186,31 @@ std::vector<OnnxPair> place_pairs(const OnnxModel& model, const std::vector<Onnx
   for (const OnnxLayer& layer : layers)
     if (layer.refusal.empty()) products.insert(layer.node);
   Describer describer(model, types);
-  std::vector<PlacedOp> ops;
-  for (int i = 0; i < model.graph().node_size(); ++i)
-    ops.push_back(describer.describe(model.graph().node(i), products.contains(i)));
   std::vector<OnnxPair> pairs;
-  for (const PlacedPair& pair : place_quantization(ops))
+  for (const PlacedPair& pair : place_quantization(describer.describe_all(products)))
     pairs.push_back(
         {pair.op, describer.slots[static_cast<size_t>(pair.op)][static_cast<size_t>(pair.input)]});
   return pairs;
+}
+
+void share_ranges(const OnnxModel& model, const std::vector<OnnxPair>& pairs,
+                  const OnnxTypes& types, std::map<std::string, float>& ranges) {
+  std::set<std::string> quantized;
+  for (const OnnxPair& pair : pairs)
+    quantized.insert(model.graph().node(pair.node).input(pair.input));
+  Describer describer(model, types);
+  for (const std::vector<int>& together : moved_together(describer.describe_all({}))) {
+    std::vector<float*> shared;
+    float largest = 0;
+    for (const int tensor : together) {
+      const std::string& name = describer.names[static_cast<size_t>(tensor)];
+      const auto range = ranges.find(name);
+      if (range == ranges.end() || !quantized.contains(name)) continue;
+      shared.push_back(&range->second);
+      largest = std::max(largest, range->second);
+    }
+    for (float* range : shared) *range = largest;
+  }
 }
 
 }  // namespace tenon

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <unordered_set>
 
 #include "base/mapped_file.h"
@@ -63,6 +64,24 @@ bool reduces_by_attribute(const NodeProto& node, int64_t opset) {
   return opset < (node.op_type() == "ReduceSum" ? 13 : 18);
 }
 
+/// A Transpose of two axes, as tied embeddings have it.
+bool turns_matrix(const NodeProto& node, const TensorProto& matrix) {
+  if (node.op_type() != "Transpose" || matrix.dims_size() != 2) return false;
+  const AttributeProto* order = attribute(node, "perm");
+  return order == nullptr || (order->ints_size() == 2 && order->ints(0) == 1);
+}
+
+Tensor transposed(const Tensor& matrix) {
+  const int64_t rows = matrix.extents()[0], columns = matrix.extents()[1];
+  const auto size = static_cast<size_t>(byte_size(matrix.type()));
+  Tensor result(matrix.type(), {columns, rows});
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t c = 0; c < columns; ++c)
+      std::memcpy(result.mutable_bytes() + static_cast<size_t>(c * rows + r) * size,
+                  matrix.bytes() + static_cast<size_t>(r * columns + c) * size, size);
+  return result;
+}
+
 bool is_main_domain(const std::string& domain) {
   return domain.empty() || domain == "ai.onnx";
 }
@@ -111,12 +130,18 @@ OnnxModel OnnxModel::copy() const {
 
 void OnnxModel::index_constants() {
   constants_.clear();
+  transposed_.clear();
   for (const TensorProto& tensor : graph().initializer()) constants_[tensor.name()] = &tensor;
   for (const NodeProto& node : graph().node())
     if (node.op_type() == "Constant" && node.output_size() == 1)
       if (const AttributeProto* value = attribute(node, "value");
           value != nullptr && value->has_t())
         constants_[node.output(0)] = &value->t();
+  for (const NodeProto& node : graph().node())
+    if (const auto found =
+            node.input_size() == 1 ? constants_.find(node.input(0)) : constants_.end();
+        found != constants_.end() && turns_matrix(node, *found->second))
+      transposed_[node.output(0)] = node.input(0);
 }
 
 int64_t OnnxModel::opset() const {
@@ -168,7 +193,15 @@ Status OnnxModel::raise_opset(int64_t version) {
   return {};
 }
 
+bool OnnxModel::is_constant(const std::string& name) const {
+  return constants_.contains(name) || transposed_.contains(name);
+}
+
 Result<Tensor> OnnxModel::constant(const std::string& name) const {
+  if (const auto found = transposed_.find(name); found != transposed_.end()) {
+    TENON_ASSIGN(const Tensor tensor, constant(found->second));
+    return transposed(tensor);
+  }
   const auto found = constants_.find(name);
   if (found == constants_.end()) return Tensor();
   importer::ExternalDataFolder nothing("");
@@ -207,6 +240,14 @@ void note_read(const ::onnx::GraphProto& graph, std::unordered_set<std::string>&
 
 void OnnxModel::drop_unused() {
   std::unordered_set<std::string> read;
+  note_read(graph(), read);
+  // Layers have copies of weights that were transposed.
+  auto* nodes = graph().mutable_node();
+  for (int i = nodes->size() - 1; i >= 0; --i)
+    if (nodes->Get(i).op_type() == "Transpose" && transposed_.contains(nodes->Get(i).output(0)) &&
+        !read.contains(nodes->Get(i).output(0)))
+      nodes->DeleteSubrange(i, 1);
+  read.clear();
   note_read(graph(), read);
   auto* all = graph().mutable_initializer();
   for (int i = all->size() - 1; i >= 0; --i)

@@ -30,7 +30,7 @@ class OnnxModel {
 
   /// An initializer, or a Constant node's value; undefined for other names.
   Result<Tensor> constant(const std::string& name) const;
-  bool is_constant(const std::string& name) const { return constants_.contains(name); }
+  bool is_constant(const std::string& name) const;
   void add_initializer(const std::string& name, const Tensor& tensor);
   /// Initializers that nothing reads any more go.
   void drop_unused();
@@ -43,6 +43,8 @@ class OnnxModel {
 
   std::unique_ptr<::onnx::ModelProto> proto_;
   std::unordered_map<std::string, const ::onnx::TensorProto*> constants_;
+  /// Matrices that a Transpose of a constant gives, and that constant.
+  std::unordered_map<std::string, std::string> transposed_;
 };
 
 /// The number of onnx.TensorProto.DataType.

@@ -88,10 +88,15 @@ class OnnxQuantizer {
     ranges_ = settings_.ranges;
     if (settings_.mode == QuantizeMode::kInt4) return {};
     const auto wanted = place_pairs(model_, layers_, types_);
-    if (std::ranges::all_of(wanted, [&](const OnnxPair& pair) {
+    if (!std::ranges::all_of(wanted, [&](const OnnxPair& pair) {
           return ranges_.contains(model_.graph().node(pair.node).input(pair.input));
         }))
-      return {};
+      TENON_TRY(calibrate(network));
+    share_ranges(model_, wanted, types_, ranges_);
+    return {};
+  }
+
+  Status calibrate(const Graph& network) {
     const Backend backend = cpu_backend();
     TENON_ASSIGN(ActivationRanges activations,
                  ActivationRanges::create(network, {batches_.profile}, backend,

@@ -35,10 +35,24 @@ class Placement {
       if (found == producer_.end()) return -1;
       const PlacedOp& op = ops_[found->second];
       if (op.role == PlacedRole::kProduct) return found->second;
-      const bool joins = op.role == PlacedRole::kPointwise && op.inputs.size() == 1;
-      if (!joins || uses_.at(op.inputs[0]) != 1) return -1;
-      tensor = op.inputs[0];
+      tensor = op.role == PlacedRole::kPointwise ? root_of(op) : -1;
     }
+  }
+
+  /// The tensor that all operands of a scalar function come from, which nothing else reads: x of
+  /// f(x), and of x * f(x); -1: there is none.
+  int root_of(const PlacedOp& op) const {
+    if (op.inputs.size() == 1) return uses_.at(op.inputs[0]) == 1 ? op.inputs[0] : -1;
+    for (const int k : {0, 1}) {
+      if (op.inputs.size() != 2) break;
+      const int whole = op.inputs[k], part = op.inputs[1 - k];
+      const auto found = producer_.find(part);
+      if (found == producer_.end() || uses_.at(whole) != 2 || uses_.at(part) != 1) continue;
+      const PlacedOp& before = ops_[found->second];
+      if (before.role == PlacedRole::kPointwise && before.inputs == std::vector<int>{whole})
+        return whole;
+    }
+    return -1;
   }
 
   /// The later product takes the sum, as the pass that makes regions does.
@@ -62,6 +76,24 @@ class Placement {
 
 std::vector<PlacedPair> place_quantization(const std::vector<PlacedOp>& ops) {
   return Placement(ops).run();
+}
+
+std::vector<std::vector<int>> moved_together(const std::vector<PlacedOp>& ops) {
+  std::map<int, int> parents;
+  const auto root = [&](int tensor) {
+    while (parents.try_emplace(tensor, tensor).first->second != tensor) tensor = parents[tensor];
+    return tensor;
+  };
+  for (const PlacedOp& op : ops) {
+    if (op.role != PlacedRole::kMove || op.inputs.empty()) continue;
+    for (const auto* tensors : {&op.inputs, &op.outputs})
+      for (const int tensor : *tensors) parents[root(tensor)] = root(op.inputs[0]);
+  }
+  std::map<int, std::vector<int>> sets;
+  for (const auto& [tensor, parent] : parents) sets[root(parent)].push_back(tensor);
+  std::vector<std::vector<int>> found;
+  for (auto& [number, tensors] : sets) found.push_back(std::move(tensors));
+  return found;
 }
 
 }  // namespace tenon

@@ -7,8 +7,10 @@ namespace tenon {
 /// Facts of an operator that decide where quantization goes.
 enum class PlacedRole {
   kProduct,    ///< Convolution or matmul with constant weights that kernels compute in 8 bits.
-  kPointwise,  ///< Joins the product that its one computed operand comes from.
+  kPointwise,  ///< Joins the product that its computed operands come from: x, or x and a function
+               ///< of x.
   kSum,        ///< Of two computed operands of one shape: a residual.
+  kMove,       ///< Its results hold numbers of its operands alone: moved, chosen or joined.
   kOther,
 };
 
@@ -33,5 +35,9 @@ struct PlacedPair {
 /// Other operators read values that are not rounded. Operators between that only move elements need
 /// no pair of their own, since passes move quantization over them.
 std::vector<PlacedPair> place_quantization(const std::vector<PlacedOp>& ops);
+
+/// Sets of tensors that moves connect. Where one scale serves a whole set, quantization moves to
+/// the front of it, and each of its numbers is rounded once.
+std::vector<std::vector<int>> moved_together(const std::vector<PlacedOp>& ops);
 
 }  // namespace tenon

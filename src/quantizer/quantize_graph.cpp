@@ -81,6 +81,7 @@ class Quantization {
     if (pointwise == nullptr || node.output()->type.type != DataType::kFloat32)
       return PlacedRole::kOther;
     if (op.inputs.size() == 1) return PlacedRole::kPointwise;
+    if (pointwise->function == PointwiseFunction::k_mul) return PlacedRole::kPointwise;
     const bool is_sum = pointwise->function == PointwiseFunction::k_add && op.inputs.size() == 2 &&
                         node.input(0)->type.shape == node.input(1)->type.shape;
     return is_sum && keeps_(node).empty() ? PlacedRole::kSum : PlacedRole::kOther;

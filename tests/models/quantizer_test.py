@@ -272,3 +272,60 @@ def test_ranges_of_networks_whose_batch_is_open(worker, tmp_path):  # noqa: F811
     actual = np.fromfile(tmp_path / "y.bin", np.float32).reshape(expected.shape)
     # Made-up ranges are wide.
     assert 0 < np.linalg.norm(actual - expected) / np.linalg.norm(expected) < 0.2
+
+
+def agree_with_onnxruntime(worker, model: Path, folder: Path, x: np.ndarray) -> list[str]:  # noqa: F811
+    """Names of the kernels."""
+    x.tofile(folder / "x.bin")
+    worker.ask("build", name="m", options=[f"--onnx={model}", "--profilingVerbosity=detailed", "--int8"])
+    worker.ask("bind", name="m", shapes="", inputs=f"x:{folder / 'x.bin'}")
+    worker.ask("run", name="m", count=1)
+    worker.ask("save", name="m", tensor="y", file=str(folder / "y.bin"))
+    expected = onnxruntime.InferenceSession(str(model), providers=["CPUExecutionProvider"]).run(None, {"x": x})[0]
+    actual = np.fromfile(folder / "y.bin", np.float32).reshape(expected.shape)
+    assert np.linalg.norm(actual - expected) < 0.02 * np.linalg.norm(expected)
+    return [layer["TacticName"] for layer in json.loads(worker.ask("layers", name="m")["layers"])["Layers"]]
+
+
+def graph_of(folder: Path, nodes: list, x: list, y: list, weights: dict, kind: int = onnx.TensorProto.FLOAT) -> Path:
+    value, random = onnx.helper.make_tensor_value_info, np.random.default_rng(8)
+    graph = onnx.helper.make_graph([onnx.helper.make_node(op, inputs, outputs, outputs[0], **more) for op, inputs, outputs, more in nodes], "g",
+                                   [value("x", kind, x)], [value("y", onnx.TensorProto.FLOAT, y)],
+                                   [onnx.numpy_helper.from_array(random.normal(0, 0.3, shape).astype(np.float32), name) for name, shape in weights.items()])
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 18)], ir_version=8), folder / "m.onnx")
+    return folder / "m.onnx"
+
+
+def test_joined_tensors_share_a_range(worker, tenon, tmp_path):  # noqa: F811
+    """A block as detectors have it: halves of a result, one of which goes through a residual, are joined again. With one
+    scale nothing but convolutions rounds."""
+    pads = {"pads": [1] * 4}
+    nodes = [("Conv", ["x", "w1"], ["a"], {}), ("Sigmoid", ["a"], ["as"], {}), ("Mul", ["a", "as"], ["b"], {}),
+             ("Split", ["b"], ["c", "d"], {"axis": 1, "num_outputs": 2}), ("Conv", ["d", "w2"], ["e"], pads), ("Sigmoid", ["e"], ["es"], {}),
+             ("Mul", ["e", "es"], ["f"], {}), ("Add", ["d", "f"], ["g"], {}), ("Concat", ["c", "d", "g"], ["h"], {"axis": 1}),
+             ("Conv", ["h", "w3"], ["y"], {})]
+    file = graph_of(tmp_path, nodes, [2, 8, 14, 14], [2, 32, 14, 14], {"w1": (64, 8, 1, 1), "w2": (32, 32, 3, 3), "w3": (32, 96, 1, 1)})
+    x = np.random.default_rng(9).uniform(-1, 1, (2, 8, 14, 14)).astype(np.float32)
+    np.savez(tmp_path / "x.npz", x=x)
+    tenon("quantize", f"--onnx_path={file}", f"--calibration_data={tmp_path / 'x.npz'}", f"--output_path={tmp_path / 'q.onnx'}")
+    graph = onnx.load(tmp_path / "q.onnx").graph
+    numbers = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in graph.initializer}
+    scales = {node.input[0]: float(numbers[node.input[1]]) for node in graph.node if node.op_type == "QuantizeLinear"}
+    assert set(scales) == {"x", "d", "h"} and scales["d"] == scales["h"], scales
+    names = agree_with_onnxruntime(worker, tmp_path / "q.onnx", tmp_path, x)
+    assert sum(name.startswith("cpu.quantized") for name in names) == 3, names
+    assert sum("quantize." in name for name in names) == 1, names
+
+
+def test_weights_that_an_embedding_shares(worker, tenon, tmp_path):  # noqa: F811
+    """The last product of a language model takes the embedding's table transposed."""
+    nodes = [("Gather", ["table", "x"], ["a"], {}), ("MatMul", ["a", "w"], ["b"], {}), ("Transpose", ["table"], ["t"], {"perm": [1, 0]}),
+             ("MatMul", ["b", "t"], ["y"], {})]
+    file = graph_of(tmp_path, nodes, [2, 7], [2, 7, 50], {"table": (50, 32), "w": (32, 32)}, onnx.TensorProto.INT64)
+    x = np.random.default_rng(9).integers(0, 50, (2, 7))
+    np.savez(tmp_path / "x.npz", x=x)
+    text = tenon("quantize", f"--onnx_path={file}", f"--calibration_data={tmp_path / 'x.npz'}", f"--output_path={tmp_path / 'q.onnx'}")
+    assert "2 layers are quantized" in text
+    assert not any(node.op_type == "Transpose" for node in onnx.load(tmp_path / "q.onnx").graph.node)
+    names = agree_with_onnxruntime(worker, tmp_path / "q.onnx", tmp_path, x)
+    assert sum(name.startswith("cpu.quantized") for name in names) == 2, names

@@ -48,5 +48,29 @@ TEST(Placement, ASharedResultDoesNotJoin) {
   EXPECT_EQ(place_quantization(ops), (std::vector<PlacedPair>{{0, 0}}));
 }
 
+/// x -> product -> a, a * f(a) -> sum(x): the product takes the sum behind its gate.
+TEST(Placement, AProductOfAValueAndItsFunctionJoins) {
+  const std::vector<PlacedOp> ops = {
+      {kProduct, {0}, {1}}, {kPointwise, {1}, {2}}, {kPointwise, {1, 2}, {3}}, {kSum, {0, 3}, {4}}};
+  EXPECT_EQ(place_quantization(ops), (std::vector<PlacedPair>{{0, 0}, {3, 0}}));
+}
+
+/// Another reader of the value needs it whole.
+TEST(Placement, AGateThatIsReadElsewhereDoesNotJoin) {
+  const std::vector<PlacedOp> ops = {{kProduct, {0}, {1}},
+                                     {kPointwise, {1}, {2}},
+                                     {kPointwise, {1, 2}, {3}},
+                                     {kOther, {2}, {4}},
+                                     {kSum, {0, 3}, {5}}};
+  EXPECT_EQ(place_quantization(ops), (std::vector<PlacedPair>{{0, 0}}));
+}
+
+/// Split, joined again with another tensor; that one's own source is computed.
+TEST(Placement, MovesConnectTensors) {
+  const std::vector<PlacedOp> ops = {
+      {kMove, {0}, {1, 2}}, {kProduct, {2}, {3}}, {kMove, {1, 2, 3}, {4}}, {kMove, {5}, {6}}};
+  EXPECT_EQ(moved_together(ops), (std::vector<std::vector<int>>{{0, 1, 2, 3, 4}, {5, 6}}));
+}
+
 }  // namespace
 }  // namespace tenon
