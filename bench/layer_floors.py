@@ -18,13 +18,19 @@ def type_of(tensor: dict) -> str:
     return found.group() if found else "FP16"
 
 
+def operand_of(layer: dict) -> dict:
+    """The activations of a product: of quantized ones the first bytes, since addends come in any order."""
+    inputs = layer["Inputs"]
+    return next((tensor for tensor in inputs if SIZES[type_of(tensor)] == 1), inputs[0])
+
+
 def bytes_of(tensor: dict) -> int:
     return prod(tensor["Dimensions"]) * SIZES[type_of(tensor)]
 
 
 def conv_work(layer: dict) -> tuple[float, float]:
     """Operations and bytes of weights. The output may be that of a pooling behind it: extents come from the input."""
-    image, weights = layer["Inputs"][0], layer["Weights"]["Count"]
+    image, weights = operand_of(layer), layer["Weights"]["Count"]
     pixels = prod((extent + before + after - dilation * (kernel - 1) - 1) // stride + 1
                   for extent, before, after, dilation, kernel, stride in
                   zip(image["Dimensions"][2:], layer["PrePadding"], layer["PostPadding"], layer["Dilation"],
@@ -33,7 +39,7 @@ def conv_work(layer: dict) -> tuple[float, float]:
 
 
 def matmul_work(layer: dict) -> tuple[float, float]:
-    a, out = layer["Inputs"][0], layer["Outputs"][0]["Dimensions"]
+    a, out = operand_of(layer), layer["Outputs"][0]["Dimensions"]
     k = a["Dimensions"][-2 if layer.get("Operation0") == "TRANSPOSE" else -1]
     operand = sorted((k, out[-1]))
     dynamic = len(layer["Inputs"]) > 1 and sorted(layer["Inputs"][1]["Dimensions"][-2:]) == operand \
@@ -76,7 +82,7 @@ def floor_us(layer: dict, peaks: dict) -> float:
     operations, moved = work_of(layer)
     if operations == 0:
         return moved / peaks["copy_gbs"] / 1e3
-    kind = type_of(layer["Inputs"][0]) if layer["Inputs"] else "FP16"
+    kind = type_of(operand_of(layer)) if layer["Inputs"] else "FP16"
     rate = peaks[RATES.get(kind, "fp16_tflops")]
     return max(operations / rate / 1e6, moved / peaks["copy_gbs"] / 1e3)
 
