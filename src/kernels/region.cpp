@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ops/math.h"
 #include "ops/nn.h"
 #include "ops/structure.h"
 
@@ -59,6 +60,11 @@ Status take_steps(const Graph& body, const Node& anchor, RegionExtras extras,
     if (extras.cast && inner->is<Cast>() && inner->output() == body.outputs()[0] &&
         inner->input(0) == values.back()) {
       casts = 1;
+      return {};
+    }
+    if (extras.quantized && inner->is<Quantize>() && inner->output() == body.outputs()[0] &&
+        inner->input(0) == values.back()) {
+      region.quantize = inner.get();
       return {};
     }
     TENON_ASSIGN(const RegionStep step, step_over(*inner, values));
@@ -121,7 +127,7 @@ Result<AnchoredRegion> anchored_region(const Problem& problem, RegionExtras extr
   if (body.outputs().size() != 1 && !extras.moments)
     return unsupported("the region has {} outputs", body.outputs().size());
   for (const auto& inner : body.nodes()) {
-    if (is_pointwise(*inner)) continue;
+    if (is_pointwise(*inner) || (extras.quantized && inner->is<Quantize>())) continue;
     if (extras.moments && (inner->is<Standardize>() || inner->is<RowMoments>())) {
       TENON_TRY(take_moments(*inner, region, body));
       continue;
@@ -147,7 +153,7 @@ Result<AnchoredRegion> anchored_region(const Problem& problem, RegionExtras extr
   size_t casts = 0;
   TENON_TRY(take_steps(body, *anchor, extras, region, casts));
   const size_t others = (region.standardize != nullptr) + (region.moments != nullptr) +
-                        (region.dequantize != nullptr);
+                        (region.dequantize != nullptr) + (region.quantize != nullptr);
   if (region.steps.size() + casts + others + 1 != body.nodes().size())
     return unsupported("the epilogue is not a chain");
   return region;

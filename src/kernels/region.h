@@ -35,6 +35,8 @@ struct AnchoredRegion {
   /// The node that dequantizes the anchor's second operand, which is no problem input then; null
   /// where nothing does.
   const Node* dequantize = nullptr;
+  const Node* quantize =
+      nullptr;  ///< The node that quantizes the result behind all steps, or null.
 };
 
 /// Parts of regions besides an anchor and its chain.
@@ -46,6 +48,7 @@ struct RegionExtras {
   /// Whose steps take values from before the last step.
   bool branches = false;
   bool dequantized = false;  ///< Whose anchor's second operand is dequantized in the region.
+  bool quantized = false;    ///< Whose last member quantizes with one scale.
 };
 
 /// Whether a step from number `rest` on takes a value from before that one.

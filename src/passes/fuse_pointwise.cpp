@@ -17,24 +17,43 @@ namespace {
 constexpr size_t kMaxNodes = 24;
 constexpr size_t kMaxOperands = 12;
 
-/// Quantization of f32 to bytes with one known scale, or its reverse.
+bool is_half(DataType type) {
+  return type == DataType::kFloat16 || type == DataType::kBFloat16;
+}
+
+/// Quantization of reals to bytes with one known scale, or its reverse.
 bool rounds(const Node& node) {
-  if (!node.is<Quantize>() && !node.is<Dequantize>()) return false;
-  const Value* real = node.is<Quantize>() ? node.input(0) : node.output();
-  return is_per_tensor(node) && is_byte_integer(quantized_type(node)) &&
-         real->type.type == DataType::kFloat32 && node.input(1)->type.type == DataType::kFloat32 &&
+  return (node.is<Quantize>() || node.is<Dequantize>()) && is_per_tensor(node) &&
          (node.is<Quantize>() || node.input(0)->constant() == nullptr);
+}
+/// The real side of such a node.
+DataType real_type(const Node& node) {
+  return (node.is<Quantize>() ? node.input(0) : node.output())->type.type;
+}
+
+/// Whether the device's groups round so.
+bool is_rounding_member(const Node& node, const PassOptions& options) {
+  if (!rounds(node)) return false;
+  const DataType real = real_type(node);
+  if (options.rounding_groups)
+    return is_multiplied(quantized_type(node), options) &&
+           (real == DataType::kFloat32 || is_half(real));
+  return options.bytes_in_groups && is_byte_integer(quantized_type(node)) &&
+         real == DataType::kFloat32 && node.input(1)->type.type == DataType::kFloat32;
 }
 
 bool is_member(const Node& node, const PassOptions& options) {
-  return node.is<Pointwise>() || node.is<Cast>() || (options.bytes_in_groups && rounds(node));
+  return node.is<Pointwise>() || node.is<Cast>() || is_rounding_member(node, options);
 }
 
-/// What kernels compute beside rounding: functions of f32 and of truth values.
-bool fits_beside_rounding(const Node& node) {
+/// What kernels compute beside rounding: functions of truth values and of f32, or of 16 bits where
+/// groups take these.
+bool fits_beside_rounding(const Node& node, const PassOptions& options) {
   if (rounds(node)) return true;
-  const auto fits = [](const Value* value) {
-    return value->type.type == DataType::kFloat32 || value->type.type == DataType::kBool;
+  const auto fits = [&](const Value* value) {
+    const DataType type = value->type.type;
+    return type == DataType::kFloat32 || type == DataType::kBool ||
+           (options.rounding_groups && is_half(type));
   };
   return std::all_of(node.inputs().begin(), node.inputs().end(), fits) && fits(node.output());
 }
@@ -46,7 +65,8 @@ size_t operand_count(const Node& node) {
 
 class Group {
  public:
-  Group(const Graph& graph, Node* root) : graph_(graph), shape_(root->output()->type.shape) {
+  Group(const Graph& graph, Node* root, const PassOptions& options)
+      : graph_(graph), options_(options), shape_(root->output()->type.shape) {
     add(root);
   }
 
@@ -70,7 +90,8 @@ class Group {
     if (inside_.contains(&producer) || !is_member(producer, context.options()) ||
         !context.allows_fusion(producer))
       return false;
-    if (rounds(producer) ? !all_fit_ : rounds_ && !fits_beside_rounding(producer)) return false;
+    if (rounds(producer) ? !all_fit_ : rounds_ && !fits_beside_rounding(producer, options_))
+      return false;
     if (value->type.shape != shape_ || members_.size() >= kMaxNodes) return false;
     if (operands_ + operand_count(producer) > kMaxOperands) return false;
     return std::all_of(value->uses().begin(), value->uses().end(),
@@ -82,10 +103,11 @@ class Group {
     inside_.insert(node);
     operands_ += operand_count(*node) - (members_.size() > 1 ? 1 : 0);
     rounds_ |= rounds(*node);
-    all_fit_ &= fits_beside_rounding(*node);
+    all_fit_ &= fits_beside_rounding(*node, options_);
   }
 
   const Graph& graph_;
+  const PassOptions& options_;
   const Shape& shape_;
   std::vector<Node*> members_;
   std::unordered_set<const Node*> inside_;
@@ -114,7 +136,7 @@ bool fuse_pointwise(Graph& graph, PassContext& context) {
   bool changed = false;
   for (auto it = roots.rbegin(); it != roots.rend(); ++it) {
     if (done.contains(*it)) continue;
-    Group group(graph, *it);
+    Group group(graph, *it, context.options());
     group.grow(context);
     if (group.size() < 2) continue;
     const std::vector<Node*> members = group.ordered();

@@ -1,6 +1,6 @@
 // Layer and RMS normalization gives what it is quantized to, beside the reals where something else
-// reads them, and attention where nothing does. Must run after fuse_residual, whose sums come
-// along, and after split_normalization.
+// reads them, and attention, depthwise convolutions and reductions where nothing does. Must run
+// after fuse_residual, whose sums come along, and after split_normalization and fuse_epilogue.
 #include <algorithm>
 
 #include "ops/ops.h"
@@ -44,17 +44,38 @@ Node* quantization_of(const Value& value, const PassContext& context) {
   return found;
 }
 
-bool take_quantization_of_attention(Graph& graph, PassContext& context, Node& attention) {
-  Node* quantize = only_user(graph, attention.output());
-  if (attention.outputs().size() != 1 || quantize == nullptr ||
-      quantize != quantization_of(*attention.output(), context))
+bool is_depthwise(const Node& node) {
+  const auto* conv = node.as<Conv>();
+  const Dim channels = conv == nullptr ? Dim(0) : node.input(0)->type.shape[1];
+  return conv != nullptr && channels.is_constant() && conv->groups > 1 &&
+         conv->groups == channels.constant();
+}
+
+/// Operators whose kernels quantize all that they give, alone or behind scalar functions.
+bool may_give_bytes(const Node& node, const PassOptions& options) {
+  if (node.is<Attention>()) return true;
+  if (!options.rounding_groups) return false;
+  if (!node.is<Fused>()) return is_depthwise(node) || node.is<Reduce>();
+  const auto nodes = node.bodies[0]->nodes();
+  return is_depthwise(*nodes.front()) &&
+         std::all_of(nodes.begin() + 1, nodes.end(),
+                     [](const auto& inner) { return inner->template is<Pointwise>(); });
+}
+
+bool take_only_quantization(Graph& graph, PassContext& context, Node& node) {
+  Node* quantize = only_user(graph, node.output());
+  if (node.outputs().size() != 1 || quantize == nullptr ||
+      quantize != quantization_of(*node.output(), context))
     return false;
-  context.applied(make_region(graph, {&attention, quantize})->name);
+  std::vector<Node*> members = {&node};
+  if (node.is<Fused>()) members = inline_region(graph, &node);
+  members.push_back(quantize);
+  context.applied(make_region(graph, members)->name);
   return true;
 }
 
 bool take_quantization(Graph& graph, PassContext& context, Node& node) {
-  if (node.is<Attention>()) return take_quantization_of_attention(graph, context, node);
+  if (may_give_bytes(node, context.options())) return take_only_quantization(graph, context, node);
   const Node* normalization = normalization_of(node);
   const int result = normalization == nullptr ? -1 : result_of(node, *normalization);
   if (result < 0) return false;
@@ -72,8 +93,9 @@ bool take_quantization(Graph& graph, PassContext& context, Node& node) {
 bool fuse_quantized_rows(Graph& graph, PassContext& context) {
   if (!context.options().quantized_halves) return false;
   const std::vector<Node*> nodes = nodes_of(graph, [&](const Node& node) {
-    return (node.is<Normalization>() || node.is<Attention>() || node.is<Fused>()) &&
-           context.allows_fusion(node);
+    const bool is_anchor = node.is<Normalization>() || node.is<Attention>() || node.is<Fused>() ||
+                           node.is<Conv>() || node.is<Reduce>();
+    return is_anchor && context.allows_fusion(node);
   });
   bool changed = false;
   for (Node* node : nodes) changed |= take_quantization(graph, context, *node);

@@ -70,8 +70,9 @@ PassOptions pass_options_for(const Device& device) {
   options.widened_products = options.gather_regions = !on_cpu;
   options.patches_as_products = options.sums_join_products = !on_cpu;
   options.phases_as_channels = !on_cpu;  // There a kernel goes through the phases itself.
-  options.bytes_in_groups = on_cpu;      // Not measured on GPUs yet.
-  options.quantized_weights = false;     // No kernel reads them beside those of quantized regions.
+  options.bytes_in_groups = on_cpu;
+  options.rounding_groups = !on_cpu && properties.compute_capability >= 80;
+  options.quantized_weights = false;  // No kernel reads them beside those of quantized regions.
   options.quantized_regions = on_cpu || properties.compute_capability >= 80;
   options.quantized_stems = true;
   options.quantized_attention = on_cpu;

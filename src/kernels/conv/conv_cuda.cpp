@@ -48,18 +48,19 @@ std::vector<std::string> tile_configs(const Problem& problem) {
   else
     configs = {"tile=1,vector=4", "tile=1,vector=2", "tile=1,vector=8", "tile=2,vector=4",
                "tile=2,vector=8"};
-  const auto d = describe_device_convolution(problem);
+  const auto d = describe_device_convolution(problem, true);
   if (d.ok()) add_tall_tiles(problem, *d, configs);
   return configs;
 }
 
 Result<JitPlan> plan(const Problem& problem, std::string_view config) {
-  TENON_ASSIGN(const DeviceConvolution d, describe_device_convolution(problem));
+  TENON_ASSIGN(const DeviceConvolution d, describe_device_convolution(problem, true));
   const Operand &x = problem.input(d.input), &w = problem.input(d.weights), &y = problem.output();
   if (d.transposed || d.groups != d.in_channels || d.out_channels != d.in_channels)
     return unsupported("not depthwise");
   if (w.constant == nullptr) return unsupported("the weights are not constant");
-  if (x.type != y.type || x.type != w.type || wide_type(x.type) != std::string_view("f32"))
+  if ((x.type != y.type && d.region.quantize == nullptr) || x.type != w.type ||
+      wide_type(x.type) != std::string_view("f32"))
     return unsupported("{} by {} to {}; takes f32, f16, bf16", name_of(x.type), name_of(w.type),
                        name_of(y.type));
   if (!pixel_stride(x) || !pixel_stride(y)) return unsupported("not channels-last");
@@ -77,7 +78,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   KernelCode code;
   begin_code(code, problem);
   code.type("X", x.type);
-  code.type("Y", y.type);
+  TENON_TRY(add_result_type(code, problem, d.region));
   code.round_to(y.type);
   add_window(code, d.window);
   add_image_strides(code, "X", x);

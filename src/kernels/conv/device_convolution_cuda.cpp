@@ -28,9 +28,9 @@ void derive_pads(const Deconv& op, DeviceWindow& w, size_t axes) {
 
 }  // namespace
 
-Result<DeviceConvolution> describe_device_convolution(const Problem& problem) {
+Result<DeviceConvolution> describe_device_convolution(const Problem& problem, bool quantized) {
   DeviceConvolution d;
-  TENON_ASSIGN(d.region, anchored_region(problem, {.branches = true}));
+  TENON_ASSIGN(d.region, anchored_region(problem, {.branches = true, .quantized = quantized}));
   const auto* conv = d.region.anchor.as<Conv>();
   const auto* deconv = d.region.anchor.as<Deconv>();
   if (conv == nullptr && deconv == nullptr) return unsupported("not a convolution");
@@ -38,7 +38,7 @@ Result<DeviceConvolution> describe_device_convolution(const Problem& problem) {
   d.weights = d.region.anchor_inputs[1];
   const Operand &x = problem.input(d.input), &w = problem.input(d.weights), &y = problem.output();
   for (const Operand* operand : {&x, &w, &y})
-    if (device_type(operand->type) == nullptr)
+    if (device_type(operand->type) == nullptr && (operand != &y || d.region.quantize == nullptr))
       return unsupported("type {}", name_of(operand->type));
   d.transposed = deconv != nullptr;
   d.groups = conv != nullptr ? conv->groups : deconv->groups;

@@ -17,7 +17,9 @@ struct DeviceConvolution {
 };
 
 /// Fails with the reason where the problem is no convolution, or one that no kernel of ours takes.
-Result<DeviceConvolution> describe_device_convolution(const Problem& problem);
+/// `quantized`: its region may end in a quantization.
+Result<DeviceConvolution> describe_device_convolution(const Problem& problem,
+                                                      bool quantized = false);
 
 /// Makes weights in another order of axes, dense: extents and strides (of the constant) in that
 /// order.

@@ -35,6 +35,16 @@ __device__ inline float quotient(float v, float scale, float inverse) {
   return fmaf(fmaf(-q, scale, v), inverse, q);
 }
 
+/// A number of multiples of the scale, not yet rounded; by the reciprocal as quotient() says.
+template <bool kByReciprocal>
+__device__ inline float in_scales(float v, float scale, float inverse) {
+  return kByReciprocal ? quotient(v, scale, inverse) : __fdiv_rn(v, scale);
+}
+/// The integer that stands for it; NaN becomes 0.
+__device__ inline float whole_in_scales(float v, float zero, float low, float high) {
+  return v != v ? 0.0f : fminf(fmaxf(rintf(v) + zero, low), high);
+}
+
 /// To nearest even, for numbers up to 2^22.
 __device__ inline float round_small(float v) { return (v + 12582912.0f) - 12582912.0f; }
 

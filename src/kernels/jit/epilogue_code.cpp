@@ -2,6 +2,11 @@
 
 #include <fmt/format.h>
 
+#include "kernels/jit/plan.h"
+#include "kernels/jit/quotient.h"
+#include "kernels/jit/sources.h"
+#include "ops/math.h"
+
 namespace tenon {
 namespace {
 
@@ -33,12 +38,21 @@ class EpilogueWriter {
       if (next.from > 0) body_ += each(fmt::format("v[i] = {};", value(next.from)));
       TENON_TRY(step(next, nullptr));
     }
+    return region_.quantize == nullptr ? Status{} : quantize(*region_.quantize);
+  }
+
+  /// Rounding to the result's type comes last.
+  Status quantize(const Node& node) {
+    TENON_ASSIGN(const double scale, number_of(node.input(1), 1));
+    TENON_ASSIGN(const double zero, number_of(node.has_input(2) ? node.input(2) : nullptr, 0));
+    body_ += each(fmt::format("v[i] = {};",
+                              quantized_expression("v[i]", problem_.output().type, scale, zero)));
     return {};
   }
 
   Status step(const RegionStep& step, const std::vector<int64_t>* strides) {
-    // Results of 16 bits do not need every digit of some functions.
-    const bool rough = byte_size(problem_.output().type) == 2;
+    // Results of 16 bits and fewer do not need every digit of some functions.
+    const bool rough = byte_size(problem_.output().type) <= 2;
     if (rough && step.function == PointwiseFunction::k_gelu_tanh) {
       body_ += "  rough_gelu_tanh<N>(v);\n";
       return {};
@@ -87,6 +101,16 @@ class EpilogueWriter {
     return false;
   }
 
+  /// The one number that a constant of the problem holds.
+  Result<double> number_of(const Value* value, double otherwise) const {
+    if (value == nullptr) return otherwise;
+    const int input = input_number(value);
+    const Tensor* constant = input < 0 ? nullptr : problem_.input(input).constant;
+    if (constant == nullptr || constant->count() != 1)
+      return unsupported("a scale that is not one known number");
+    return constant->as_double(0);
+  }
+
   static std::string each(const std::string& statement) {
     return fmt::format("#pragma unroll\n  for (int i = 0; i < N; ++i) {}\n", statement);
   }
@@ -118,6 +142,26 @@ class EpilogueWriter {
 };
 
 }  // namespace
+
+Status add_result_type(KernelCode& code, const Problem& problem, const AnchoredRegion& region) {
+  const DataType type = problem.output().type;
+  const bool quantizes = region.quantize != nullptr;
+  const char* name = quantizes ? byte_type(type) : device_type(type);
+  if (name == nullptr) return unsupported("results of {}", name_of(type));
+  if (quantizes) {
+    const auto* op = region.quantize->as<Quantize>();
+    const int capability =
+        problem.device == nullptr ? 90 : problem.device->properties().compute_capability;
+    if (op->block_size != 0) return unsupported("scales of blocks");
+    if (is_real(type) && (!op->saturate || capability < 89))
+      return unsupported("floats of 8 bits that do not saturate, or before sm_89");
+    TENON_ASSIGN(const std::string bytes, device_source("jit/bytes.cuh"));
+    code.text(bytes);
+    code.allow_fast_math();
+  }
+  code.alias("Y", name);
+  return {};
+}
 
 EpilogueOperand epilogue_operand(const Operand& operand) {
   return {device_type(operand.type), small_constant(operand)};
@@ -173,10 +217,12 @@ Result<std::vector<int>> add_epilogue(KernelCode& code, const Problem& problem,
                                       const AnchoredRegion& region, const IndexLoop& loop,
                                       const std::vector<ExtraStep>& before) {
   const DataType type = problem.output().type;
-  if (device_type(type) == nullptr) return unsupported("results of {}", name_of(type));
-  if (!is_real(type) && !region.steps.empty())
-    return unsupported("an epilogue over {}", name_of(type));
-  code.alias("Real", wide_type(type));
+  if (region.quantize == nullptr) {
+    if (device_type(type) == nullptr) return unsupported("results of {}", name_of(type));
+    if (!is_real(type) && !region.steps.empty())
+      return unsupported("an epilogue over {}", name_of(type));
+  }
+  code.alias("Real", region.quantize != nullptr ? "f32" : wide_type(type));
   EpilogueWriter writer(code, problem, region, loop);
   TENON_TRY(writer.steps(before));
   return writer.finish();

@@ -29,6 +29,10 @@ Result<std::vector<int>> add_epilogue(KernelCode& code, const Problem& problem,
                                       const AnchoredRegion& region, const IndexLoop& loop,
                                       const std::vector<ExtraStep>& before = {});
 
+/// The alias `Y` of the result's type, and for regions that end in a quantization what the epilogue
+/// needs of jit/bytes.cuh: before add_epilogue, whose functions then give numbers of that type.
+Status add_result_type(KernelCode& code, const Problem& problem, const AnchoredRegion& region);
+
 /// What add_epilogue is made of, for callers that write the steps themselves.
 /// Adds `Real epilogue_step<number>(Real x, Real y)`; `rough`: results have 16 bits or fewer.
 Status add_step_function(KernelCode& code, int number, const RegionStep& step, bool rough);

@@ -9,6 +9,8 @@
 #include <string_view>
 
 #include "kernels/jit/plan.h"
+#include "kernels/jit/quotient.h"
+#include "kernels/jit/sources.h"
 
 namespace tenon {
 namespace {
@@ -28,9 +30,19 @@ bool is_16_bit(DataType type) {
   return type == DataType::kFloat16 || type == DataType::kBFloat16;
 }
 
+bool is_float8(DataType type) {
+  return is_real(type) && byte_size(type) == 1;
+}
+
+/// Elements in memory; null for types that groups do not know.
+const char* element_type(DataType type) {
+  return is_float8(type) ? byte_type(type) : device_type(type);
+}
+
 /// The type that formulas compute in.
 std::string arithmetic_type(DataType type) {
   if (type == DataType::kBool) return "bool";
+  if (is_float8(type)) return "f32";
   return is_real(type) ? wide_type(type) : fmt::format("Whole<{}>", device_type(type));
 }
 
@@ -53,6 +65,10 @@ class LoopWriter {
     const int64_t each = static_cast<int64_t>(code.threads) * unroll_;
     code.blocks = (items_ + each - 1) / each;
     code.constants.open("kItems", items_);
+    if (program_.rounds()) {
+      TENON_ASSIGN(const std::string_view bytes, device_file("jit/bytes.cuh"));
+      code.constants.add(bytes);
+    }
     add("typedef {} Index;\n", last_offset() > INT32_MAX ? "u64" : "u32");
     write_signature(code);
     write_body(code.threads);
@@ -68,6 +84,11 @@ class LoopWriter {
 
   size_t operand_count() const { return operands_.size(); }
   bool is_input(size_t operand) const { return static_cast<int>(operand) < program_.inputs; }
+  /// Scales and zero points are numbers of their instructions.
+  bool is_wanted(size_t operand) const {
+    return operands_[operand].constant == nullptr || !program_.rounds() ||
+           program_.reads(static_cast<int>(operand));
+  }
   int64_t inner_stride(size_t operand) const { return loops_.strides[operand].back(); }
 
   /// Elements that a thread handles together, and how many such groups at a time.
@@ -116,7 +137,7 @@ class LoopWriter {
       if (operands_[o].constant != nullptr) continue;
       if (is_input(o)) code.parameters.push_back(static_cast<int>(o));
       parameters += fmt::format("{}{}{}* p{}", parameters.empty() ? "" : ", ",
-                                is_input(o) ? "const " : "", device_type(operands_[o].type), o);
+                                is_input(o) ? "const " : "", element_type(operands_[o].type), o);
     }
     add("extern \"C\" __global__ void __launch_bounds__({}) kernel({}) {{\n", code.threads,
         parameters);
@@ -162,7 +183,7 @@ class LoopWriter {
   void write_loads(int u) {
     for (size_t o = 0; is_input(o) && o < operand_count(); ++o) {
       if (operands_[o].constant != nullptr) continue;
-      const char* type = device_type(operands_[o].type);
+      const char* type = element_type(operands_[o].type);
       const int64_t stride = inner_stride(o);
       const int count = stride == 0 ? 1 : width_;
       add("  Pack<{}, {}> v{}_{};\n  if (item{} < Index(kItems)) ", type, count, u, o, u);
@@ -179,13 +200,14 @@ class LoopWriter {
   void write_group(int u) {
     add("  if (item{} < Index(kItems)) {{\n", u);
     for (size_t o = static_cast<size_t>(program_.inputs); o < operand_count(); ++o)
-      add("    Pack<{}, {}> w{};\n", device_type(operands_[o].type), width_, o);
+      add("    Pack<{}, {}> w{};\n", element_type(operands_[o].type), width_, o);
     add("#pragma unroll\n    for (int j = 0; j < {}; ++j) {{\n", width_);
-    for (int i = 0; i < program_.inputs; ++i) write_input(i, u);
+    for (int i = 0; i < program_.inputs; ++i)
+      if (is_wanted(static_cast<size_t>(i))) write_input(i, u);
     for (size_t i = 0; i < program_.instructions.size(); ++i) write_instruction(i);
     for (size_t i = 0; i < program_.outputs.size(); ++i) {
       const size_t o = static_cast<size_t>(program_.inputs) + i;
-      add("      w{}.v[j] = narrow<{}>({});\n", o, device_type(operands_[o].type),
+      add("      w{}.v[j] = narrow<{}>({});\n", o, element_type(operands_[o].type),
           plain(program_.outputs[i]));
     }
     add("    }}\n");
@@ -218,6 +240,8 @@ class LoopWriter {
     const auto& in = program_.instructions[index];
     const int reg = program_.inputs + static_cast<int>(index);
     if (in.is_cast) return write_cast(in, reg);
+    if (in.quantizes) return write_quantize(in, reg);
+    if (in.dequantizes) return write_dequantize(in, reg);
     const PointwiseInfo& info = pointwise_info(in.function);
     const bool choose = info.category == PointwiseClass::choose;
     const DataType computed = types_[static_cast<size_t>(in.sources[choose ? 1 : 0])];
@@ -258,13 +282,33 @@ class LoopWriter {
     add("      const {} r{} = {};\n", arithmetic_type(in.to), reg, result);
   }
 
+  void write_quantize(const PointwiseProgram::Instruction& in, int reg) {
+    const char* type = element_type(in.to);
+    const std::string value = quantized_expression(fmt::format("float({})", plain(in.sources[0])),
+                                                   in.to, in.alpha, in.beta);
+    if (is_float8(in.to))
+      add("      const f32 r{} = round_to_float8<{}>({});\n", reg, type, value);
+    else
+      add("      const Whole<{1}> r{0} = Whole<{1}>({1}({2}));\n", reg, type, value);
+  }
+
+  void write_dequantize(const PointwiseProgram::Instruction& in, int reg) {
+    const std::string value =
+        fmt::format("(float({}) - float({})) * float({})", plain(in.sources[0]),
+                    device_real(in.beta), device_real(in.alpha));
+    if (is_16_bit(in.to))
+      add("      const f32 r{} = widen(narrow<{}>({}));\n", reg, device_type(in.to), value);
+    else
+      add("      const {0} r{1} = {0}({2});\n", arithmetic_type(in.to), reg, value);
+  }
+
   void write_store(size_t o, int u) {
     const int64_t stride = inner_stride(o);
     if (stride == 1 || width_ == 1) {
       add("    store_pack<{}>(p{} + {}, w{});\n", width_, o, offset(o, u), o);
       return;
     }
-    add("    {{\n      {}* to = p{} + {};\n", device_type(operands_[o].type), o, offset(o, u));
+    add("    {{\n      {}* to = p{} + {};\n", element_type(operands_[o].type), o, offset(o, u));
     for (int j = 0; j < width_; ++j) add("      to[{}] = w{}.v[{}];\n", stride * j, o, j);
     add("    }}\n");
   }
@@ -279,16 +323,33 @@ class LoopWriter {
   std::string text_;
 };
 
+/// Floats of 8 bits are quantized to and dequantized alone.
+Status check_types(const PointwiseProgram& program, const std::vector<CodeOperand>& operands) {
+  std::vector<bool> is_byte;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const DataType type = operands[i].type;
+    const bool is_read =
+        static_cast<int>(i) >= program.inputs || program.reads(static_cast<int>(i));
+    const char* name = program.rounds() ? element_type(type) : device_type(type);
+    if (name == nullptr && is_read) return unsupported("elements of type {}", name_of(type));
+    if (static_cast<int>(i) < program.inputs) is_byte.push_back(is_float8(type));
+  }
+  for (const auto& in : program.instructions) {
+    const char* name = in.quantizes ? byte_type(in.to) : device_type(in.to);
+    if (name == nullptr) return unsupported("values of type {}", name_of(in.to));
+    for (const int source : in.sources)
+      if (source >= 0 && is_byte[static_cast<size_t>(source)] && !in.dequantizes)
+        return unsupported("arithmetic on floats of 8 bits");
+    is_byte.push_back(in.quantizes && is_float8(in.to));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<LoopCode> make_loop_code(const PointwiseProgram& program, const CollapsedLoops& loops,
                                 const std::vector<CodeOperand>& operands, int64_t threads) {
-  for (const CodeOperand& operand : operands)
-    if (device_type(operand.type) == nullptr)
-      return unsupported("elements of type {}", name_of(operand.type));
-  for (const auto& instruction : program.instructions)
-    if (device_type(instruction.to) == nullptr)
-      return unsupported("values of type {}", name_of(instruction.to));
+  TENON_TRY(check_types(program, operands));
   return LoopWriter(program, loops, operands, threads).write();
 }
 

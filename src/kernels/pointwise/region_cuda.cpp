@@ -1,9 +1,12 @@
 // Pointwise regions on NVIDIA GPUs: code generated from the region, for its extents and strides.
 #include <algorithm>
 
+#include "kernels/jit/quotient.h"
 #include "kernels/jit/tactic.h"
 #include "kernels/pointwise/launch_code.h"
 #include "kernels/region.h"
+#include "ops/math.h"
+#include "ops/structure.h"
 
 namespace tenon::tactics {
 namespace cuda_pointwise {
@@ -15,8 +18,21 @@ bool is_narrow_integer(DataType type) {
          type == DataType::kUInt2;
 }
 
+/// Single nodes that quantize have a kernel of their own.
+bool is_taken(const Operation& operation) {
+  if (is_pointwise_region(operation)) return true;
+  if (!operation.is<Fused>()) return false;
+  const auto nodes = operation.bodies()[0]->nodes();
+  return std::all_of(nodes.begin(), nodes.end(), [](const auto& inner) {
+    const auto* quantize = inner->template as<Quantize>();
+    const bool saturates = quantize == nullptr || quantize->saturate;
+    return inner->template is<Pointwise>() || inner->template is<Cast>() ||
+           inner->template is<Dequantize>() || (quantize != nullptr && saturates);
+  });
+}
+
 Status check(const Problem& problem) {
-  if (!is_pointwise_region(problem.operation)) return unsupported("not pointwise");
+  if (!is_taken(problem.operation)) return unsupported("not pointwise");
   for (const Operand& output : problem.outputs)
     if (output.extents != problem.output().extents)
       return unsupported("outputs of different extents");
@@ -36,11 +52,32 @@ Status check_types(const PointwiseProgram& program, const std::vector<CodeOperan
   return {};
 }
 
-/// Results all rounded to 16 bits do not show the last places of divisions.
-bool rounds_away(const Problem& problem) {
-  return std::all_of(problem.outputs.begin(), problem.outputs.end(), [](const Operand& output) {
-    return output.type == DataType::kFloat16 || output.type == DataType::kBFloat16;
+bool is_half(DataType type) {
+  return type == DataType::kFloat16 || type == DataType::kBFloat16;
+}
+
+/// Results all rounded to 16 bits, or quantized from such, do not show the last places of
+/// divisions.
+bool rounds_away(const Problem& problem, const PointwiseProgram& program) {
+  const bool has_halves = std::any_of(problem.inputs.begin(), problem.inputs.end(),
+                                      [](const Operand& input) { return is_half(input.type); });
+  return std::all_of(problem.outputs.begin(), problem.outputs.end(), [&](const Operand& output) {
+    const bool is_quantized = program.rounds() && has_halves && byte_type(output.type) != nullptr;
+    return is_half(output.type) || is_quantized;
   });
+}
+
+/// Before sm_89 there are no conversions to floats of 8 bits.
+Status check_conversions(const Problem& problem, const PointwiseProgram& program) {
+  const int capability =
+      problem.device == nullptr ? 90 : problem.device->properties().compute_capability;
+  const auto is_float8 = [](DataType type) { return is_real(type) && byte_size(type) == 1; };
+  const bool converts =
+      std::any_of(program.instructions.begin(), program.instructions.end(),
+                  [&](const auto& in) { return in.quantizes && is_float8(in.to); }) ||
+      std::any_of(problem.inputs.begin(), problem.inputs.end(),
+                  [&](const Operand& input) { return is_float8(input.type); });
+  return converts && capability < 89 ? unsupported("its conversions need sm_89") : Status{};
 }
 
 /// Every thread reads its elements of all inputs before it writes theirs, so that an input whose
@@ -59,7 +96,8 @@ std::vector<std::pair<int, int>> aliases_of(const Problem& problem) {
 
 Result<JitPlan> plan(const Problem& problem, std::string_view) {
   TENON_TRY(check(problem));
-  TENON_ASSIGN(const PointwiseProgram program, make_pointwise_program(problem.operation));
+  TENON_ASSIGN(const PointwiseProgram program, make_rounding_program(problem));
+  TENON_TRY(check_conversions(problem, program));
   std::vector<CodeOperand> operands;
   for (const Operand& input : problem.inputs) {
     const bool known = input.constant != nullptr && input.count() == 1;
@@ -71,7 +109,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   TENON_ASSIGN(const LoopCode code, make_loop_code(program, collapse_loops(problem), operands,
                                                    resident_threads(problem)));
   TENON_ASSIGN(JitLaunch launch, make_loop_launch(code, "pointwise"));
-  if (rounds_away(problem))
+  if (rounds_away(problem, program))
     launch.options = {"--ftz=true", "--prec-div=false", "--prec-sqrt=false"};
   launch.add_inputs(code.parameters);
   for (size_t i = 0; i < problem.outputs.size(); ++i)

@@ -11,9 +11,8 @@ extern "C" __global__ void __launch_bounds__(kBlock) kernel(const X* __restrict_
     if constexpr (kReverse) {
       v[i] = (v[i] - float(kZero)) * float(kScale);
     } else {
-      v[i] = kByReciprocal ? quotient(v[i], kScale, kInverse) : __fdiv_rn(v[i], float(kScale));
-      // NaN becomes 0.
-      if constexpr (kRounds) v[i] = v[i] != v[i] ? 0.0f : fminf(fmaxf(rintf(v[i]) + float(kZero), float(kLow)), float(kHigh));
+      v[i] = in_scales<kByReciprocal>(v[i], kScale, kInverse);
+      if constexpr (kRounds) v[i] = whole_in_scales(v[i], kZero, kLow, kHigh);
     }
   }
   store_located<YAt, kVector>(y, at, v);

@@ -15,13 +15,6 @@ bool is_real_type(DataType type) {
   return type == DataType::kFloat32 || type == DataType::kFloat16 || type == DataType::kBFloat16;
 }
 
-/// In device code; null for other types of 8 bits.
-const char* byte_name(DataType type) {
-  if (type == DataType::kFloat8E4M3) return "e4m3";
-  if (type == DataType::kFloat8E5M2) return "e5m2";
-  return type == DataType::kInt8 || type == DataType::kUInt8 ? device_type(type) : nullptr;
-}
-
 /// The one number that a constant operand holds; `otherwise` where there is none.
 Result<double> number_of(const Problem& problem, int input, double otherwise) {
   if (!problem.has_input(input)) return otherwise;
@@ -44,7 +37,7 @@ int vector_width(const Problem& problem, const IndexLoop& loop) {
 Status check(const Problem& problem, bool reverse) {
   const Operand &x = problem.input(0), &y = problem.output();
   const Operand &bytes = reverse ? x : y, &reals = reverse ? y : x;
-  if (byte_name(bytes.type) == nullptr || !is_real_type(reals.type))
+  if (byte_type(bytes.type) == nullptr || !is_real_type(reals.type))
     return unsupported("other types");
   if (x.extents != y.extents || y.count() == 0) return unsupported("other extents");
   // Elements of other orders are transposed faster.
@@ -72,8 +65,8 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   begin_code(code, problem);
   TENON_ASSIGN(const std::string types, device_source("jit/bytes.cuh"));
   code.text(types);
-  code.alias("X", reverse != nullptr ? byte_name(x.type) : device_type(x.type));
-  code.alias("Y", reverse != nullptr ? device_type(y.type) : byte_name(y.type));
+  code.alias("X", reverse != nullptr ? byte_type(x.type) : device_type(x.type));
+  code.alias("Y", reverse != nullptr ? device_type(y.type) : byte_type(y.type));
   code.flag("kReverse", reverse != nullptr);
   code.flag("kRounds", rounds);
   add_quotient(code, scale);

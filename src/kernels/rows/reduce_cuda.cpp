@@ -57,13 +57,15 @@ Status describe_axes(const Problem& problem, Description& d) {
 
 Result<Description> describe(const Problem& problem) {
   Description d;
-  TENON_ASSIGN(d.region, anchored_region(problem, {.branches = true}));
+  TENON_ASSIGN(d.region, anchored_region(problem, {.branches = true, .quantized = true}));
   if (!d.region.anchor.is<Reduce>() && !d.region.anchor.is<ArgReduce>())
     return unsupported("not a reduction");
   d.input = d.region.anchor_inputs[0];
   TENON_TRY(describe_axes(problem, d));
   const Operand& x = problem.input(d.input);
-  if (device_type(x.type) == nullptr || device_type(problem.output().type) == nullptr)
+  const bool knows_result =
+      d.region.quantize != nullptr || device_type(problem.output().type) != nullptr;
+  if (device_type(x.type) == nullptr || !knows_result)
     return unsupported("{} to {}", name_of(x.type), name_of(problem.output().type));
   if (x.count() == 0) return unsupported("an empty tensor");
   return d;
@@ -162,7 +164,7 @@ struct Writer {
     KernelCode code;
     begin_code(code, problem);
     code.type("X", x.type);
-    code.type("Y", problem.output().type);
+    TENON_TRY(add_result_type(code, problem, d.region));
     add_state(code, d, x.type, loop_count(loops.reduced));
     code.constant("kSplits", shape.splits);
     code.open("kOutputs", loop_count(loops.kept()));

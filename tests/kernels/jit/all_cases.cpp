@@ -19,7 +19,7 @@ Cases all_cases() {
     return cases;
   for (auto make :
        {row_cases, pointwise_cases, movement_cases, pooling_cases, product_cases, quantized_cases,
-        weight_cases, rnn_cases, attention_cases, order_cases, generic_cases})
+        rounding_cases, weight_cases, rnn_cases, attention_cases, order_cases, generic_cases})
     for (auto& one : make()) cases.push_back(std::move(one));
   return cases;
 }

@@ -108,8 +108,8 @@ class KernelCase {
     layout_ = layout;
     return *this;
   }
-  /// Elements may differ by that much, relative to the reference's and absolutely; 0: by type. From 1
-  /// on only integers.
+  /// Elements may differ by that much, relative to the reference's and absolutely; 0: by type. From
+  /// 1 on only integers.
   KernelCase& tolerance(double value) {
     tolerance_ = value;
     return *this;
@@ -216,6 +216,7 @@ Cases movement_cases();
 Cases pooling_cases();
 Cases product_cases();
 Cases quantized_cases();
+Cases rounding_cases();
 Cases weight_cases();
 Cases rnn_cases();
 Cases attention_cases();
