@@ -10,10 +10,11 @@ A model is a name of models/, one of bench/zoo_models.py as zoo:NAME (exported h
 one of --axis: 1 are the lengths of sequences), or a file.
 
 usage: dynamic.py [--tenon FILE] [--range MIN,OPT,MAX] [--values N,...] [--symbol NAME] [--axis N] [--precision P] [--cpu]
-                  [--count N] [--json FILE] MODEL...
+                  [--count N] [--plans DIR] [--json FILE] MODEL...
 """
 import argparse
 import json
+import shutil
 import statistics
 import sys
 import tempfile
@@ -116,6 +117,8 @@ def compare(arguments, model: Path, folder: Path) -> list[dict]:
     dynamic = Plan(arguments, model, arguments.range, folder)
     with tempfile.TemporaryDirectory() as empty:
         dynamic.load_bare(Path(empty))
+        if arguments.plans:
+            shutil.copy(dynamic.file, arguments.plans / dynamic.file.name)
         print(f"{model.stem}: {arguments.range} built in {dynamic.build_ms / 1000:.1f} s, "
               f"{dynamic.file.stat().st_size >> 10} KiB; loaded without caches in {dynamic.load_ms:.0f} ms", flush=True)
         for value in arguments.values:
@@ -147,6 +150,7 @@ def main() -> int:
     parser.add_argument("--precision", default="fp16", choices=check_gpu.PRECISIONS)
     parser.add_argument("--cpu", action="store_true")
     parser.add_argument("--count", type=int, default=20, help="runs a turn")
+    parser.add_argument("--plans", type=Path, help="folder that keeps the plans for the ranges")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     arguments.range = tuple(int(end) for end in arguments.range.split(","))

@@ -12,7 +12,7 @@
 // that the host's work is all there is. For plans of the CPU (--cpu as first argument) the run is
 // left out: times are those of setInputShape and updateDeviceMemorySizeForShapes, which makes the
 // shape ready. With --verbose ahead of the plan's name the library lists the work for each new
-// shape: kernels, modules of code, compilations.
+// shape: kernels, modules of code, compilations; each line begins with the milliseconds so far.
 #include <NvInfer.h>
 #include <tenon/device.h>
 
@@ -33,19 +33,24 @@ using namespace nvinfer1;
 constexpr size_t kTensorBytes = size_t{64} << 20;  // Of each input and output.
 constexpr int kTurns = 3, kRuns = 200;
 
-class Log final : public ILogger {
- public:
-  bool is_verbose = false;
-  void log(Severity severity, const char* message) noexcept override {
-    if (severity <= Severity::kWARNING || is_verbose) std::fprintf(stderr, "%s\n", message);
-  }
-};
-
 double microseconds() {
   return std::chrono::duration<double, std::micro>(
              std::chrono::steady_clock::now().time_since_epoch())
       .count();
 }
+
+/// Messages with the milliseconds since the first.
+class Log final : public ILogger {
+ public:
+  bool is_verbose = false;
+  void log(Severity severity, const char* message) noexcept override {
+    if (severity <= Severity::kWARNING || is_verbose)
+      std::fprintf(stderr, "%.1f: %s\n", (microseconds() - start_) / 1e3, message);
+  }
+
+ private:
+  const double start_ = microseconds();
+};
 
 double median(std::vector<double> times) {
   std::nth_element(times.begin(), times.begin() + times.size() / 2, times.end());
