@@ -55,6 +55,14 @@ Status SequenceRunner::make_missing(std::span<const Key> keys) {
   return status;
 }
 
+/// Of a value that no layer computes as of others: a part of a constant lies in that.
+Result<void*> SequenceRunner::address(const Value* value) const {
+  const Storage& storage = layers_.graph.storage(value);
+  if (layers_.graph.known(storage.root) == nullptr) return memory_->address(value);
+  TENON_ASSIGN(void* const whole, measurer_.constant(layers_.graph.operand(storage.root), true));
+  return static_cast<char*>(whole) + storage.offset * byte_size(value->type.type);
+}
+
 Status SequenceRunner::set(size_t layer, bool lets) {
   Part& part = parts_[layer];
   const auto& kernel = kernels_.at({layer, part.tactic, lets}).kernel;
@@ -68,7 +76,7 @@ Status SequenceRunner::set(size_t layer, bool lets) {
     if (operand.present && operand.constant != nullptr) {
       TENON_ASSIGN(address, measurer_.constant(operand, kernel->uses_input(static_cast<int>(i))));
     } else if (operand.present) {
-      address = memory_->address(node.inputs()[i]);
+      TENON_ASSIGN(address, this->address(node.inputs()[i]));
     }
     part.inputs.push_back(address);
   }

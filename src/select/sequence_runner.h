@@ -60,6 +60,7 @@ class SequenceRunner {
   Result<std::shared_ptr<Kernel>> make(size_t layer, const std::string& tactic, bool lets) const;
   /// Makes the missing ones, several at a time.
   Status make_missing(std::span<const Key> keys);
+  Result<void*> address(const Value* value) const;
   Status set(size_t layer, bool lets);
   /// Each kernel lets the next one start early if and only if that one waits by itself.
   Status link();

@@ -88,6 +88,7 @@ class MadeUpDevice : public Device, public Streams {
 
   Launches launches, captured;
   int captures = 0;
+  bool lacked_operands = false;  ///< A launch had no address for one.
   double noise = 0;
 
  private:

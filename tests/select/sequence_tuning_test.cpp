@@ -10,6 +10,8 @@
 
 #include "ir/text.h"
 #include "made_up_device.h"
+#include "ops/math.h"
+#include "ops/movement.h"
 #include "ops/table.h"
 
 namespace tenon {
@@ -19,8 +21,9 @@ namespace {
 class Counted final : public Kernel {
  public:
   Counted(MadeUpDevice& device, char name) : device_(device), name_(name) {}
-  Status run(const LaunchArguments&) const override {
+  Status run(const LaunchArguments& arguments) const override {
     device_.launches.push_back(name_);
+    device_.lacked_operands |= std::ranges::count(arguments.inputs, nullptr) > 0;
     return {};
   }
   bool waits_for_previous() const override { return name_ == 'b'; }
@@ -85,6 +88,26 @@ TEST_F(SequenceTuningTest, TheBestAloneIsTakenForOneLayer) {
 TEST_F(SequenceTuningTest, TheBestInSequenceIsTakenForSeveral) {
   EXPECT_EQ(tactic_of(kThree), "cuda.b");
   EXPECT_EQ(device_->captured, Launches({'b', 'b', 'b'}));
+}
+
+TEST_F(SequenceTuningTest, PartsOfConstantsAreThere) {
+  Graph graph;
+  const auto add_node = [&](auto op, const std::vector<Value*>& inputs) {
+    Node* const node = graph.add_node(std::make_unique<decltype(op)>(op), inputs);
+    EXPECT_TRUE(infer_node(*node).ok());
+    return node->output();
+  };
+  Value* const constant = graph.add_constant(Tensor(DataType::kFloat32, {8}));
+  Value* const x = graph.add_input("x", {DataType::kFloat32, {Dim(1), Dim(8)}});
+  Flatten flatten;
+  flatten.axis = 0;
+  Value* const part = add_node(flatten, {constant});
+  const Pointwise add(PointwiseFunction::k_add);
+  graph.add_output(add_node(add, {add_node(add, {x, part}), part}));
+  const Backend backend{.device = device_, .tactics = rows_};
+  ASSERT_TRUE(select_tactics(graph, backend, {}, {}, cache_).ok());
+  EXPECT_GT(device_->captures, 0);
+  EXPECT_FALSE(device_->lacked_operands);
 }
 
 TEST_F(SequenceTuningTest, WhatTheCacheKnowsIsNotMeasuredAgain) {
