@@ -410,8 +410,8 @@ void Engine::meet_choices() {
   if (Streams* const streams = backend_.device->streams())
     if (auto loaded = streams->load_code(*code_); loaded.ok()) loaded_code_ = std::move(*loaded);
   if (backend_.tell)
-    backend_.tell(fmt::format("The plan's code, {} modules, was loaded in {:.2f} ms",
-                              code_->size(), watch.lap() * 1e3));
+    backend_.tell(fmt::format("The plan's code, {} modules, was loaded in {:.2f} ms", code_->size(),
+                              watch.lap() * 1e3));
   for (const Choice& choice : plan_.choices)
     static_cast<void>(find_program(choice.symbols, default_threads(), nullptr, true).ok());
   constexpr size_t kMostHelpers = 8;
