@@ -101,6 +101,13 @@ std::vector<SymbolValues> all_points(const Plan& plan, Steps steps) {
 
 }  // namespace
 
+bool inner_axes_vary(const Graph& graph) {
+  return std::ranges::any_of(graph.inputs(), [](const Value* input) {
+    const Shape& shape = input->type.shape;
+    return !shape.empty() && !is_constant(Shape(shape.begin() + 1, shape.end()));
+  });
+}
+
 Result<ProfileEnds> profile_ends(const Graph& graph, const Profile& profile) {
   ProfileEnds ends;
   TENON_ASSIGN(ends.usual, symbols_of(graph, profile, &ShapeRange::opt, &ShapeRange::opt_values));

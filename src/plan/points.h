@@ -13,6 +13,9 @@ namespace tenon {
 struct ProfileEnds {
   SymbolValues usual, least, most;
 };
+/// Whether inputs vary along more axes than the slowest: lengths of sequences, sizes of images.
+bool inner_axes_vary(const Graph& graph);
+
 Result<ProfileEnds> profile_ends(const Graph& graph, const Profile& profile);
 
 /// Shapes of a profile that a build makes kernels for, the usual ones first: those, the smallest,

@@ -5,6 +5,7 @@
 
 #include "base/call_number.h"
 #include "base/stopwatch.h"
+#include "device/open_extents.h"
 #include "ops/application.h"
 #include "ops/dims.h"
 #include "ops/structure.h"
@@ -101,6 +102,8 @@ std::shared_ptr<CodeLibrary> collect_under(const std::vector<SymbolValues>& shap
                                            const Plan& plan, const Backend& backend,
                                            const CodeLibrary& before, CodeLibrary::Use use) {
   auto library = std::make_shared<CodeLibrary>(before, use);
+  if (use == CodeLibrary::Use::kCollectOpen && inner_axes_vary(*plan.graph))
+    open_all_axes(*library);
   backend.constants->set_code(library);
   for (const SymbolValues& symbols : shapes)
     collect_with(nearest_choice(plan.choices, symbols), symbols, plan, backend,

@@ -7,6 +7,7 @@
 #include "base/build_record.h"
 #include "base/counted.h"
 #include "base/stopwatch.h"
+#include "device/open_extents.h"
 #include "ops/ops.h"
 #include "ops/table.h"
 #include "passes/explain_apart.h"
@@ -121,10 +122,13 @@ namespace {
 /// While it lives kernels are made of code for all extents, which is compiled once for all shapes.
 class OpenCodeFirst {
  public:
-  OpenCodeFirst(ConstantStore* store, bool wanted) : store_(wanted ? store : nullptr) {
+  OpenCodeFirst(ConstantStore* store, bool wanted, const Graph& graph)
+      : store_(wanted ? store : nullptr) {
     if (store_ == nullptr) return;
     kept_ = store_->shared_code();
-    store_->set_code(std::make_shared<CodeLibrary>(CodeLibrary::Use::kOpenFirst));
+    auto library = std::make_shared<CodeLibrary>(CodeLibrary::Use::kOpenFirst);
+    if (inner_axes_vary(graph)) open_all_axes(*library);
+    store_->set_code(std::move(library));
   }
   ~OpenCodeFirst() {
     if (store_ != nullptr) store_->set_code(std::move(kept_));
@@ -144,7 +148,7 @@ Status choose_kernels(Plan& plan, const CompileRequest& request, const SymbolVal
   const auto usual = ConcreteGraph::create(*plan.graph, symbols);
   const bool varies = request.select.chosen.empty() && request.select.chooser == nullptr &&
                       usual.ok() && fully_resolved(*usual) && plan_points(plan).size() > 1;
-  const OpenCodeFirst open(request.backend.constants, varies);
+  const OpenCodeFirst open(request.backend.constants, varies, *plan.graph);
   SelectOptions options = request.select;
   options.many_shapes = varies;
   TENON_TRY(select_tactics(*plan.graph, request.backend, symbols, options, cache));

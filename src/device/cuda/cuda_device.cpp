@@ -8,6 +8,7 @@
 #include "device/cuda/driver.h"
 #include "device/cuda/lasting_context.h"
 #include "device/cuda/nvrtc.h"
+#include "device/open_extents.h"
 
 namespace tenon::cuda {
 namespace {
@@ -223,6 +224,7 @@ Result<std::shared_ptr<const void>> CudaDevice::load_code(const CodeLibrary& cod
   };
   Status status;
   code.for_each([&](const std::string& source, const CodeLibrary::Code& one) {
+    if (source == kAllAxesAreOpen) return;
     if (status.ok()) status = load(source, one, false);
     const bool may_let = status.ok() && capability() >= kFirstThatLets &&
                          loaded->back()->variable(kLetsNextStart) != nullptr;

@@ -194,7 +194,7 @@ void add_tiling(KernelCode& code, const Problem& problem, const DeviceAttention&
   add_group_shape(code, t.shape());
   code.flag("kStagedMask", staged);
   code.flag("kStays", t.stays);
-  code.constant("kRowBlocks", blocks_for(d.q.length, t.groups * 64));
+  code.inner("kRowBlocks", blocks_for(d.q.length, t.groups * 64));
   code.open("kBatches", d.q.batch);
   code.flag("kWhole", t.whole);
   const bool causal = d.op->causal != CausalMask::kNone;

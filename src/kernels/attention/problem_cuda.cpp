@@ -22,9 +22,9 @@ View view_of(const Operand& operand, int64_t heads, bool bsnh) {
 }
 
 void add_view(KernelCode& code, std::string_view name, const View& view) {
-  code.constant(fmt::format("k{}Batch", name), view.batch_step);
-  code.constant(fmt::format("k{}Head", name), view.head_step);
-  code.constant(fmt::format("k{}Position", name), view.position_step);
+  code.inner(fmt::format("k{}Batch", name), view.batch_step);
+  code.inner(fmt::format("k{}Head", name), view.head_step);
+  code.inner(fmt::format("k{}Position", name), view.position_step);
 }
 
 void add_mask(KernelCode& code, const Problem& problem) {
@@ -38,7 +38,7 @@ void add_mask(KernelCode& code, const Problem& problem) {
       if (mask.extents[i] != 1) steps[i + 4 - mask.rank()] = strides[i];
   }
   const char* names[] = {"kMaskBatch", "kMaskHead", "kMaskQuery", "kMaskKey"};
-  for (int i = 0; i < 4; ++i) code.constant(names[i], steps[i]);
+  for (int i = 0; i < 4; ++i) code.inner(names[i], steps[i]);
   const bool boolean = present && problem.input(kMask).type == DataType::kBool;
   code.text(fmt::format("#define ATTENTION_MASK {}\n", !present ? 0 : boolean ? 1 : 2));
 }
@@ -213,15 +213,15 @@ void add_constants(KernelCode& code, const Problem& problem, const DeviceAttenti
   add_view(code, "Out", d.out);
   code.constant("kHeads", d.q.heads);
   code.constant("kKvHeads", d.k.heads);
-  code.constant("kQLength", d.q.length);
-  code.constant("kKvLength", d.k.length);
+  code.inner("kQLength", d.q.length);
+  code.inner("kKvLength", d.k.length);
   code.constant("kSize", d.q.size);
   code.constant("kValueSize", d.v.size);
   code.real("kScale",
             d.op->scale != 0 ? d.op->scale : 1 / std::sqrt(static_cast<double>(d.q.size)));
   code.real("kSoftcap", d.op->softcap);
   code.flag("kCausal", d.op->causal != CausalMask::kNone);
-  code.constant("kDiagonal", d.op->causal == CausalMask::kLowerRight ? d.k.length - d.q.length : 0);
+  code.inner("kDiagonal", d.op->causal == CausalMask::kLowerRight ? d.k.length - d.q.length : 0);
   code.flag("kMaskedRowsZero", d.op->masked_rows_zero);
   add_rounding(code, *d.op);
   add_steps(code, *d.op);

@@ -28,7 +28,8 @@ __device__ inline Index row_start(Index row) {
 }
 template <class At>
 __device__ inline Index place_of(Index row, int column) {
-  if constexpr (lies_in_rows<At>()) return row_start<At>(row) + Index(column) * column_stride<At>();
+  if constexpr (At::kRank == 0) return 0;
+  else if constexpr (lies_in_rows<At>()) return row_start<At>(row) + Index(column) * Index(Actual<At>::template stride<At::kRank - 1>());
   else return locate<At>(Index(row * kN + column));
 }
 enum : bool { kWhole = kN % kUnit == 0 && packs_together<YAt, kUnit>() };

@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
+#include <charconv>
 #include <cmath>
 #include <map>
 #include <mutex>
+#include <numeric>
 
 #include "kernels/jit/sources.h"
 
@@ -300,6 +303,35 @@ void OpenText::open(std::string_view name, int64_t value) {
   values_.push_back(value);
 }
 
+std::string OpenText::read(int64_t value, bool narrow) {
+  values_.push_back(value);
+  return fmt::format("open_constant<{}, {}>()", narrow ? "u32" : "i64", values_.size() - 1);
+}
+
+void OpenText::open_numbers(std::string_view statements) {
+  const auto is_word = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+  };
+  std::string open;
+  for (size_t at = 0, end = 0; at < statements.size(); at = end) {
+    end = at + 1;
+    if (!is_word(statements[at])) {
+      open += statements[at];
+      continue;
+    }
+    const auto goes_on = [&](char c) { return is_word(c) || c == '.' || c == '\''; };
+    while (end < statements.size() && goes_on(statements[end])) ++end;
+    const std::string_view word = statements.substr(at, end - at);
+    int64_t value = 0;
+    const char* const last = word.data() + word.size();
+    const auto [rest, error] = std::from_chars(word.data(), last, value);
+    const std::string_view suffix(rest, static_cast<size_t>(last - rest));
+    const bool is_whole = error == std::errc() && (suffix.empty() || suffix == "u");
+    open += is_whole && value > 1 ? read(value, suffix == "u") : std::string(word);
+  }
+  add(statements, open);
+}
+
 /// The multiplier lies between 2^31 and 2^32, and is too large by less than 1.
 Inverse inverse_of(int64_t divisor) {
   int64_t shift = 31;
@@ -371,14 +403,53 @@ void KernelCode::array(std::string_view name, const std::vector<int64_t>& values
   text(line);
 }
 
+namespace {
+
+/// A number of which code that does not know it finds no more out by than what holds for this one:
+/// whether it is 0 or 1, and what of 16 divides it.
+int64_t unknown_like(int64_t value) {
+  constexpr int64_t kPrime = 263, kWidestPack = 16;
+  return value > 1 ? kPrime * std::gcd(value, kWidestPack) : value;
+}
+
+/// A function of Actual (prelude.cuh) that reads the numbers, but for those that are `known`.
+void add_reads(std::string_view name, const std::vector<int64_t>& values, size_t known,
+               OpenText& constants, std::string& text) {
+  text += fmt::format("  template <int i>\n  __device__ static Index {}() {{\n", name);
+  for (size_t i = 0; i < values.size(); ++i)
+    text += fmt::format(
+        "    if constexpr (i == {}) return Index({});\n", i,
+        values[i] > 1 && i != known ? constants.read(values[i]) : std::to_string(values[i]));
+  text += "    return 0;\n  }\n";
+}
+
+/// The struct of KernelCode::located() where all extents but the fastest are open.
+std::string all_open_text(std::string_view name, int64_t alignment, const MergedLoop& merged,
+                          OpenText& constants) {
+  std::vector<int64_t> extents, strides;
+  for (const int64_t extent : merged.extents) extents.push_back(unknown_like(extent));
+  for (const int64_t stride : merged.strides) strides.push_back(unknown_like(stride));
+  extents.back() = merged.extents.back();
+  std::string text = located_text(name, alignment, extents, strides);
+  text += fmt::format("template <>\nstruct Actual<{}> {{\n", name);
+  add_reads("extent", merged.extents, merged.extents.size() - 1, constants, text);
+  add_reads("stride", merged.strides, merged.strides.size(), constants, text);
+  return text + "};\n";
+}
+
+}  // namespace
+
 void KernelCode::located(std::string_view name, const IndexLoop& loop, const Operand& operand,
                          const std::vector<int64_t>& strides) {
   const MergedLoop merged(loop_extents(loop), loop_strides(loop, strides));
   const int64_t alignment = alignment_in_elements(operand);
   std::vector<int64_t> open = merged.extents;
   if (!open.empty()) open.front() = open_extent(loop, merged.extents);
+  if (!all_open_ || open.size() < 2)
+    return constants_.add(located_text(name, alignment, merged.extents, merged.strides),
+                          located_text(name, alignment, open, merged.strides));
   constants_.add(located_text(name, alignment, merged.extents, merged.strides),
-                 located_text(name, alignment, open, merged.strides));
+                 all_open_text(name, alignment, merged, constants_));
 }
 
 Result<SourceText> KernelCode::source(std::initializer_list<std::string_view> files) const {

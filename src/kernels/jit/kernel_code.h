@@ -79,6 +79,10 @@ class OpenText {
   void add(std::string_view exact, std::string_view open) { exact_ += exact, open_ += open; }
   /// Defines a constant of which code is compiled for all values.
   void open(std::string_view name, int64_t value);
+  /// Statements on places and extents, whose whole numbers above 1 are open.
+  void open_numbers(std::string_view statements);
+  /// A number that code reads from the launch; of an i64 or, with `narrow`, of 32 bits.
+  std::string read(int64_t value, bool narrow = false);
   /// Defines a macro that divides numbers below 2^31 by the value of an expression, which is open.
   void divider(std::string_view name, std::string_view expression, int64_t value);
 
@@ -101,6 +105,16 @@ class KernelCode {
   void constant(std::string_view name, int64_t value);
   /// The same of a number that grows with the slowest axis: no constant expression may use it.
   void open(std::string_view name, int64_t value) { constants_.open(name, value); }
+  /// The same of a number that other axes decide: open where these may vary, too.
+  void inner(std::string_view name, int64_t value) {
+    all_open_ ? constants_.open(name, value) : constant(name, value);
+  }
+  /// Statements on places and extents, of which the same holds.
+  void inner_text(std::string_view statements) {
+    all_open_ ? constants_.open_numbers(statements) : text(statements);
+  }
+  /// Whether more axes than the slowest vary (device/open_extents.h).
+  void open_all(bool all) { all_open_ = all; }
   /// A macro of one argument that divides by such a number, without a division where it is open.
   void divider(std::string_view name, std::string_view expression, int64_t value) {
     constants_.divider(name, expression, value);
@@ -132,7 +146,7 @@ class KernelCode {
 
  private:
   OpenText constants_;
-  bool fast_ = false;
+  bool fast_ = false, all_open_ = false;
 };
 
 /// Text of a real number in device code, infinities and NaN included.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "device/open_extents.h"
+#include "kernels/constant_store.h"
 #include "kernels/jit/tactic.h"
 
 namespace tenon {
@@ -77,8 +79,15 @@ Status set_source(JitLaunch& launch, const KernelCode& code,
   return {};
 }
 
+bool all_axes_are_open(const Problem& problem) {
+  const CodeLibrary* const library =
+      problem.constants == nullptr ? nullptr : problem.constants->code();
+  return library != nullptr && all_axes_are_open(*library);
+}
+
 void begin_code(KernelCode& code, const Problem& problem) {
   code.alias("Index", small_indices(problem) ? "u32" : "u64");
+  code.open_all(all_axes_are_open(problem));
 }
 
 Status check_map(const JitTensorMap& map, int64_t alignment) {

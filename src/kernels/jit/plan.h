@@ -160,6 +160,9 @@ inline int64_t power_above(int64_t value) {
 Status set_source(JitLaunch& launch, const KernelCode& code,
                   std::initializer_list<std::string_view> files);
 
+/// Whether code for all extents is for those of all axes (device/open_extents.h).
+bool all_axes_are_open(const Problem& problem);
+
 /// The code's first constant: `Index`, wide enough for all operands.
 void begin_code(KernelCode& code, const Problem& problem);
 

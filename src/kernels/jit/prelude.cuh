@@ -256,13 +256,16 @@ __device__ inline T combine_group(T value, Operation combine) {
 
 /// Where element `at` of a tensor lies in another one: At::kRank axes with At::extent<i>() and At::stride<i>(), the last
 /// one fastest.
+/// Actual says them where At has other numbers in their place, of which the same is known when code is compiled.
+template <class At>
+struct Actual : At {};
 template <class At, int kAxis, class Index>
 __device__ inline Index offset_of(Index at) {
   if constexpr (kAxis == 0) {
-    return at * At::template stride<0>();
+    return at * Index(Actual<At>::template stride<0>());
   } else {
-    constexpr Index kExtent = At::template extent<kAxis>();
-    return at % kExtent * Index(At::template stride<kAxis>()) + offset_of<At, kAxis - 1>(at / kExtent);
+    const Index extent = Actual<At>::template extent<kAxis>();
+    return at % extent * Index(Actual<At>::template stride<kAxis>()) + offset_of<At, kAxis - 1>(at / extent);
   }
 }
 template <class At, class Index>

@@ -51,7 +51,8 @@ Result<JitLaunch> launch_of(const Problem& problem, const CopyPart& part) {
       {bits_of(bytes), alignment_at(from, part.from_offset), nullptr},
       {bits_of(bytes), alignment_at(to, part.to_offset), nullptr}};
   TENON_ASSIGN(const LoopCode code,
-               make_loop_code(program, collapse_loops(copy), operands, resident_threads(problem)));
+               make_loop_code(program, collapse_loops(copy), operands, resident_threads(problem),
+                              all_axes_are_open(problem)));
   TENON_ASSIGN(JitLaunch launch, make_loop_launch(code, "copy"));
   JitArgument source = JitArgument::input(part.input), target = JitArgument::output(part.output);
   source.offset = part.from_offset * bytes;

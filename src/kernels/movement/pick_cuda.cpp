@@ -90,12 +90,13 @@ Result<JitPlan> plan_pick(const Problem& problem, const Pick& pick) {
   launch.add(JitArgument::output());
   launch.add(pick.fill < 0 ? JitArgument::null() : JitArgument::input(pick.fill));
   TENON_ASSIGN(const NamedOperands named, NamedOperands::add(problem, launch, pick.operands));
-  code.text(fmt::format(
-      "#define PICK_PARAMETERS{}\n#define PICK_ARGUMENTS{}\n"
-      "__device__ inline bool pick(Index at, i64& from PICK_PARAMETERS) {{\n{}{}  from = {};\n"
-      "  return true;\n}}\n",
-      " " + named.parameters, " " + named.arguments, coordinates_code(y), pick.statements,
-      picked_place(problem, pick)));
+  code.text(
+      fmt::format("#define PICK_PARAMETERS{}\n#define PICK_ARGUMENTS{}\n"
+                  "__device__ inline bool pick(Index at, i64& from PICK_PARAMETERS) {{\n",
+                  " " + named.parameters, " " + named.arguments));
+  code.inner_text(fmt::format("{}{}  from = {};\n", coordinates_code(y), pick.statements,
+                              picked_place(problem, pick)));
+  code.text("  return true;\n}\n");
   TENON_TRY(set_source(launch, code, {"movement/pick.cu"}));
   launch.grid[0] = blocks_for(y.count() / vector, kBlock);
   launch.block[0] = kBlock;
@@ -117,8 +118,10 @@ Result<JitPlan> plan_elements(const Problem& problem, const Elements& elements) 
   code.text(
       fmt::format("#define ELEMENT_PARAMETERS {}\n#define ELEMENT_ARGUMENTS {}\n"
                   "__device__ inline Wide<Y> element(Index at ELEMENT_PARAMETERS) {{\n"
-                  "  typedef Wide<Y> Value;\n  Value value;\n{}{}  return value;\n}}\n",
-                  named.parameters, named.arguments, coordinates_code(y), elements.statements));
+                  "  typedef Wide<Y> Value;\n  Value value;\n",
+                  named.parameters, named.arguments));
+  code.inner_text(coordinates_code(y) + elements.statements);
+  code.text("  return value;\n}\n");
   TENON_TRY(set_source(launch, code, {"movement/elements.cu"}));
   launch.grid[0] = blocks_for(y.count(), kBlock);
   launch.block[0] = kBlock;

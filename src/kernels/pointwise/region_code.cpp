@@ -49,8 +49,12 @@ std::string arithmetic_type(DataType type) {
 class LoopWriter {
  public:
   LoopWriter(const PointwiseProgram& program, const CollapsedLoops& loops,
-             const std::vector<CodeOperand>& operands, int64_t threads)
-      : program_(program), loops_(loops), operands_(operands), resident_(threads) {
+             const std::vector<CodeOperand>& operands, int64_t threads, bool all_open)
+      : program_(program),
+        loops_(loops),
+        operands_(operands),
+        resident_(threads),
+        all_open_(all_open) {
     for (int i = 0; i < program.inputs; ++i)
       types_.push_back(operands[static_cast<size_t>(i)].type);
     for (const auto& instruction : program.instructions) types_.push_back(instruction.to);
@@ -69,6 +73,8 @@ class LoopWriter {
       TENON_ASSIGN(const std::string_view bytes, device_file("jit/bytes.cuh"));
       code.constants.add(bytes);
     }
+    if (all_open_) name_numbers(code.constants);
+    name_constants(code.constants);
     add("typedef {} Index;\n", last_offset() > INT32_MAX ? "u64" : "u32");
     write_signature(code);
     write_body(code.threads);
@@ -131,6 +137,39 @@ class LoopWriter {
     return largest;
   }
 
+  /// Extents and steps that other shapes have otherwise. 0 and 1 say what is repeated or packed.
+  void name_numbers(OpenText& constants) const {
+    for (size_t axis = 0; axis < loops_.extents.size(); ++axis) {
+      if (axis > 0) constants.open(fmt::format("kExtent{}", axis), extent(axis));
+      for (size_t o = 0; o < operand_count(); ++o)
+        if (loops_.strides[o][axis] > 1)
+          constants.open(fmt::format("kStride{}_{}", o, axis), loops_.strides[o][axis]);
+    }
+  }
+  /// A whole number that is a constant under these shapes may be an extent: it is open.
+  void name_constants(OpenText& constants) const {
+    for (int input = 0; input < program_.inputs; ++input)
+      if (may_be_extent(static_cast<size_t>(input)))
+        constants.open(fmt::format("kNumber{}", input), operands_[input].constant->as_int64(0));
+  }
+  bool may_be_extent(size_t input) const {
+    const Tensor* constant = operands_[input].constant;
+    return constant != nullptr && is_integer(types_[input]) && constant->as_int64(0) >= 0 &&
+           constant->as_int64(0) <= INT32_MAX;
+  }
+  /// Of groups, along the last axis.
+  int64_t extent(size_t axis) const {
+    return loops_.extents[axis] / (axis + 1 == loops_.extents.size() ? width_ : 1);
+  }
+  std::string extent_text(size_t axis) const {
+    return all_open_ ? fmt::format("Index(kExtent{})", axis) : fmt::format("{}u", extent(axis));
+  }
+  std::string stride_text(size_t operand, size_t axis) const {
+    const int64_t stride = loops_.strides[operand][axis];
+    return all_open_ && stride > 1 ? fmt::format("kStride{}_{}", operand, axis)
+                                   : std::to_string(stride);
+  }
+
   void write_signature(LoopCode& code) {
     std::string parameters;
     for (size_t o = 0; o < operand_count(); ++o) {
@@ -160,13 +199,12 @@ class LoopWriter {
     add("  Index rest{0} = item{0};\n", u);
     for (int axis = static_cast<int>(loops_.extents.size()) - 1; axis >= 0; --axis) {
       const bool inner = axis + 1 == static_cast<int>(loops_.extents.size());
-      const int64_t extent = loops_.extents[static_cast<size_t>(axis)] / (inner ? width_ : 1);
       if (axis == 0)
         add("  const Index a{0}_{1} = rest{0}{2};\n", u, axis,
             inner ? fmt::format(" * {}", width_) : "");
       else
-        add("  const Index a{0}_{1} = rest{0} % {2}u{3};\n  rest{0} /= {2}u;\n", u, axis, extent,
-            inner ? fmt::format(" * {}", width_) : "");
+        add("  const Index a{0}_{1} = rest{0} % {2}{3};\n  rest{0} /= {2};\n", u, axis,
+            extent_text(static_cast<size_t>(axis)), inner ? fmt::format(" * {}", width_) : "");
     }
   }
 
@@ -175,9 +213,16 @@ class LoopWriter {
     const auto& strides = loops_.strides[operand];
     for (size_t axis = 0; axis < strides.size(); ++axis)
       if (strides[axis] != 0)
-        text +=
-            fmt::format("{}a{}_{} * Index({})", text.empty() ? "" : " + ", u, axis, strides[axis]);
+        text += fmt::format("{}a{}_{} * Index({})", text.empty() ? "" : " + ", u, axis,
+                            stride_text(operand, axis));
     return text.empty() ? "0" : text;
+  }
+
+  /// Of the element behind so many others of a group.
+  std::string inner_place(size_t operand, int behind) const {
+    const size_t last = loops_.strides[operand].size() - 1;
+    return all_open_ ? fmt::format("{} * {}", stride_text(operand, last), behind)
+                     : std::to_string(inner_stride(operand) * behind);
   }
 
   void write_loads(int u) {
@@ -191,7 +236,8 @@ class LoopWriter {
         add("v{}_{} = load_pack<{}>(p{} + {});\n", u, o, count, o, offset(o, u));
       } else {
         add("{{\n    const {}* from = p{} + {};\n", type, o, offset(o, u));
-        for (int j = 0; j < count; ++j) add("    v{}_{}.v[{}] = from[{}];\n", u, o, j, stride * j);
+        for (int j = 0; j < count; ++j)
+          add("    v{}_{}.v[{}] = from[{}];\n", u, o, j, inner_place(o, j));
         add("  }}\n");
       }
     }
@@ -220,7 +266,9 @@ class LoopWriter {
     const auto o = static_cast<size_t>(input);
     const std::string type = arithmetic_type(types_[o]);
     const Tensor* constant = operands_[o].constant;
-    if (constant != nullptr && is_integer(types_[o]))
+    if (constant != nullptr && may_be_extent(o))
+      add("      const {} r{} = {}(kNumber{});\n", type, input, device_type(types_[o]), input);
+    else if (constant != nullptr && is_integer(types_[o]))
       add("      const {} r{} = {}({}ll);\n", type, input, device_type(types_[o]),
           constant->as_int64(0));
     else if (constant != nullptr)
@@ -309,7 +357,7 @@ class LoopWriter {
       return;
     }
     add("    {{\n      {}* to = p{} + {};\n", element_type(operands_[o].type), o, offset(o, u));
-    for (int j = 0; j < width_; ++j) add("      to[{}] = w{}.v[{}];\n", stride * j, o, j);
+    for (int j = 0; j < width_; ++j) add("      to[{}] = w{}.v[{}];\n", inner_place(o, j), o, j);
     add("    }}\n");
   }
 
@@ -318,6 +366,7 @@ class LoopWriter {
   const std::vector<CodeOperand>& operands_;
   const int64_t resident_;       ///< Threads that the device holds at a time.
   std::vector<DataType> types_;  ///< Of registers.
+  const bool all_open_;
   int width_ = 1, unroll_ = 1;
   int64_t items_ = 0;
   std::string text_;
@@ -348,9 +397,10 @@ Status check_types(const PointwiseProgram& program, const std::vector<CodeOperan
 }  // namespace
 
 Result<LoopCode> make_loop_code(const PointwiseProgram& program, const CollapsedLoops& loops,
-                                const std::vector<CodeOperand>& operands, int64_t threads) {
+                                const std::vector<CodeOperand>& operands, int64_t threads,
+                                bool all_open) {
   TENON_TRY(check_types(program, operands));
-  return LoopWriter(program, loops, operands, threads).write();
+  return LoopWriter(program, loops, operands, threads, all_open).write();
 }
 
 int64_t resident_threads(const Problem& problem) {

@@ -106,8 +106,9 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   for (const Operand& output : problem.outputs)
     operands.push_back({output.type, output.alignment, nullptr});
   TENON_TRY(check_types(program, operands));
-  TENON_ASSIGN(const LoopCode code, make_loop_code(program, collapse_loops(problem), operands,
-                                                   resident_threads(problem)));
+  TENON_ASSIGN(const LoopCode code,
+               make_loop_code(program, collapse_loops(problem), operands, resident_threads(problem),
+                              all_axes_are_open(problem)));
   TENON_ASSIGN(JitLaunch launch, make_loop_launch(code, "pointwise"));
   if (rounds_away(problem, program))
     launch.options = {"--ftz=true", "--prec-div=false", "--prec-sqrt=false"};

@@ -13,6 +13,7 @@
 
 #include "device/cuda/cuda_device.h"
 #include "device/cuda/nvrtc.h"
+#include "device/open_extents.h"
 #include "kernels/constant_store.h"
 #include "kernels/jit/kernel_case.h"
 #include "kernels/tactic.h"
@@ -171,16 +172,19 @@ TEST(JitKernels, NoCaseAcceptsZeros) {
   }
 }
 
-/// The tactic's kernel of code for all extents, whose constants and code are the store's; null
-/// where it has none.
+/// The tactic's kernel of code for all extents, of all axes or of the slowest, whose constants and
+/// code are the store's; null where it has none.
 Result<std::unique_ptr<Kernel>> make_open_kernel(const Tactic& tactic, Problem problem,
-                                                 std::string_view config, ConstantStore& store) {
+                                                 std::string_view config, ConstantStore& store,
+                                                 bool all_axes) {
   using Use = CodeLibrary::Use;
   problem.constants = &store;
   const auto library = std::make_shared<CodeLibrary>(Use::kCollectOpen);
+  if (all_axes) open_all_axes(*library);
+  const size_t before = library->size();
   store.set_code(library);
   TENON_ASSIGN(auto collected, tactic.create(problem, config));
-  if (library->size() == 0) return std::unique_ptr<Kernel>();
+  if (library->size() == before) return std::unique_ptr<Kernel>();
   if (is_described(*problem.device)) return collected;
   store.set_code(std::make_shared<CodeLibrary>(*library, Use::kLend));
   return tactic.create(problem, config);
@@ -200,11 +204,13 @@ TEST(JitKernels, CompileForAllExtents) {
           !tactic.supports(problem))
         continue;
       const std::string config = one->chosen(tactic.configs(problem)).front();
-      const auto kernel = make_open_kernel(tactic, problem, config, store);
-      EXPECT_TRUE(kernel.ok()) << one->name << ", " << tactic.name << "{" << config
-                               << "}: " << kernel.error().message;
+      for (const bool all_axes : {false, true}) {
+        const auto kernel = make_open_kernel(tactic, problem, config, store, all_axes);
+        EXPECT_TRUE(kernel.ok()) << one->name << ", " << tactic.name << "{" << config
+                                 << "}: " << kernel.error().message;
+        open[tactic.name] += kernel.ok() && *kernel != nullptr;
+      }
       ++tried[tactic.name];
-      open[tactic.name] += kernel.ok() && *kernel != nullptr;
     }
   }
   for (const char* name : {"cuda.pointwise", "cuda.gemm.hopper", "cuda.conv.hopper",
@@ -382,12 +388,14 @@ TEST_P(JitKernelsOnAGpu, CodeForAllExtentsAgreesWithTheReference) {
       const std::string config = one->chosen(tactic.configs(problem)).front();
       SCOPED_TRACE(
           fmt::format("TENON_TEST_CASES=\"{}\": {}{{{}}}", one->name, tactic.name, config));
-      const auto kernel = make_open_kernel(tactic, problem, config, store);
-      ASSERT_TRUE(kernel.ok()) << kernel.error().message;
-      if (*kernel == nullptr) continue;
-      const auto error = launched.run(problem, **kernel, 2);
-      ASSERT_TRUE(error.ok()) << error.error().message;
-      EXPECT_LE(*error, 1.0);
+      for (const bool all_axes : {false, true}) {
+        const auto kernel = make_open_kernel(tactic, problem, config, store, all_axes);
+        ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+        if (*kernel == nullptr) continue;
+        const auto error = launched.run(problem, **kernel, 2);
+        ASSERT_TRUE(error.ok()) << error.error().message;
+        EXPECT_LE(*error, 1.0) << (all_axes ? "all axes" : "the slowest axis");
+      }
     }
   }
 }

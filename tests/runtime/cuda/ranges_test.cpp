@@ -66,6 +66,23 @@ constexpr Case kCases[] = {
      "(%0: f16[n,24], %1: f16[n,40]) {\n%2 = concat(%0, %1) {axis = 1}\nreturn %2\n}", 24},
     {"gathered rows",
      "(%0: f32[300,24], %1: i64[n]) {\n%2 = gather(%0, %1) {axis = 0}\nreturn %2\n}", 24},
+    {"sequences",
+     "(%0: f16[2,n,4,64], %1: f16[2,n,4,64]) {\n"
+     "%2 = transpose(%0) {permutation = [0,2,1,3]}\n"
+     "%3 = transpose(%1) {permutation = [0,2,1,3]}\n"
+     "%4 = attention(%2, %3, %3)\n"
+     "%5 = transpose(%4) {permutation = [0,2,1,3]}\n"
+     "%6 = softmax(%5) {axes = [3]}\n"
+     "return %6\n}",
+     200},
+    {"words", "(%0: f32[300,24], %1: i64[3,n]) {\n%2 = gather(%0, %1) {axis = 0}\nreturn %2\n}",
+     200},
+    {"masks", "(%0: f16[2,1,n], %1: f16[2,n,1]) {\n%2 = mul(%0, %1)\n%3 = relu(%2)\nreturn %3\n}",
+     200},
+    {"numbers of extents",
+     "(%0: i64[2,n]) {\n%1 = dims() {expressions = [\"n\"], extents = [], to = i64}\n"
+     "%2 = add(%0, %1)\nreturn %2\n}",
+     200},
     {"turned axes", "(%0: f32[n,6,20]) {\n%1 = transpose(%0) {permutation = [0,2,1]}\nreturn %1\n}",
      24},
 };
