@@ -53,7 +53,16 @@ std::string repeated_flags(const CommandLine& line) {
   return text;
 }
 
-void show_next(Session& session, const CommandLine& line, const Arguments& arguments) {
+/// Of another build in 16 bits, where the plan's device has products in them; else nothing.
+std::string promise_of_16_bits(const Json& device) {
+  if (device["kind"] == "GPU") return "half precision: often twice as fast";
+  const bool has_products =
+      device["architecture"].get<std::string>().find("bf16") != std::string::npos;
+  return has_products ? "16-bit products (bf16)" : "";
+}
+
+void show_next(Session& session, const CommandLine& line, const Arguments& arguments,
+               const Json& device) {
   const std::string plan = shell_word(arguments.text(OptionId::saveEngine));
   session.heading("Next");
   Table table("ll");
@@ -62,10 +71,11 @@ void show_next(Session& session, const CommandLine& line, const Arguments& argum
   table.add({fmt::format("tenon inspect {}", plan), "its layers and kernels"});
   const bool narrow = arguments.has(OptionId::fp16) || arguments.has(OptionId::bf16) ||
                       arguments.has(OptionId::best) || arguments.has(OptionId::stronglyTyped);
-  if (!narrow)
+  const std::string promise = promise_of_16_bits(device);
+  if (!narrow && !promise.empty())
     table.add({fmt::format("tenon build {}{} --fp16", shell_word(arguments.text(OptionId::onnx)),
                            repeated_flags(line)),
-               "half precision: often twice as fast"});
+               promise});
   session.line("{}", table.text());
 }
 
@@ -78,9 +88,11 @@ Status build(Session& session, const CommandLine& line) {
   if (!arguments.has(OptionId::saveEngine))
     arguments.give(OptionId::saveEngine, plan_name(line.words().front()));
   TENON_ASSIGN(const auto plan, build_on_page(session, arguments, line.text("progressLog")));
-  TENON_TRY(show_plan(session, {static_cast<const char*>(plan->data()), plan->size()}));
+  const std::span<const char> bytes(static_cast<const char*>(plan->data()), plan->size());
+  TENON_TRY(show_plan(session, bytes));
   session.show_warnings();
-  show_next(session, line, arguments);
+  TENON_ASSIGN(const Json json, plan_json(session, bytes));
+  show_next(session, line, arguments, json["device"]);
   return {};
 }
 
