@@ -61,12 +61,21 @@ std::vector<int64_t> powers_between(int64_t least, int64_t most) {
   return values;
 }
 
-/// Where there are many, each step is odd, so that all remainders come up.
+/// Where there are many, each step is odd, so that all remainders come up; also around each power
+/// of two, where kernels are chosen, and what fills the tiles of kernels.
 std::vector<int64_t> all_between(int64_t least, int64_t most) {
-  constexpr int64_t kMost = 64;
-  const int64_t step = (most - least) / kMost / 2 * 2 + 1;
+  constexpr int64_t kMost = 64, kEach = 8, kTile = 64;
+  const auto odd = [](int64_t step) { return step / 2 * 2 + 1; };
+  const int64_t step = odd((most - least) / kMost);
   std::vector<int64_t> values = powers_between(least, most);
   for (int64_t value = least; value < most; value += step) values.push_back(value);
+  if (step == 1) return values;
+  for (int64_t power = 1; power < most; power *= 2)
+    for (int64_t value = power; value < 2 * power; value += odd(power / kEach))
+      values.push_back(value);
+  const int64_t tiles = kTile * odd(most / kTile / kMost);
+  for (int64_t value = tiles; value < most; value += tiles) values.push_back(value);
+  std::erase_if(values, [&](int64_t value) { return value < least || value > most; });
   return values;
 }
 
