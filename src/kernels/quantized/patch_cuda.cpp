@@ -213,8 +213,10 @@ void add_constants(KernelCode& code, const Problem& problem, const DeviceQuantiz
       ByteGroupProduct{static_cast<int>(shape.columns), matrix_type_name(x.type), "s8"});
 }
 
-Result<JitPlan> plan(const Problem& problem, std::string_view config) {
+Result<JitPlan> plan(const Problem& problem, std::string_view given) {
   TENON_ASSIGN(const DeviceQuantized d, describe(problem));
+  // Which shapes are possible depends on the image's width.
+  const std::string config = given.empty() ? shapes(problem).front() : std::string(given);
   const Shape shape{config_number(config, "groups").value_or(2),
                     config_number(config, "parts").value_or(1),
                     config_number(config, "n").value_or(std::min<int64_t>(d.columns, 64)),

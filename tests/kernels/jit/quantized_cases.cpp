@@ -219,6 +219,16 @@ void add_convs(Cases& cases) {
                              {256, 1024, 14, 15, 1, 1, 0}})
     for (const Region& r : plain)
       add_conv(cases, fmt::format("hopper quantized conv of a patch {}", ++number), s, r);
+  // Lines longer than the products of one warp group.
+  const Region curved{{kSigned}, {kSigned, 0.2}, End::kGelu};
+  number = 0;
+  for (const ConvShape& s : {ConvShape{64, 64, 11, 80, 3, 1, 1},
+                             {32, 32, 9, 160, 3, 1, 1},
+                             {64, 128, 5, 200, 3, 1, 1},
+                             {32, 64, 7, 100, 3, 1, 0}})
+    for (const Region& r : {plain[0], plain[1], curved})
+      add_conv(cases, fmt::format("hopper quantized conv of a wide patch {}", ++number), s, r)
+          .only("cuda.quantized.patch");
   // First convolutions, of images whose rows are whole vectors, or are not.
   number = 0;
   for (const ConvShape& s : {ConvShape{3, 64, 40, 48, 7, 2, 3},
