@@ -118,15 +118,15 @@ void import_lp_normalization(NodeImporter& n, const OpRow&) {
   n.output(n.div(x, safe));
 }
 
+/// The variance as a mean of squares: a difference of means may round to less than zero.
 void import_mean_variance_normalization(NodeImporter& n, const OpRow&) {
   Value* x = n.input(0);
   std::vector<int64_t> axes =
       n.has("axes") ? n.integer_list("axes") : std::vector<int64_t>{0, 2, 3};
   axes = n.normalized(std::move(axes), n.rank(x));
-  Value* mean = n.reduce(ReduceFunction::kMean, x, axes, true);
-  Value* mean_square = n.reduce(ReduceFunction::kMean, n.mul(x, x), axes, true);
-  Value* deviation = n.sqrt(n.sub(mean_square, n.mul(mean, mean)));
-  n.output(n.div(n.sub(x, mean), n.add(deviation, 1e-9)));
+  Value* apart = n.sub(x, n.reduce(ReduceFunction::kMean, x, axes, true));
+  Value* variance = n.reduce(ReduceFunction::kMean, n.mul(apart, apart), axes, true);
+  n.output(n.div(apart, n.add(n.sqrt(variance), 1e-9)));
 }
 
 void import_topk(NodeImporter& n, const OpRow&) {
