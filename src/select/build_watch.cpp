@@ -16,13 +16,6 @@ constexpr double kKindPrior = 0.02;
 constexpr double kOverdue = 0.25;
 /// The share of a budget that is kept for the check at most.
 constexpr double kCheckShare = 0.5;
-/// Earlier builds of which steps are remembered, and how much that changes an estimate at most.
-constexpr double kRecalledBuilds = 3, kMostChange = 4;
-constexpr std::array kRecalledSteps = {BuildWatch::Step::kCheck, BuildWatch::Step::kWrite};
-/// In the file.
-std::string entry_of(BuildWatch::Step step) {
-  return step == BuildWatch::Step::kCheck ? "step check" : "step write";
-}
 /// A build may go beyond its budget by so much before the check is left out.
 constexpr double kSlack = 0.2;
 
@@ -88,7 +81,6 @@ void BuildWatch::begin(Step step) {
   part.begun = is_running_ = true;
   running_ = step;
   running_since_ = Clock::now();
-  note_forecasts(step);
   tell_up_to(static_cast<size_t>(step));
 }
 
@@ -96,39 +88,6 @@ void BuildWatch::recall(std::filesystem::path file) {
   const std::lock_guard lock(mutex_);
   file_ = std::move(file);
   book_ = PaceBook::read(file_);
-  for (const Step step : kRecalledSteps) {
-    const std::span<const double> figures = book_.find(entry_of(step));
-    if (figures.size() != 2 || figures[1] <= 0) continue;
-    Part& part = parts_[static_cast<size_t>(step)];
-    part.builds = std::min(figures[1], kRecalledBuilds);
-    part.logarithms = figures[0] / figures[1] * part.builds;
-  }
-}
-
-/// Of the steps from this one on, where kernels were chosen.
-void BuildWatch::note_forecasts(Step step) {
-  for (const Step later : kRecalledSteps) {
-    Part& part = parts_[static_cast<size_t>(later)];
-    if (step < Step::kCheck) part.said = -1;
-    if (step < Step::kCheck || later < step || part.said >= 0) continue;
-    part.said = part.expected + foreseen(later, elapsed());
-    part.before = part.seconds;
-  }
-}
-
-void BuildWatch::keep() {
-  for (const Step step : kRecalledSteps) {
-    Part& part = parts_[static_cast<size_t>(step)];
-    const double took = part.seconds - part.before;
-    if (part.said <= 0 || took <= 0) continue;
-    // Without the change that was made to it.
-    const double change = part.builds > 0 ? part.logarithms / part.builds : 0;
-    part.logarithms += std::log(took / part.said) + change;
-    ++part.builds;
-    book_.set(entry_of(step), {part.logarithms, part.builds});
-  }
-  kernels_.keep(book_);
-  book_.write(file_);
 }
 
 void BuildWatch::begin_aside(Step step) {
@@ -197,10 +156,7 @@ double BuildWatch::foreseen(Step step, double before) const {
   const double stretch = core_time_.stretch();
   const MachinePace& idle = kernels_.pace();
   const MachinePace pace{idle.step * stretch, idle.byte * stretch};
-  const double seconds = std::max(part.forecast({kernels_, pace, stretch, passes, before}), 0.0);
-  if (part.span == Span::kRest || part.builds == 0) return seconds;
-  return seconds *
-         std::clamp(std::exp(part.logarithms / part.builds), 1 / kMostChange, kMostChange);
+  return std::max(part.forecast({kernels_, pace, stretch, passes, before}), 0.0);
 }
 
 /// Seconds of a step that did not begin, after the time that has passed.
@@ -222,7 +178,9 @@ void BuildWatch::finish() {
   const std::lock_guard lock(mutex_);
   stop_running();
   tell_up_to(kSteps);
-  if (!file_.empty()) keep();
+  if (file_.empty()) return;
+  kernels_.keep(book_);
+  book_.write(file_);
 }
 
 double BuildWatch::seconds_in(const Part& part, Step step) const {

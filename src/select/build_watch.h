@@ -114,11 +114,6 @@ class BuildWatch {
     std::map<std::string, Kind> kinds;  ///< Their sums are in expected and done too.
     Forecast forecast;
     Span span = Span::kWhole;  ///< Of the forecast.
-    /// Of its work behind the choice of kernels, of which all was foreseen then; and the real
-    /// seconds before. Negative: not known.
-    double said = -1, before = 0;
-    /// Logarithms of how many times as long as foreseen it took in earlier builds.
-    double logarithms = 0, builds = 0;
   };
 
   /// The first step that is not over.
@@ -131,8 +126,6 @@ class BuildWatch {
   double whole(Step step) const;
   double pace_of(const Part& part, double seconds) const;
   void stop_running();
-  void note_forecasts(Step step);
-  void keep();
   void tell_up_to(size_t count);
 
   const Ended ended_;

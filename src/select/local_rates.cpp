@@ -8,7 +8,7 @@ namespace {
 
 /// Work is the same where amounts differ by about so much, in logarithms.
 constexpr double kSame = 0.3;
-/// What one measurement of work a factor of e away weighs equals the rates of all work.
+/// The weight of the rates of all work: that of one measurement a factor of e away.
 constexpr double kAll = 1;
 /// The weight of an earlier build's measurement.
 constexpr double kRecalled = 0.3;
@@ -46,8 +46,8 @@ double LocalRates::seconds(double first, double second) const {
   for (const Sample& sample : samples_) {
     const double usual = rates_.seconds(sample.first, sample.second);
     if (usual <= 0) continue;
-    const double weight =
-        sample.weight / (kSame * kSame + distance(first, second, sample.first, sample.second));
+    const double apart = kSame * kSame + distance(first, second, sample.first, sample.second);
+    const double weight = sample.weight / (apart * apart);
     sum += weight * std::log(sample.seconds / usual);
     weights += weight;
   }

@@ -6,12 +6,12 @@
 namespace tenon {
 namespace {
 
-/// The weight of the common pace, of what was measured: it decides where amounts always come
-/// together, and hardly matters otherwise.
+/// The weight of the common pace, as a share of all measurements: it decides where amounts always
+/// come together, and hardly matters otherwise.
 constexpr double kCommon = 0.02;
 /// First guesses weigh as much as so many seconds of measured work.
 constexpr double kGuessSeconds = 2e-3;
-/// What earlier builds learned weighs as much as so many seconds of guessed work.
+/// Figures of earlier builds weigh as much as so many seconds of guessed work.
 constexpr double kRecalledSeconds = 0.02;
 /// No rate is below this share of the common pace: measurements are never so exact.
 constexpr double kLeast = 0.02;
