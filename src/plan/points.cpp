@@ -62,7 +62,7 @@ std::vector<int64_t> powers_between(int64_t least, int64_t most) {
 }
 
 /// Where there are many, each step is odd, so that all remainders come up; also around each power
-/// of two, where kernels are chosen, and what fills the tiles of kernels.
+/// of two, where kernels are chosen, and multiples of kernels' tiles.
 std::vector<int64_t> all_between(int64_t least, int64_t most) {
   constexpr int64_t kMost = 64, kEach = 8, kTile = 64;
   const auto odd = [](int64_t step) { return step / 2 * 2 + 1; };

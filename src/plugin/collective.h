@@ -35,7 +35,7 @@ class Communication {
   std::map<std::vector<int64_t>, void*> parts_;
 };
 
-/// What a context has for the collectives in its plan.
+/// The means of a context for the collectives in its plan.
 class CollectiveResources {
  public:
   virtual ~CollectiveResources() = default;

@@ -39,8 +39,8 @@ using OnnxTypes = std::map<std::string, TensorType>;
 std::vector<OnnxPair> place_pairs(const OnnxModel& model, const std::vector<OnnxLayer>& layers,
                                   const OnnxTypes& types);
 
-/// Gives tensors that are quantized and hold the same numbers, as the operands of a join and what
-/// is split from it, the largest of their ranges.
+/// Gives tensors that are quantized and hold the same numbers, as the operands of a join and the
+/// parts split from it, the largest of their ranges.
 void share_ranges(const OnnxModel& model, const std::vector<OnnxPair>& pairs,
                   const OnnxTypes& types, std::map<std::string, float>& ranges);
 

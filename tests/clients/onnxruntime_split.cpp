@@ -113,7 +113,7 @@ long deserialize_call(long a, long b, long c, long d, long e, long f) {
 
 extern "C" {
 
-// What the provider calls to make a runtime; deserializing makes engines, these make contexts, and
+// The provider calls it to make a runtime; deserializing makes engines, these make contexts, and
 // all tables are met once.
 void* createInferRuntime_INTERNAL(void* logger, int version) noexcept {
   static const Any original = find("libnvinfer.so.10", "createInferRuntime_INTERNAL");

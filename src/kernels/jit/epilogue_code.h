@@ -29,8 +29,9 @@ Result<std::vector<int>> add_epilogue(KernelCode& code, const Problem& problem,
                                       const AnchoredRegion& region, const IndexLoop& loop,
                                       const std::vector<ExtraStep>& before = {});
 
-/// The alias `Y` of the result's type, and for regions that end in a quantization what the epilogue
-/// needs of jit/bytes.cuh: before add_epilogue, whose functions then give numbers of that type.
+/// The alias `Y` of the result's type, and for regions that end in a quantization the functions of
+/// jit/bytes.cuh for their epilogue: before add_epilogue, whose functions then give numbers of that
+/// type.
 Status add_result_type(KernelCode& code, const Problem& problem, const AnchoredRegion& region);
 
 /// What add_epilogue is made of, for callers that write the steps themselves.

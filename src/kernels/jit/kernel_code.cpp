@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <map>
 #include <mutex>
 #include <numeric>
 
+#include "base/ascii.h"
 #include "kernels/jit/sources.h"
 
 namespace tenon {
@@ -309,9 +309,7 @@ std::string OpenText::read(int64_t value, bool narrow) {
 }
 
 void OpenText::open_numbers(std::string_view statements) {
-  const auto is_word = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
-  };
+  const auto is_word = [](char c) { return is_letter_or_digit(c) || c == '_'; };
   std::string open;
   for (size_t at = 0, end = 0; at < statements.size(); at = end) {
     end = at + 1;
@@ -405,8 +403,8 @@ void KernelCode::array(std::string_view name, const std::vector<int64_t>& values
 
 namespace {
 
-/// A number of which code that does not know it finds no more out by than what holds for this one:
-/// whether it is 0 or 1, and what of 16 divides it.
+/// A number in place of one that code must not depend on: like it, 0 or 1 or neither, and a
+/// multiple of the same powers of two up to 16.
 int64_t unknown_like(int64_t value) {
   constexpr int64_t kPrime = 263, kWidestPack = 16;
   return value > 1 ? kPrime * std::gcd(value, kWidestPack) : value;

@@ -1,4 +1,4 @@
-// Kernels that quantize what they give: groups of scalar functions, depthwise convolutions,
+// Kernels whose results are quantized: groups of scalar functions, depthwise convolutions,
 // reductions; and resizes of bytes.
 #include "kernels/jit/kernel_case.h"
 
