@@ -5,7 +5,7 @@
 namespace tenon::plugin {
 namespace {
 
-/// In the program itself or what it loaded globally, else in a library that is loaded.
+/// In the program itself or its global libraries, else in a library that is loaded.
 void* symbol(const char* name) {
   if (void* found = dlsym(RTLD_DEFAULT, name)) return found;
   for (const char* library : {"libnccl.so.2", "libnccl.so"})

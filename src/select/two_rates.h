@@ -7,7 +7,7 @@
 namespace tenon {
 
 /// Seconds that work takes which is the sum of two amounts, each at a rate of its own: learned from
-/// what was measured, and where that does not tell the rates apart, both go at the common pace.
+/// measurements, and where these do not tell the rates apart, both go at the common pace.
 class TwoRates {
  public:
   /// First guesses of seconds for one of each amount; their ratio matters, until both were seen.
@@ -24,7 +24,7 @@ class TwoRates {
 
  private:
   double first_, second_;
-  /// Sums over what was measured of the guesses x and y, seconds t, with the weight 1 / (x + y).
+  /// Sums over measurements of the guesses x and y, seconds t, with the weight 1 / (x + y).
   double xx_ = 0, xy_ = 0, yy_ = 0, xt_ = 0, yt_ = 0, guessed_ = 0, took_ = 0;
 };
 

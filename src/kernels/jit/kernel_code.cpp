@@ -410,7 +410,7 @@ int64_t unknown_like(int64_t value) {
   return value > 1 ? kPrime * std::gcd(value, kWidestPack) : value;
 }
 
-/// A function of Actual (prelude.cuh) that reads the numbers, but for those that are `known`.
+/// A function of Actual (prelude.cuh) that reads the numbers that are not `known`.
 void add_reads(std::string_view name, const std::vector<int64_t>& values, size_t known,
                OpenText& constants, std::string& text) {
   text += fmt::format("  template <int i>\n  __device__ static Index {}() {{\n", name);

@@ -137,7 +137,7 @@ class LoopWriter {
     return largest;
   }
 
-  /// Extents and steps that other shapes have otherwise. 0 and 1 say what is repeated or packed.
+  /// Extents and steps that vary with shapes. 0 and 1 mark repeated and packed axes.
   void name_numbers(OpenText& constants) const {
     for (size_t axis = 0; axis < loops_.extents.size(); ++axis) {
       if (axis > 0) constants.open(fmt::format("kExtent{}", axis), extent(axis));

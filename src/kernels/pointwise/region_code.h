@@ -27,8 +27,8 @@ struct LoopCode {
 
 /// A loop that applies the program to every element. `operands`: inputs, then outputs, as in
 /// `loops.strides`. All types must have arithmetic on the device (device_type of kernels/jit).
-/// `threads`: those that the device runs at a time (resident_threads). `all_open`: code for all
-/// extents is for those of all axes (device/open_extents.h).
+/// `threads`: the threads that the device runs at a time (resident_threads). `all_open`: code for
+/// all extents is for those of all axes (device/open_extents.h).
 Result<LoopCode> make_loop_code(const PointwiseProgram& program, const CollapsedLoops& loops,
                                 const std::vector<CodeOperand>& operands, int64_t threads,
                                 bool all_open = false);
