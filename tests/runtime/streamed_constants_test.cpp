@@ -1,4 +1,5 @@
 // Constants that kernels keep in an order of their own, where an engine streams its weights.
+#include <algorithm>
 #include <mutex>
 
 #include "kernels/movable_constants.h"
@@ -19,8 +20,8 @@ class StreamingDevice final : public MadeUpDevice {
   WeightStore weights;
   std::mutex making;  ///< Kernels are made by several threads.
   int kernels = 0;
-  std::vector<int> found;         ///< By the kernels that ran: each one's number.
-  const void* from = nullptr;     ///< Where the last one read it.
+  std::vector<int> found;      ///< The numbers of kernels that ran with their own block, else -1.
+  const void* from = nullptr;  ///< Where the last one read it.
   std::vector<const void*> kept;  ///< Where they keep it.
 };
 
@@ -30,7 +31,8 @@ class Keeper final : public Kernel, public MovableConstants {
   explicit Keeper(StreamingDevice& device)
       : device_(device), block_(device.weights.kernel_memory()(kBytes).value()) {
     const std::lock_guard lock(device.making);
-    std::memset(block_.get(), ++device.kernels, kBytes);
+    number_ = ++device.kernels;
+    std::memset(block_.get(), number_, kBytes);
     device.kept.push_back(block_.get());
   }
   Status run(const LaunchArguments& arguments) const override {
@@ -41,8 +43,8 @@ class Keeper final : public Kernel, public MovableConstants {
   Status run_with(const LaunchArguments&, std::span<const void* const> blocks) const override {
     if (blocks.size() != 1 || blocks[0] == nullptr) return internal_error("no block");
     const std::span bytes(static_cast<const unsigned char*>(blocks[0]), kBytes);
-    const bool whole = std::ranges::all_of(bytes, [&](unsigned char b) { return b == bytes[0]; });
-    device_.found.push_back(whole ? bytes[0] : -1);
+    const bool own = std::ranges::all_of(bytes, [&](unsigned char b) { return b == number_; });
+    device_.found.push_back(own ? number_ : -1);
     device_.from = blocks[0];
     return {};
   }
@@ -50,6 +52,7 @@ class Keeper final : public Kernel, public MovableConstants {
  private:
   StreamingDevice& device_;
   DeviceBuffer block_;
+  int number_ = 0;  ///< In the order in which kernels were made, which may be any.
 };
 
 std::shared_ptr<StreamingDevice> ran_with(size_t budget) {
@@ -66,6 +69,7 @@ std::shared_ptr<StreamingDevice> ran_with(size_t budget) {
 TEST(StreamedConstants, ReachTheKernelsThatKeepThem) {
   for (const size_t kept : {0, 1, 2, 3}) {
     const auto device = ran_with(kept * kBytes);
+    std::ranges::sort(device->found);
     EXPECT_EQ(device->found, std::vector({1, 2, 3})) << kept;
     EXPECT_EQ(std::ranges::count(device->kept, device->from), 0) << "read over the link";
   }
