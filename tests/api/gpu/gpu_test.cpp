@@ -55,6 +55,15 @@ class Small {
     return values(y);
   }
 
+  /// Runs into cleared memory, and finds `expected` there.
+  void expect_again(IExecutionContext& context, cudaStream_t stream, Memory& y,
+                    const std::vector<float>& expected) {
+    std::memset(y.data(), 0, kRows * kColumns * 4);
+    ASSERT_TRUE(context.enqueueV3(stream)) << session.log.text();
+    ASSERT_TRUE(gpu()->synchronize(stream));
+    ASSERT_EQ(values(y), expected);
+  }
+
   Session session;
 
  private:
@@ -84,10 +93,8 @@ TEST(Gpu, RunsAndReplaysAreBitIdentical) {
   Memory y(kRows * kColumns * 4);
   small.bind(context, y);
   for (int i = 0; i < 300; ++i) {
-    std::memset(y.data(), 0, kRows * kColumns * 4);
-    ASSERT_TRUE(context.enqueueV3(stream)) << small.session.log.text();
-    ASSERT_TRUE(gpu()->synchronize(stream));
-    ASSERT_EQ(Small::values(y), first) << "replay " << i;
+    SCOPED_TRACE(i);
+    ASSERT_NO_FATAL_FAILURE(small.expect_again(context, stream, y, first));
   }
   gpu()->destroy(stream);
 }
@@ -105,10 +112,8 @@ TEST(Gpu, EqualRunsAreReplayedByThemselves) {
   for (int i = 0; i < 300; ++i) {
     Memory& to = y[i < 100 ? 0 : i % 3];
     small.bind(context, to);
-    std::memset(to.data(), 0, kRows * kColumns * 4);
-    ASSERT_TRUE(context.enqueueV3(stream)) << small.session.log.text();
-    ASSERT_TRUE(gpu()->synchronize(stream));
-    ASSERT_EQ(Small::values(to), first) << "run " << i;
+    SCOPED_TRACE(i);
+    ASSERT_NO_FATAL_FAILURE(small.expect_again(context, stream, to, first));
   }
   gpu()->destroy(stream);
 }
