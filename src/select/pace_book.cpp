@@ -1,13 +1,15 @@
 #include "select/pace_book.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <fstream>
-#include <sstream>
+#include <string_view>
 #include <utility>
+
+#include "base/replace_file.h"
 
 namespace tenon {
 namespace {
@@ -20,6 +22,20 @@ bool are_finite(const std::vector<double>& figures) {
   return std::ranges::all_of(figures, [](double figure) { return std::isfinite(figure); });
 }
 
+/// The numbers ahead of the first other word, in no locale's form.
+std::vector<double> figures_in(std::string_view text) {
+  std::vector<double> figures;
+  const char* const end = text.data() + text.size();
+  for (const char* at = text.data(); at < end && figures.size() < kMostFigures; ++at) {
+    double figure = 0;
+    const auto [next, status] = std::from_chars(at, end, figure);
+    if (status != std::errc()) break;
+    figures.push_back(figure);
+    at = next;
+  }
+  return figures;
+}
+
 }  // namespace
 
 PaceBook PaceBook::read(const std::filesystem::path& file) {
@@ -30,29 +46,16 @@ PaceBook PaceBook::read(const std::filesystem::path& file) {
   while (book.figures_.size() < kMostNames && std::getline(stream, line)) {
     const size_t end = line.find('\t');
     if (end == std::string::npos) return {};
-    std::istringstream text(line.substr(end));
-    std::vector<double> figures;
-    for (double figure = 0; figures.size() < kMostFigures && text >> figure;)
-      figures.push_back(figure);
-    book.set(line.substr(0, end), std::move(figures));
+    book.set(line.substr(0, end), figures_in(std::string_view(line).substr(end + 1)));
   }
   return book;
 }
 
 void PaceBook::write(const std::filesystem::path& file) const {
-  std::error_code error;
-  std::filesystem::create_directories(file.parent_path(), error);
-  std::filesystem::path fresh = file;
-  fresh += fmt::format(".{}", getpid());
-  {
-    std::ofstream stream(fresh);
-    stream << kTitle << '\n';
-    for (const auto& [name, figures] : figures_)
-      stream << name << '\t' << fmt::format("{:.6g}", fmt::join(figures, " ")) << '\n';
-    if (!stream.flush()) error = std::make_error_code(std::errc::io_error);
-  }
-  if (!error) std::filesystem::rename(fresh, file, error);
-  if (error) std::filesystem::remove(fresh, error);
+  std::string text = fmt::format("{}\n", kTitle);
+  for (const auto& [name, figures] : figures_)
+    text += fmt::format("{}\t{:.6g}\n", name, fmt::join(figures, " "));
+  replace_file(file, text);
 }
 
 std::span<const double> PaceBook::find(const std::string& name) const {

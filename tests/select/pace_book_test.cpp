@@ -6,6 +6,7 @@
 #include <fstream>
 #include <limits>
 
+#include "comma_locale.h"
 #include "select/build_forecast.h"
 
 namespace tenon {
@@ -34,6 +35,19 @@ TEST(PaceBook, ComesBackFromItsFile) {
   const auto found = read.with_prefix("a ");
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].first, "b");
+}
+
+/// Numbers in the file are those of no locale.
+TEST(PaceBook, ComesBackWhereNumbersHaveACommaToo) {
+  const auto file = fresh_file("comma");
+  const CommaLocale comma;
+  PaceBook book;
+  book.set("a", {1234.5, 0.25});
+  book.write(file);
+  const PaceBook read = PaceBook::read(file);
+  ASSERT_EQ(read.find("a").size(), 2u);
+  EXPECT_DOUBLE_EQ(read.find("a")[0], 1234.5);
+  EXPECT_DOUBLE_EQ(read.find("a")[1], 0.25);
 }
 
 TEST(PaceBook, OtherFilesAreEmptyBooks) {

@@ -1,14 +1,13 @@
 #include "device/cuda/kernel_cache.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 #include <xxhash.h>
 
 #include <filesystem>
 #include <fstream>
-#include <thread>
 
 #include "base/environment.h"
+#include "base/replace_file.h"
 
 namespace tenon::cuda {
 namespace {
@@ -44,18 +43,7 @@ std::optional<std::string> find_cached_kernel(const std::string& key) {
 bool keep_cached_kernel(const std::string& key, std::string_view binary) {
   const fs::path path = file_of(key);
   if (path.empty()) return false;
-  std::error_code error;
-  fs::create_directories(path.parent_path(), error);
-  const size_t thread = std::hash<std::thread::id>()(std::this_thread::get_id());
-  const fs::path draft = fmt::format("{}.{}-{:x}", path.string(), getpid(), thread);
-  std::ofstream file(draft, std::ios::binary);
-  file.write(binary.data(), static_cast<std::streamsize>(binary.size()));
-  file << checksum(binary);
-  file.close();
-  if (file) fs::rename(draft, path, error);
-  const bool is_kept = file && !error;
-  if (!is_kept) fs::remove(draft, error);
-  return is_kept;
+  return replace_file(path, std::string(binary) + checksum(binary));
 }
 
 Status check_kernel_cache() {
