@@ -97,13 +97,12 @@ bool create_refuses(const Backend& backend, const Tactic& tactic, const Problem&
 }
 
 /// Tactics in the order in which they stand in for another. Where shapes come while an application
-/// waits, those whose library plans for each, for many milliseconds, come last.
+/// waits, those that are planned for each come last.
 std::vector<const Tactic*> substitutes(const Backend& backend) {
   std::vector<const Tactic*> order;
   for (const Tactic& tactic : backend.tactics) order.push_back(&tactic);
   const auto plans_at_once = [](const Tactic* tactic) {
-    return tactic->traits.origin != TacticOrigin::kCudnn &&
-           tactic->traits.fallback == Fallback::kNo;
+    return !tactic->traits.planned_each && tactic->traits.fallback == Fallback::kNo;
   };
   if (backend.tactics_here != nullptr) std::ranges::stable_partition(order, plans_at_once);
   return order;

@@ -188,6 +188,9 @@ struct TacticTraits {
   /// What all configurations need is made with the first: it is tried alone.
   bool first_alone = false;
   /// Tactics that are faster by far on every problem that both take: it is not tried beside them.
+  /// Its kernels are planned for each shape anew, which takes many milliseconds: where shapes come
+  /// while an application waits, others that fit are taken.
+  bool planned_each = false;
   std::array<std::string_view, 3> outdone_by = {};
 };
 

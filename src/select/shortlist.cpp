@@ -20,9 +20,8 @@ bool is_outdone_in(const Tactic& tactic, const Shortlist& list) {
       list.fitting, [&](const Option& option) { return is_outdone(tactic, *option.tactic); });
 }
 
-/// Whether its kernels are planned by a library for each shape anew.
 bool is_planned(const Option& option) {
-  return option.tactic->traits.origin == TacticOrigin::kCudnn;
+  return option.tactic->traits.planned_each;
 }
 
 void leave_out_planned(Shortlist& list) {

@@ -66,8 +66,7 @@ class ManyShapes : public testing::Test {
   }
 
   std::shared_ptr<Describer> device_ = std::make_shared<Describer>();
-  Tactic fast_ = row<'a'>("cuda.fast", {.origin = TacticOrigin::kCudnn}),
-         slow_ = row<'z'>("cuda.z");
+  Tactic fast_ = row<'a'>("cuda.fast", {.planned_each = true}), slow_ = row<'z'>("cuda.z");
   std::vector<Tactic> rows_ = {fast_, slow_, cpu_tactics().back()};
   TimingCache cache_;
   std::unique_ptr<Graph> graph_;
@@ -161,8 +160,8 @@ TEST_F(OneKernel, ThatFailsIsToldOf) {
 
 TEST_F(OneKernel, IsNotReplacedByOneThatIsPlannedWhereShapesVary) {
   device_->takes = device_->creates = false;
-  rows_ = {row<'a'>("cuda.planned", {.origin = TacticOrigin::kCudnn}), slow_,
-           row<'b'>("cuda.other"), cpu_tactics().back()};
+  rows_ = {row<'a'>("cuda.planned", {.planned_each = true}), slow_, row<'b'>("cuda.other"),
+           cpu_tactics().back()};
   EXPECT_EQ(made(), Launches({'a'}));
   const TacticTable choice;
   EXPECT_EQ(made(&choice), Launches({'b'}));
