@@ -56,13 +56,22 @@ bool has_all_contents(const Problem& problem) {
   });
 }
 
-/// Other kernels may be slower, and round otherwise.
+/// Other kernels may be slower, and round otherwise. One layer is named for each cause: a library
+/// that is missing concerns many, under each shape.
 void warn_of_substitute(const Backend& backend, const Node& node, const Tactic& tactic,
                         const std::string& failure) {
-  if (backend.application == nullptr) return;
-  backend.application->warn(
+  const std::string& wanted = backend.tactic_of(node);
+  const std::string message =
       fmt::format("layer '{}' runs by {}, since the plan's kernel {} cannot be made here: {}",
-                  node.name, tactic.name, backend.tactic_of(node), failure));
+                  node.name, tactic.name, wanted, failure);
+  const bool is_new =
+      backend.substitutes->is_new(fmt::format("{}: {}", split_tactic(wanted).name, failure));
+  if (is_new && backend.application != nullptr)
+    backend.application->warn(message +
+                              "; further layers and shapes of this cause are told of in verbose "
+                              "messages");
+  else if (backend.tell)
+    backend.tell(message);
 }
 
 class EmptyKernel final : public Kernel {

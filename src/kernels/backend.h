@@ -2,6 +2,8 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,6 +21,19 @@ namespace tenon {
 struct BackendNote {
   TacticOrigin origin;  ///< The tactics that are concerned.
   std::string text;
+};
+
+/// Messages that are told once, however many kernels and shapes they concern. Thread-safe.
+class ToldOnce {
+ public:
+  bool is_new(const std::string& message) {
+    const std::lock_guard lock(mutex_);
+    return told_.insert(message).second;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::set<std::string> told_;
 };
 
 /// The tactic of nodes that move no data: their outputs lie inside their input's buffer, or
@@ -46,6 +61,7 @@ struct Backend {
   NumericsOptions numerics = {};                        ///< As Problem::numerics.
   const TacticTable* tactics_here = nullptr;            ///< Null: all are those of the nodes.
   std::function<void(const std::string&)> tell = {};    ///< Takes verbose messages; empty: none.
+  std::shared_ptr<ToldOnce> substitutes = std::make_shared<ToldOnce>();
 
   /// What the node runs by.
   const std::string& tactic_of(const Node& node) const;

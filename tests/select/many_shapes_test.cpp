@@ -118,8 +118,9 @@ class OneKernel : public ManyShapes {
   class Warnings final : public Application {
    public:
     void* error_recorder() const override { return nullptr; }
-    void warn(const std::string& message) const override { text += message; }
+    void warn(const std::string& message) const override { text += message, ++count; }
     mutable std::string text;
+    mutable int count = 0;
   };
 
   /// The launches of one kernel, under a choice for some shapes if there is one.
@@ -127,6 +128,7 @@ class OneKernel : public ManyShapes {
     Backend here = backend();
     here.tactics_here = choice;
     here.application = warnings_;
+    here.substitutes = told_;
     const auto concrete = ConcreteGraph::create(*graph_, {});
     EXPECT_TRUE(concrete.ok());
     const Node& node = *graph_->nodes()[0];
@@ -138,6 +140,7 @@ class OneKernel : public ManyShapes {
   }
 
   std::shared_ptr<Warnings> warnings_ = std::make_shared<Warnings>();
+  std::shared_ptr<ToldOnce> told_ = std::make_shared<ToldOnce>();  ///< Of one plan.
 };
 
 TEST_F(OneKernel, IsDescribedOnce) {
@@ -156,6 +159,16 @@ TEST_F(OneKernel, ThatFailsIsToldOf) {
   device_->creates = false;
   EXPECT_EQ(made(), Launches({'a'}));
   EXPECT_NE(warnings_->text.find("not here"), std::string::npos) << warnings_->text;
+}
+
+TEST_F(OneKernel, ThatFailsForManyShapesIsToldOfOnceAPlan) {
+  device_->creates = false;
+  made();
+  made();
+  EXPECT_EQ(warnings_->count, 1);
+  told_ = std::make_shared<ToldOnce>();
+  made();
+  EXPECT_EQ(warnings_->count, 2);
 }
 
 TEST_F(OneKernel, IsNotReplacedByOneThatIsPlannedWhereShapesVary) {
