@@ -109,16 +109,17 @@ Result<Backend> chosen_backend(const BuilderConfig& config, int32_t max_threads,
   return checked_cpu_backend(max_threads);
 }
 
-/// Which tactics the configuration's sources leave; null for all.
-std::function<bool(const Tactic&)> allowed_tactics(const BuilderConfig& config) {
-  const bool dnn = config.takes_from(TacticSource::kCUDNN);
-  const bool blas =
-      config.takes_from(TacticSource::kCUBLAS) || config.takes_from(TacticSource::kCUBLAS_LT);
-  if (dnn && blas) return nullptr;
-  return [dnn, blas](const Tactic& tactic) {
-    const TacticOrigin origin = tactic.traits.origin;
-    return (dnn || origin != TacticOrigin::kCudnn) && (blas || origin != TacticOrigin::kCublasLt);
-  };
+/// Origins of kernels that the configuration's sources leave out. Products by cuBLASLt are
+/// kCUBLAS_LT's alone: there are none by cuBLAS.
+std::string barred_origins(const BuilderConfig& config) {
+  constexpr std::pair<TacticOrigin, TacticSource> kSources[] = {
+      {TacticOrigin::kCudnn, TacticSource::kCUDNN},
+      {TacticOrigin::kCublasLt, TacticSource::kCUBLAS_LT}};
+  std::string names;
+  for (const auto& [origin, source] : kSources)
+    if (!config.takes_from(source))
+      names += (names.empty() ? "" : ",") + std::string(name_of(origin));
+  return names;
 }
 
 /// Whether the plan keeps the network for refitting.
@@ -156,9 +157,11 @@ void limit_shared_memory(const BuilderConfig& config, Backend& backend, Logger& 
 }
 
 /// Prohibitions of the configuration for kernels.
-void obey_limits(const BuilderConfig& config, Backend& backend, Logger& logger) {
+Status obey_limits(const BuilderConfig& config, Backend& backend, Logger& logger) {
   limit_shared_memory(config, backend, logger);
   if (config.exact_numerics()) backend.numerics = backend.numerics.without_transforms();
+  const std::string barred = barred_origins(config);
+  return barred.empty() ? Status{} : bar_origins(backend, barred);
 }
 
 void count_algorithms(const Graph& graph, std::map<Algorithm, int>& counts) {
@@ -191,7 +194,6 @@ void set_search(const BuilderConfig& config, SelectOptions& options) {
   options.fail_on_cache_miss =
       config.timing_cache() != nullptr && config.getFlag(BuilderFlag::kERROR_ON_TIMING_CACHE_MISS);
   options.workspace_limit = config.getMemoryPoolLimit(MemoryPoolType::kWORKSPACE);
-  options.allowed = allowed_tactics(config);
 }
 
 SelfCheck self_check_of(const BuilderConfig& config, const ImplicitQuantization& quantized) {
@@ -357,7 +359,7 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
   request.backend.memory = memory_of(allocator_);
   ConstantStore constants(*request.backend.device, request.backend.memory);
   request.backend.constants = &constants;
-  obey_limits(*settings, request.backend, *reporter_);
+  TENON_TRY(obey_limits(*settings, request.backend, *reporter_));
   TENON_TRY(request.backend.device->activate());
   reporter_->verbose("Build times: device opened in {:.2f} s", watch.lap());
   for (const BackendNote& note : request.backend.notes) reporter_->warning("{}", note.text);

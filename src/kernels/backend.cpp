@@ -1,6 +1,7 @@
 #include "kernels/backend.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/guard.h"
 #include "ops/control_flow.h"
@@ -48,6 +49,9 @@ std::string join_tactic(std::string_view name, std::string_view config) {
 }
 
 namespace {
+
+/// Those that can be barred.
+constexpr TacticOrigin kOrigins[] = {TacticOrigin::kCudnn, TacticOrigin::kCublasLt};
 
 bool has_all_contents(const Problem& problem) {
   return std::all_of(problem.inputs.begin(), problem.inputs.end(), [](const Operand& operand) {
@@ -117,7 +121,34 @@ std::vector<const Tactic*> substitutes(const Backend& backend) {
   return order;
 }
 
+std::optional<TacticOrigin> origin_named(std::string_view name) {
+  for (const TacticOrigin origin : kOrigins)
+    if (name_of(origin) == name) return origin;
+  return std::nullopt;
+}
+
 }  // namespace
+
+std::string_view name_of(TacticOrigin origin) {
+  constexpr std::string_view kNames[] = {"own", "cudnn", "cublaslt", "plugin"};
+  return kNames[static_cast<size_t>(origin)];
+}
+
+Status bar_origins(Backend& backend, std::string_view names) {
+  std::vector<Tactic> rows(backend.tactics.begin(), backend.tactics.end());
+  for (std::string_view rest = names; !rest.empty();) {
+    const std::string_view name = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(rest.size(), name.size() + 1));
+    const std::optional<TacticOrigin> origin = origin_named(name);
+    if (!origin) return user_error("the plan bars kernels of '{}', an unknown origin", name);
+    std::erase_if(rows, [&](const Tactic& tactic) { return tactic.traits.origin == *origin; });
+    std::erase_if(backend.notes, [&](const BackendNote& note) { return note.origin == *origin; });
+  }
+  backend.barred = names;
+  backend.rows = std::make_shared<const std::vector<Tactic>>(std::move(rows));
+  backend.tactics = *backend.rows;
+  return {};
+}
 
 bool is_empty(const Problem& problem) {
   // A node without results is there for its effect: an assertion.

@@ -36,6 +36,9 @@ class ToldOnce {
   std::set<std::string> told_;
 };
 
+/// The setting of plans whose builds were denied kernels of some origins: bar_origins() names.
+inline constexpr const char* kBarredSetting = "barred_origins";
+
 /// The tactic of nodes that move no data: their outputs lie inside their input's buffer, or
 /// (concat) their inputs inside their output's.
 inline constexpr std::string_view kViewTactic = "view";
@@ -61,6 +64,9 @@ struct Backend {
   NumericsOptions numerics = {};                        ///< As Problem::numerics.
   const TacticTable* tactics_here = nullptr;            ///< Null: all are those of the nodes.
   std::function<void(const std::string&)> tell = {};    ///< Takes verbose messages; empty: none.
+  std::string barred = {};                              ///< As bar_origins() was given them.
+  std::shared_ptr<const std::vector<Tactic>> rows =
+      {};  ///< Those of `tactics`, where some are barred.
   std::shared_ptr<ToldOnce> substitutes = std::make_shared<ToldOnce>();
 
   /// What the node runs by.
@@ -100,6 +106,10 @@ Result<std::unique_ptr<Kernel>> create_kernel(const Tactic& tactic, const Proble
 /// does not fit these extents gives way to the first one that does.
 Result<std::unique_ptr<Kernel>> make_kernel(const Backend& backend, const Node& node,
                                             const Problem& problem);
+
+/// Takes out the tactics and notes of origins, "cudnn,cublaslt": nothing that is built or run with
+/// the backend comes from there.
+Status bar_origins(Backend& backend, std::string_view names);
 
 /// The processor; `threads` 0 means all that the process may use.
 Backend cpu_backend(int threads = 0);

@@ -156,6 +156,7 @@ class Kernel {
 
 /// Where a tactic's kernels come from.
 enum class TacticOrigin : uint8_t { kOwn, kCudnn, kCublasLt, kPlugin };
+std::string_view name_of(TacticOrigin origin);
 /// Libraries are opened at run time, and do not tell what their kernels use.
 constexpr bool is_library(TacticOrigin origin) {
   return origin == TacticOrigin::kCudnn || origin == TacticOrigin::kCublasLt;
@@ -187,10 +188,10 @@ struct TacticTraits {
   bool staged = false;
   /// What all configurations need is made with the first: it is tried alone.
   bool first_alone = false;
-  /// Tactics that are faster by far on every problem that both take: it is not tried beside them.
   /// Its kernels are planned for each shape anew, which takes many milliseconds: where shapes come
   /// while an application waits, others that fit are taken.
   bool planned_each = false;
+  /// Tactics that are faster by far on every problem that both take: it is not tried beside them.
   std::array<std::string_view, 3> outdone_by = {};
 };
 

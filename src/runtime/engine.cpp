@@ -114,6 +114,8 @@ Result<std::shared_ptr<Engine>> Engine::create(Plan plan, Backend backend, bool 
   if (const auto limit = plan.settings.find("shared_memory"); limit != plan.settings.end())
     std::from_chars(limit->second.data(), limit->second.data() + limit->second.size(),
                     backend.shared_memory);
+  if (const auto barred = plan.settings.find(kBarredSetting); barred != plan.settings.end())
+    TENON_TRY(bar_origins(backend, barred->second));
   auto engine = std::shared_ptr<Engine>(new Engine(std::move(plan), std::move(backend)));
   if (const auto& code = engine->plan_.code; code != nullptr)
     engine->code_ =

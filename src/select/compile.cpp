@@ -264,6 +264,7 @@ Result<Plan> compile(CompileRequest request, TimingCache& cache, Logger& logger)
   plan.settings["tf32"] = std::to_string(static_cast<int>(request.backend.numerics.tf32));
   if (request.backend.shared_memory != INT64_MAX)
     plan.settings["shared_memory"] = std::to_string(request.backend.shared_memory);
+  if (!request.backend.barred.empty()) plan.settings[kBarredSetting] = request.backend.barred;
   plan.graph = std::move(request.graph);
   plan.profiles = std::move(request.profiles);
   TENON_TRY(apply_profiles(*plan.graph, plan.profiles));

@@ -171,6 +171,24 @@ TEST_F(OneKernel, ThatFailsForManyShapesIsToldOfOnceAPlan) {
   EXPECT_EQ(warnings_->count, 2);
 }
 
+TEST_F(OneKernel, IsNotReplacedByOneOfABarredOrigin) {
+  device_->takes = device_->creates = false;
+  rows_ = {row<'a'>("cuda.library", {.origin = TacticOrigin::kCublasLt}), slow_,
+           row<'b'>("cuda.other"), cpu_tactics().back()};
+  EXPECT_EQ(made(), Launches({'a'}));
+  Backend here = backend();
+  here.notes = {{TacticOrigin::kCublasLt, "no library"}, {TacticOrigin::kOwn, "no compiler"}};
+  ASSERT_TRUE(bar_origins(here, "cudnn,cublaslt").ok());
+  EXPECT_EQ(here.find("cuda.library"), nullptr);
+  EXPECT_NE(here.find("cuda.other"), nullptr);
+  EXPECT_EQ(here.notes.size(), 1U);
+  rows_.assign(here.tactics.begin(), here.tactics.end());
+  EXPECT_EQ(made(), Launches({'b'}));
+  const Status unknown = bar_origins(here, "cudnn,magic");
+  ASSERT_FALSE(unknown.ok());
+  EXPECT_NE(unknown.error().message.find("'magic'"), std::string::npos);
+}
+
 TEST_F(OneKernel, IsNotReplacedByOneThatIsPlannedWhereShapesVary) {
   device_->takes = device_->creates = false;
   rows_ = {row<'a'>("cuda.planned", {.planned_each = true}), slow_, row<'b'>("cuda.other"),

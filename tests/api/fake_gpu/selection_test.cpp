@@ -94,6 +94,42 @@ TEST_F(GpuSelection, TheNumberOfTacticsIsLimited) {
   EXPECT_GT(timed(-1), timed(2));
 }
 
+/// Products that the plan of these sources has, by the kernels' names.
+std::string products_by(TacticSources sources) {
+  Session session;
+  ITensor* x = session.input("x", DataType::kFLOAT, {64, 64});
+  session.output(
+      session.network
+          ->addMatrixMultiply(*x, MatrixOperation::kNONE,
+                              *session.constant({64, 64}, std::vector<float>(64 * 64, 0.5F)),
+                              MatrixOperation::kNONE)
+          ->getOutput(0),
+      "y");
+  session.config->setFlag(BuilderFlag::kFP16);
+  session.config->setProfilingVerbosity(ProfilingVerbosity::kDETAILED);
+  session.config->setBuilderOptimizationLevel(0);
+  session.config->setTacticSources(sources);
+  tenon::setBuildDevice(*session.config, 0);
+  tenon::setSelfCheck(*session.config, false);  // Kernels do nothing.
+  const std::unique_ptr<IHostMemory> plan(
+      session.builder->buildSerializedNetwork(*session.network, *session.config));
+  if (plan == nullptr) ADD_FAILURE() << session.log.text();
+  if (plan == nullptr) return "";
+  const std::unique_ptr<IRuntime> runtime(createInferRuntime(session.log));
+  const std::unique_ptr<ICudaEngine> engine(
+      runtime->deserializeCudaEngine(plan->data(), plan->size()));
+  if (engine == nullptr) ADD_FAILURE() << session.log.text();
+  return engine == nullptr ? "" : layers_of(*engine);
+}
+
+TEST_F(GpuSelection, SourcesThatAreLeftOutGiveNoKernels) {
+  driver_->work();
+  const auto bit = [](TacticSource source) { return 1U << static_cast<uint32_t>(source); };
+  EXPECT_EQ(products_by(bit(TacticSource::kCUBLAS)).find("cuda.gemm.lt"), std::string::npos);
+  EXPECT_NE(products_by(bit(TacticSource::kCUBLAS)).find("cuda.gemm."), std::string::npos);
+  EXPECT_NE(products_by(bit(TacticSource::kCUBLAS_LT)).find("cuda.gemm.lt"), std::string::npos);
+}
+
 TEST_F(GpuSelection, IterationsAreAveragedAsOftenAsIsWanted) {
   const auto kernels = [](int iterations) {
     return effort_of([&](IBuilderConfig& config) {
