@@ -18,7 +18,7 @@ constexpr uintptr_t kUrgent = 0x99;
 
 struct State {
   std::mutex mutex;
-  std::map<std::string, int> calls;
+  std::map<std::string, int, std::less<>> calls;
   std::string failing;  ///< Function whose call number `at` fails with `code`.
   int at = -1;
   CUresult code = CUDA_SUCCESS;
@@ -36,17 +36,27 @@ struct State {
   unsigned most_shared = 0;                          ///< Dynamic, of the launches.
 };
 
+/// Calls of kinds that came before take no memory: tests count what the library takes.
 State& state() {
-  static State the_state;
+  static State& the_state = [&]() -> State& {
+    static State made;
+    made.order.reserve(size_t{1} << 16);
+    return made;
+  }();
   return the_state;
 }
 
 thread_local CUcontext current = nullptr;
 
+int& count_of(std::string_view what) {
+  const auto known = state().calls.find(what);
+  return known != state().calls.end() ? known->second : state().calls[std::string(what)];
+}
+
 /// Notes a call; the error that it is to give.
 CUresult called(const char* function) {
   const std::lock_guard lock(state().mutex);
-  const int number = state().calls[function]++;
+  const int number = count_of(function)++;
   if (state().failing != function || number != state().at) return CUDA_SUCCESS;
   state().failed = true;
   return state().code;
@@ -220,13 +230,13 @@ FAKE(cuFuncGetAttribute, (int* value, CUfunction_attribute which, CUfunction),
 FAKE(cuLaunchKernelEx, (const CUlaunchConfig* config, CUfunction, void** parameters, void**),
      UNLESS_FAILING({
        const std::lock_guard lock(state().mutex);
-       state().calls["kernel in a graph"] += state().capturing ? 1 : 0;
+       count_of("kernel in a graph") += state().capturing ? 1 : 0;
        ++state().launches[config->hStream];
        state().order.emplace_back("kernel", config->hStream);
        state().most_shared = std::max(state().most_shared, config->sharedMemBytes);
        // The library ends the list with a null.
        for (; *parameters != nullptr; ++parameters)
-         state().calls["null in a launch"] += *static_cast<void**>(*parameters) == nullptr ? 1 : 0;
+         count_of("null in a launch") += *static_cast<void**>(*parameters) == nullptr ? 1 : 0;
      }))
 FAKE(cuOccupancyMaxActiveBlocksPerMultiprocessor, (int* blocks, CUfunction, int, size_t),
      *blocks = 1;)
