@@ -221,10 +221,6 @@ void export_cumulative(NodeExporter& n) {
       .integer("reverse", op.reverse);
 }
 
-void export_det(NodeExporter& n) {
-  n.plain("Det");
-}
-
 /// Values and scale are of one type there.
 void export_quantize(NodeExporter& n) {
   const Quantize& op = *n.node().as<Quantize>();
@@ -242,10 +238,6 @@ void export_dequantize(NodeExporter& n) {
   AddedNode added =
       n.result("DequantizeLinear", {n.in(0), scale, n.in(2)}).integer("axis", op.axis);
   if (op.block_size > 0) added.integer("block_size", op.block_size);
-}
-
-void export_dynamic_quantize(NodeExporter& n) {
-  n.plain("DynamicQuantizeLinear");
 }
 
 }  // namespace tenon::importer

@@ -18,10 +18,6 @@ void export_shape(NodeExporter& n) {
   if (op.end != INT64_MAX) added.integer("end", op.end);
 }
 
-void export_size(NodeExporter& n) {
-  n.plain("Size");
-}
-
 void export_reshape(NodeExporter& n) {
   n.result("Reshape", {n.in(0), n.in64(1)})
       .integer("allowzero", n.node().as<Reshape>()->allow_zero);
@@ -106,10 +102,6 @@ void export_tensor_scatter(NodeExporter& n) {
       .text("mode", op.circular ? "circular" : "linear");
 }
 
-void export_trilu(NodeExporter& n) {
-  n.result("Trilu", {n.in(0), n.in64(1)}).integer("upper", n.node().as<Trilu>()->upper);
-}
-
 void export_depth_to_space(NodeExporter& n) {
   const DepthToSpace& op = *n.node().as<DepthToSpace>();
   n.plain("DepthToSpace")
@@ -119,13 +111,6 @@ void export_depth_to_space(NodeExporter& n) {
 
 void export_space_to_depth(NodeExporter& n) {
   n.plain("SpaceToDepth").integer("blocksize", n.node().as<SpaceToDepth>()->block);
-}
-
-void export_reverse_sequence(NodeExporter& n) {
-  const ReverseSequence& op = *n.node().as<ReverseSequence>();
-  n.result("ReverseSequence", {n.in(0), n.in64(1)})
-      .integer("batch_axis", op.batch_axis)
-      .integer("time_axis", op.time_axis);
 }
 
 void export_col2im(NodeExporter& n) {
@@ -138,19 +123,10 @@ void export_col2im(NodeExporter& n) {
       .integers("pads", pads);
 }
 
-void export_center_crop_pad(NodeExporter& n) {
-  n.result("CenterCropPad", {n.in(0), n.in64(1)})
-      .integers("axes", n.node().as<CenterCropPad>()->axes);
-}
-
 void export_compress(NodeExporter& n) {
   const Compress& op = *n.node().as<Compress>();
   AddedNode added = n.plain("Compress");
   if (!op.flat) added.integer("axis", op.axis);
-}
-
-void export_nonzero(NodeExporter& n) {
-  n.plain("NonZero");
 }
 
 void export_unique(NodeExporter& n) {

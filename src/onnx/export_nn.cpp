@@ -226,11 +226,6 @@ void export_grid_sample(NodeExporter& n) {
       .integer("align_corners", op.align_corners);
 }
 
-void export_affine_grid(NodeExporter& n) {
-  n.result("AffineGrid", {n.in(0), n.in64(1)})
-      .integer("align_corners", n.node().as<AffineGrid>()->align_corners);
-}
-
 namespace {
 
 /// ONNX writes the activations of recurrences with capitals, and reads them without.

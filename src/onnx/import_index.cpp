@@ -61,12 +61,6 @@ void import_tensor_scatter(NodeImporter& n, const OpRow&) {
   n.output(n.add(op, n.inputs()));
 }
 
-void import_trilu(NodeImporter& n, const OpRow&) {
-  Trilu op;
-  op.upper = n.flag("upper", true);
-  n.output(n.add(op, n.inputs()));
-}
-
 void import_depth_to_space(NodeImporter& n, const OpRow&) {
   DepthToSpace op;
   op.block = n.integer_attribute("blocksize", 1);
@@ -88,13 +82,6 @@ void import_space_to_depth(NodeImporter& n, const OpRow&) {
   n.output(n.reshape(moved, {0, channels * op.block * op.block, -1, width}));
 }
 
-void import_reverse_sequence(NodeImporter& n, const OpRow&) {
-  ReverseSequence op;
-  op.batch_axis = n.integer_attribute("batch_axis", 1);
-  op.time_axis = n.integer_attribute("time_axis", 0);
-  n.output(n.add(op, n.inputs()));
-}
-
 void import_col2im(NodeImporter& n, const OpRow&) {
   Col2Im op;
   op.strides = n.integer_list("strides");
@@ -108,10 +95,6 @@ void import_compress(NodeImporter& n, const OpRow&) {
   op.flat = !n.has("axis");
   op.axis = n.integer_attribute("axis", 0);
   n.output(n.add(op, n.inputs()));
-}
-
-void import_nonzero(NodeImporter& n, const OpRow&) {
-  n.output(n.add(NonZero{}, {n.input(0)}));
 }
 
 void import_unique(NodeImporter& n, const OpRow&) {

@@ -22,10 +22,6 @@ void import_einsum(NodeImporter& n, const OpRow&) {
   n.output(n.add(std::move(op), n.inputs()));
 }
 
-void import_det(NodeImporter& n, const OpRow&) {
-  n.output(n.add(Det{}, {n.input(0)}));
-}
-
 void import_matmul(NodeImporter& n, const OpRow&) {
   const DataType type = n.type(n.input(0));
   n.output(n.cast(n.matmul(n.input(0), n.input(1)), type));

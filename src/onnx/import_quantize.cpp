@@ -110,11 +110,6 @@ void import_trt_dequantize(NodeImporter& n, const OpRow&) {
   n.output(n.add(op, {n.input(0), n.input(1), n.input(2)}));
 }
 
-void import_dynamic_quantize(NodeImporter& n, const OpRow&) {
-  const std::vector<Value*> results = n.add_multiple(DynamicQuantize{}, {n.input(0)}, 3);
-  for (int i = 0; i < 3; ++i) n.output(i, results[static_cast<size_t>(i)]);
-}
-
 void import_conv_integer(NodeImporter& n, const OpRow&) {
   n.output(
       n.cast(integer_conv(n, n.input(0), n.input(2), n.input(1), n.input(3)), DataType::kInt32));

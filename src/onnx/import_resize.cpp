@@ -77,10 +77,4 @@ void import_grid_sample(NodeImporter& n, const OpRow&) {
   n.output(n.add(op, n.inputs()));
 }
 
-void import_affine_grid(NodeImporter& n, const OpRow&) {
-  AffineGrid op;
-  op.align_corners = n.flag("align_corners");
-  n.output(n.add(op, n.inputs()));
-}
-
 }  // namespace tenon::importer

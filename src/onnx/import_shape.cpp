@@ -19,10 +19,6 @@ void import_shape(NodeImporter& n, const OpRow&) {
   n.output(n.add(op, {n.input(0)}));
 }
 
-void import_size(NodeImporter& n, const OpRow&) {
-  n.output(n.add(SizeOf{}, {n.input(0)}));
-}
-
 void import_reshape(NodeImporter& n, const OpRow&) {
   Reshape op;
   op.allow_zero = n.flag("allowzero");
@@ -104,12 +100,6 @@ void import_pad(NodeImporter& n, const OpRow&) {
   op.fill =
       static_cast<PadFill>(n.choice("mode", "constant", {"constant", "reflect", "edge", "wrap"}));
   n.output(n.add(op, n.inputs()));
-}
-
-void import_center_crop_pad(NodeImporter& n, const OpRow&) {
-  CenterCropPad op;
-  op.axes = n.integer_list("axes");
-  n.output(n.add(std::move(op), n.inputs()));
 }
 
 }  // namespace tenon::importer

@@ -92,7 +92,7 @@ void export_node(NodeExporter& node) {
     return function(node);
 #include "onnx/export.def"
     default:
-      return node.fail("has no form in ONNX");
+      if (!export_same(node)) node.fail("has no form in ONNX");
   }
 }
 

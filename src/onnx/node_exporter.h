@@ -107,6 +107,9 @@ void export_as_function(NodeExporter& node, const std::string& name, Write&& wri
   call_function(node, function, inside);
 }
 
+/// Writes an operator that ONNX has with the same attributes; false: no row of onnx.def says so.
+bool export_same(NodeExporter& node);
+
 // The functions that rows of export.def name.
 #define TENON_EXPORT_OP(Struct, function) void function(NodeExporter& node);
 #include "onnx/export.def"

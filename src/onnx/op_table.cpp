@@ -21,6 +21,20 @@ constexpr OpRow kRows[] = {
   {"", #name, first, last, &import_reduce,          TENON_FUNCTION(add), \
    "", 0,     "",    0,    ReduceFunction::function},
 #define ONNX_OP(domain, name, first, last, function) {domain, #name, first, last, &function},
+#define ONNX_SAME(name, first, last, Struct) \
+  {"",                                       \
+   #name,                                    \
+   first,                                    \
+   last,                                     \
+   &import_same,                             \
+   TENON_FUNCTION(add),                      \
+   "",                                       \
+   0,                                        \
+   "",                                       \
+   0,                                        \
+   ReduceFunction::kSum,                     \
+   false,                                    \
+   OpKind::k##Struct},
 #define ONNX_LIST_OP(name, first, last, function)                                               \
   {"",  #name, first, last, &function, TENON_FUNCTION(add), "", 0, "", 0, ReduceFunction::kSum, \
    true},

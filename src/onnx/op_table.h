@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -23,6 +24,7 @@ struct OpRow {
   double beta = 0;
   ReduceFunction reduction = ReduceFunction::kSum;
   bool takes_lists = false;  ///< Operands may be sequences and optionals.
+  std::optional<OpKind> same = {};  ///< The IR's operator that it is, attribute by attribute.
 };
 
 std::span<const OpRow> op_rows();
@@ -39,10 +41,13 @@ TENON_ONNX_FUNCTION(import_pointwise);
 /// Two or more operands, folded from the left.
 TENON_ONNX_FUNCTION(import_variadic);
 TENON_ONNX_FUNCTION(import_reduce);
+/// An operator that is one of the IR's.
+TENON_ONNX_FUNCTION(import_same);
 #define ONNX_UNARY(...)
 #define ONNX_ACTIVATION(...)
 #define ONNX_VARIADIC(...)
 #define ONNX_REDUCE(...)
+#define ONNX_SAME(...)
 #define ONNX_OP(domain, name, first, last, function) TENON_ONNX_FUNCTION(function);
 #define ONNX_LIST_OP(name, first, last, function) TENON_ONNX_FUNCTION(function);
 #include "onnx/onnx.def"

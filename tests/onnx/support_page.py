@@ -8,7 +8,7 @@ import pathlib
 import re
 import sys
 
-ROW = re.compile(r'^ONNX_(?:OP\("([^"]*)", |(?:LIST_OP|UNARY|ACTIVATION|VARIADIC|REDUCE)\()(\w+), (\d+), (\d+),')
+ROW = re.compile(r'^ONNX_(?:OP\("([^"]*)", |(?:LIST_OP|SAME|UNARY|ACTIVATION|VARIADIC|REDUCE)\()(\w+), (\d+), (\d+),')
 
 
 def imported(path):
