@@ -3,23 +3,24 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include <mutex>
 #include <utility>
 
 namespace tenon {
 
 CodeLibrary::CodeLibrary(const CodeLibrary& other, Use use) : use_(use) {
-  const std::lock_guard lock(other.mutex_);
+  const std::shared_lock lock(other.mutex_);
   codes_ = other.codes_;
 }
 
 bool CodeLibrary::has(const std::string& source) const {
-  const std::lock_guard lock(mutex_);
+  const std::shared_lock lock(mutex_);
   return codes_.contains(source);
 }
 
 std::optional<CodeLibrary::Code> CodeLibrary::find(const std::string& source) const {
   if (use_ != Use::kLend) return std::nullopt;
-  const std::lock_guard lock(mutex_);
+  const std::shared_lock lock(mutex_);
   const auto found = codes_.find(source);
   return found == codes_.end() ? std::nullopt : std::optional(found->second);
 }
@@ -41,13 +42,13 @@ bool CodeLibrary::add(const std::string& source, Code code) {
 }
 
 size_t CodeLibrary::size() const {
-  const std::lock_guard lock(mutex_);
+  const std::shared_lock lock(mutex_);
   return codes_.size();
 }
 
 void CodeLibrary::for_each(
     const std::function<void(const std::string& source, const Code&)>& f) const {
-  const std::lock_guard lock(mutex_);
+  const std::shared_lock lock(mutex_);
   for (const auto& [source, code] : codes_) f(source, code);
 }
 

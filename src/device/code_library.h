@@ -5,8 +5,8 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
+#include <shared_mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -57,7 +57,7 @@ class CodeLibrary {
 
  private:
   const Use use_;
-  mutable std::mutex mutex_;
+  mutable std::shared_mutex mutex_;  ///< Threads that make kernels read at the same time.
   std::map<std::string, Code> codes_;
 };
 

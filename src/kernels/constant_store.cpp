@@ -1,7 +1,5 @@
 #include "kernels/constant_store.h"
 
-#include <fmt/ranges.h>
-#define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include <algorithm>
@@ -87,12 +85,28 @@ Result<DeviceBuffer> ConstantStore::share(const void* bytes, size_t count) {
   return part_of(std::move(known));
 }
 
+namespace {
+
+/// The bytes of the tensor's address, type and extents, and the recipe: a new shape waits for one
+/// of these for each of its kernels.
+std::string key_of(const Tensor& source, const std::string& recipe) {
+  const void* const address = source.bytes();
+  const DataType type = source.type();
+  const Extents& extents = source.extents();
+  std::string key;
+  key.reserve(sizeof address + sizeof type + extents.size() * sizeof extents[0] + recipe.size());
+  key.append(reinterpret_cast<const char*>(&address), sizeof address);
+  key.append(reinterpret_cast<const char*>(&type), sizeof type);
+  key.append(reinterpret_cast<const char*>(extents.data()), extents.size() * sizeof extents[0]);
+  return key + recipe;
+}
+
+}  // namespace
+
 Result<ConstantStore::Part> ConstantStore::share_made(const Tensor& source,
                                                       const std::string& recipe,
                                                       FunctionRef<std::vector<std::byte>()> make) {
-  const std::string key =
-      fmt::format("{} {} {} {}", static_cast<const void*>(source.bytes()),
-                  fmt::join(source.extents(), "x"), static_cast<int>(source.type()), recipe);
+  const std::string key = key_of(source, recipe);
   {
     const std::lock_guard lock(shared_mutex_);
     if (const auto found = made_.find(key); found != made_.end())

@@ -41,7 +41,10 @@ constexpr int kFirstThatLets = 90;
 std::string module_key(std::string source, bool lets_next_start,
                        const std::optional<CodeLibrary::Code>& known) {
   if (lets_next_start) source += " lets the next start";
-  if (known) source += fmt::format(" is {:016x}{:016x}", known->hash_high, known->hash_low);
+  if (!known) return source;
+  source += " is ";
+  for (const uint64_t half : {known->hash_high, known->hash_low})
+    source.append(reinterpret_cast<const char*>(&half), sizeof half);
   return source;
 }
 

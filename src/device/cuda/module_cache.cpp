@@ -1,10 +1,21 @@
 #include "device/cuda/module_cache.h"
 
 #include <algorithm>
+#include <mutex>
 
 namespace tenon::cuda {
 
+/// What is there is found by many threads at a time.
+std::optional<ModuleCache::Loaded> ModuleCache::find_ready(const std::string& key) const {
+  const std::shared_lock lock(mutex_);
+  const auto found = entries_.find(key);
+  if (found == entries_.end() || !found->second.ready) return std::nullopt;
+  found->second.last_use = ++uses_;
+  return found->second.module.get();
+}
+
 ModuleCache::Loaded ModuleCache::find(const std::string& key, FunctionRef<Loaded()> load) {
+  if (auto ready = find_ready(key)) return std::move(*ready);
   std::promise<Loaded> promise;
   std::shared_future<Loaded> known;
   {
@@ -46,7 +57,7 @@ std::vector<ModuleCache::Entries::node_type> ModuleCache::take_superfluous() {
 }
 
 size_t ModuleCache::size() const {
-  const std::lock_guard lock(mutex_);
+  const std::shared_lock lock(mutex_);
   return entries_.size();
 }
 

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <future>
 #include <map>
 #include <memory>
-#include <mutex>
+#include <optional>
+#include <shared_mutex>
 #include <string>
 #include <vector>
 
@@ -35,17 +37,18 @@ class ModuleCache {
  private:
   struct Entry {
     std::shared_future<Loaded> module;
-    uint64_t last_use = 0;
+    std::atomic<uint64_t> last_use = 0;
     bool ready = false;  ///< The future does not wait.
   };
   using Entries = std::map<std::string, Entry>;
+  std::optional<Loaded> find_ready(const std::string& key) const;
   /// Takes out the least recently used of the unused modules, where these are too many.
   std::vector<Entries::node_type> take_superfluous();
 
   const size_t most_unused_;
-  mutable std::mutex mutex_;
-  uint64_t uses_ = 0;
-  Entries entries_;  ///< By hash of the code.
+  mutable std::shared_mutex mutex_;
+  mutable std::atomic<uint64_t> uses_ = 0;
+  mutable Entries entries_;  ///< By hash of the code.
 };
 
 }  // namespace tenon::cuda
