@@ -2,19 +2,14 @@
 
 namespace tenon {
 
-size_t SourceText::size() const {
-  size_t size = 0;
-  for_each([&](std::string_view piece, bool) { size += piece.size(); });
-  return size;
-}
-
 bool SourceText::empty() const {
-  return size() == 0;
+  bool empty = true;
+  for_each_value([&](std::string_view piece, bool) { empty &= piece.empty(); });
+  return empty;
 }
 
 std::string SourceText::whole() const {
   std::string text;
-  text.reserve(size());
   for_each([&](std::string_view piece, bool) { text += piece; });
   return text;
 }

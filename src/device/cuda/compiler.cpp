@@ -52,13 +52,11 @@ class Hasher {
     XXH3_128bits_update(state_.get(), text.data(), size);
   }
 
-  void add_code(const SourceText& text) {
-    text.for_each([&](std::string_view piece, bool is_file) {
-      if (!is_file) return add(piece);
-      const XXH128_hash_t hash = lasting_hash(piece);
-      XXH3_128bits_update(state_.get(), &hash, sizeof hash);
-    });
-    if (!headers_.empty()) add_headers(text.whole());
+  /// One piece of a text, or what it is known by.
+  void add_piece(std::string_view piece, bool is_file) {
+    if (!is_file) return add(piece);
+    const XXH128_hash_t hash = lasting_hash(piece);
+    XXH3_128bits_update(state_.get(), &hash, sizeof hash);
   }
 
   void add_headers(std::string_view text) {
@@ -76,7 +74,13 @@ class Hasher {
 
   std::string digits() const {
     const XXH128_hash_t hash = XXH3_128bits_digest(state_.get());
-    return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    std::string digits(32, '0');
+    for (size_t i = 0; i < 16; ++i) {
+      digits[15 - i] = kDigits[hash.high64 >> 4 * i & 15];
+      digits[31 - i] = kDigits[hash.low64 >> 4 * i & 15];
+    }
+    return digits;
   }
 
  private:
@@ -184,7 +188,20 @@ std::string device_code_hash(const DeviceCode& code, int capability, std::string
   hasher.add(compiler);
   hasher.add(std::to_string(capability));
   for (const std::string& option : code.options) hasher.add(option);
-  hasher.add_code(code.text);
+  code.text.for_each(
+      [&](std::string_view piece, bool is_file) { hasher.add_piece(piece, is_file); });
+  if (!code.headers.empty()) hasher.add_headers(code.text.whole());
+  return hasher.digits();
+}
+
+std::string source_hash(const SourceText& text, std::span<const std::string> options,
+                        int capability, std::span<const SourceFile> headers) {
+  Hasher hasher(headers);
+  hasher.add(std::to_string(capability));
+  for (const std::string& option : options) hasher.add(option);
+  text.for_each_value(
+      [&](std::string_view piece, bool is_file) { hasher.add_piece(piece, is_file); });
+  if (!headers.empty()) hasher.add_headers(text.whole());
   return hasher.digits();
 }
 

@@ -45,9 +45,11 @@ CodeWork compiler_work();
 
 /// The key of that cache: 32 hex digits.
 std::string device_code_hash(const DeviceCode& code, int capability, std::string_view compiler);
-/// The key of a CodeLibrary: whatever compiler made of it.
+/// The key of a CodeLibrary, whatever compiler made of it. Text that is unwritten stays so.
+std::string source_hash(const SourceText& text, std::span<const std::string> options,
+                        int capability, std::span<const SourceFile> headers = {});
 inline std::string source_hash(const DeviceCode& code, int capability) {
-  return device_code_hash(code, capability, "");
+  return source_hash(code.text, code.options, capability, code.headers);
 }
 /// Compiles for a library that collects what it does not have.
 Status collect_device_code(const DeviceCode& code, int capability, CodeLibrary& library);

@@ -1,7 +1,8 @@
 #include "kernels/jit/epilogue_code.h"
 
-#include <fmt/format.h>
+#include <bit>
 
+#include "kernels/jit/epilogue_text.h"
 #include "kernels/jit/plan.h"
 #include "kernels/jit/quotient.h"
 #include "kernels/jit/sources.h"
@@ -19,23 +20,21 @@ int64_t small_constant(const Operand& operand) {
   return bytes <= kSmall ? bytes : 0;
 }
 
-/// Writes the steps one after the other and keeps count of the operands. Operands that are given
+/// Records the steps one after the other and keeps count of the operands. Operands that are given
 /// with strides come before the region's.
-class EpilogueWriter {
+class EpilogueRecorder {
  public:
-  EpilogueWriter(KernelCode& code, const Problem& problem, const AnchoredRegion& region,
-                 const IndexLoop& loop)
+  EpilogueRecorder(KernelCode& code, const Problem& problem, const AnchoredRegion& region,
+                   const IndexLoop& loop)
       : code_(code), problem_(problem), region_(region), loop_(loop) {}
 
   Status steps(const std::vector<ExtraStep>& before) {
     for (const ExtraStep& extra : before)
       TENON_TRY(step({.function = extra.function, .operand = extra.operand}, &extra.strides));
     for (value_ = 0; value_ < region_.steps.size(); ++value_) {
-      if (is_kept(value_))
-        body_ += fmt::format("  Real kept{}[N];\n", value_) +
-                 each(fmt::format("kept{}[i] = v[i];", value_));
+      if (is_kept(value_)) record(EpilogueStatement::kKeep, static_cast<int64_t>(value_));
       const RegionStep& next = region_.steps[value_];
-      if (next.from > 0) body_ += each(fmt::format("v[i] = {};", value(next.from)));
+      if (next.from > 0) record(EpilogueStatement::kReturn, kept(next.from));
       TENON_TRY(step(next, nullptr));
     }
     return region_.quantize == nullptr ? Status{} : quantize(*region_.quantize);
@@ -45,8 +44,8 @@ class EpilogueWriter {
   Status quantize(const Node& node) {
     TENON_ASSIGN(const double scale, number_of(node.input(1), 1));
     TENON_ASSIGN(const double zero, number_of(node.has_input(2) ? node.input(2) : nullptr, 0));
-    body_ += each(fmt::format("v[i] = {};",
-                              quantized_expression("v[i]", problem_.output().type, scale, zero)));
+    rounding_ = quantized_expression("v[i]", problem_.output().type, scale, zero);
+    record(EpilogueStatement::kRound);
     return {};
   }
 
@@ -54,41 +53,43 @@ class EpilogueWriter {
     // Results of 16 bits and fewer do not need every digit of some functions.
     const bool rough = byte_size(problem_.output().type) <= 2;
     if (rough && step.function == PointwiseFunction::k_gelu_tanh) {
-      body_ += "  rough_gelu_tanh<N>(v);\n";
+      record(EpilogueStatement::kRoughGelu);
       return {};
     }
     TENON_TRY(add_step_function(code_, count_, step, rough));
+    const int64_t is_second = step.value_is_second ? 1 : 0;
     if (step.earlier >= 0) {
-      const std::string other = value(step.earlier);
-      body_ += each(fmt::format("v[i] = epilogue_step{}({});", count_++,
-                                step.value_is_second ? other + ", v[i]" : "v[i], " + other));
-      return {};
+      record(EpilogueStatement::kEarlier, count_++, kept(step.earlier), is_second);
+    } else if (step.operand < 0) {
+      record(EpilogueStatement::kAlone, count_++);
+    } else {
+      TENON_TRY(operand(step.operand, strides));
+      record(EpilogueStatement::kOperand, count_++, std::ssize(operands_) - 1, is_second);
     }
-    if (step.operand < 0) {
-      body_ += each(fmt::format("v[i] = epilogue_step{}(v[i], Real(0));", count_++));
-      return {};
-    }
-    TENON_TRY(operand(step.operand, strides));
-    body_ += fmt::format("  {{\n    Real o[N];\n    widen_fetched<Epilogue{0}At, N>(f.o{0}, o);\n",
-                         operands_.size() - 1);
-    const char* operands = step.value_is_second ? "o[i], v[i]" : "v[i], o[i]";
-    body_ += each(fmt::format("v[i] = epilogue_step{}({});", count_++, operands));
-    body_ += "  }\n";
     return {};
   }
 
   std::vector<int> finish() {
-    std::vector<EpilogueOperand> operands;
-    for (const int operand : operands_)
-      operands.push_back(epilogue_operand(problem_.input(operand)));
-    add_epilogue_functions(code_, operands, body_);
+    std::vector<std::string_view> words{rounding_};
+    std::vector<int64_t> numbers;
+    for (const int operand : operands_) {
+      const EpilogueOperand known = epilogue_operand(problem_.input(operand));
+      words.push_back(known.type);
+      numbers.push_back(known.prefetched_bytes);
+    }
+    numbers.insert(numbers.end(), statements_.begin(), statements_.end());
+    code_.record(TextForm::kEpilogue, words, numbers);
     return std::move(operands_);
   }
 
  private:
-  /// An element of the value that was the running one so many steps ago.
-  std::string value(int steps_ago) const {
-    return steps_ago == 0 ? "v[i]" : fmt::format("kept{}[i]", value_ - steps_ago);
+  void record(EpilogueStatement statement, int64_t first = 0, int64_t second = 0,
+              int64_t third = 0) {
+    statements_.insert(statements_.end(), {static_cast<int64_t>(statement), first, second, third});
+  }
+  /// The number of the value that was the running one so many steps ago.
+  int64_t kept(int steps_ago) const {
+    return steps_ago == 0 ? kRunningValue : static_cast<int64_t>(value_) - steps_ago;
   }
   /// Whether a step takes the value behind the first `number` steps when it is no longer the
   /// running one.
@@ -111,10 +112,6 @@ class EpilogueWriter {
     return constant->as_double(0);
   }
 
-  static std::string each(const std::string& statement) {
-    return fmt::format("#pragma unroll\n  for (int i = 0; i < N; ++i) {}\n", statement);
-  }
-
   Status operand(int index, const std::vector<int64_t>* given) {
     const Operand& operand = problem_.input(index);
     if (device_type(operand.type) == nullptr || !is_real(operand.type))
@@ -126,7 +123,7 @@ class EpilogueWriter {
     } else {
       TENON_ASSIGN(strides, broadcast_strides(operand, extents));
     }
-    code_.located(fmt::format("Epilogue{}At", operands_.size()), loop_, operand, strides);
+    code_.located("Epilogue" + std::to_string(operands_.size()) + "At", loop_, operand, strides);
     operands_.push_back(index);
     return {};
   }
@@ -135,8 +132,9 @@ class EpilogueWriter {
   const Problem& problem_;
   const AnchoredRegion& region_;
   const IndexLoop& loop_;
-  size_t value_ = 0;  ///< Steps of the region before the one that is written.
-  std::string body_;
+  size_t value_ = 0;  ///< Steps of the region before the one that is recorded.
+  std::string rounding_;
+  std::vector<int64_t> statements_;
   std::vector<int> operands_;
   int count_ = 0;
 };
@@ -172,45 +170,15 @@ Status add_step_function(KernelCode& code, int number, const RegionStep& step, b
   if (info.category != PointwiseClass::arithmetic && info.category != PointwiseClass::real)
     return unsupported("{} in the epilogue", info.name);
   const bool rough_erf = rough && step.function == PointwiseFunction::k_gelu_erf;
-  code.text(fmt::format(
-      "__device__ inline Real epilogue_step{0}([[maybe_unused]] Real x, [[maybe_unused]] Real y) "
-      "{{\n"
-      "  typedef Real T;\n  [[maybe_unused]] const T z = y, alpha = T({1}), beta = T({2});\n"
-      "  return {3};\n}}\n",
-      number, device_real(step.alpha), device_real(step.beta),
-      rough_erf ? "rough_gelu_erf(x)" : info.formula));
+  const int64_t numbers[] = {number, std::bit_cast<int64_t>(double{step.alpha}),
+                             std::bit_cast<int64_t>(double{step.beta})};
+  code.record(TextForm::kStepFunction, {rough_erf ? "rough_gelu_erf(x)" : info.formula}, numbers);
   return {};
 }
 
 void add_epilogue_functions(KernelCode& code, const std::vector<EpilogueOperand>& operands,
                             const std::string& body) {
-  std::string parameters, arguments, fields, fetches, all, ahead;
-  for (size_t i = 0; i < operands.size(); ++i) {
-    const auto& [type, prefetched] = operands[i];
-    parameters += fmt::format(", const {}* __restrict__ e{}", type, i);
-    arguments += fmt::format(", e{}", i);
-    all += fmt::format(" DO({}, {})", i, type);
-    if (prefetched > 0) ahead += fmt::format("  prefetch_bytes(e{}, {});\n", i, prefetched);
-    fields += fmt::format("  Fetched<Epilogue{0}At, N, {1}> o{0};\n", i, type);
-    fetches += fmt::format("  fetch_located<Epilogue{0}At, N>(e{0}, at, f.o{0});\n", i);
-  }
-  code.text(fmt::format(
-      "#define EPILOGUE_PARAMETERS {}\n#define EPILOGUE_ARGUMENTS {}\n#define "
-      "EPILOGUE_EACH(DO){}\n"
-      "template <int N>\nstruct EpilogueOperands {{\n{}}};\n"
-      "template <int N>\n__device__ inline void fetch_epilogue([[maybe_unused]] "
-      "EpilogueOperands<N>& f, [[maybe_unused]] Index at EPILOGUE_PARAMETERS) {{\n{}}}\n"
-      "template <int N>\n__device__ inline void apply_epilogue(Real (&v)[N], [[maybe_unused]] "
-      "const "
-      "EpilogueOperands<N>& f) {{\n{}}}\n",
-      parameters, arguments, all, fields, fetches, body));
-  code.text(fmt::format(
-      "__device__ inline void prefetch_constants(int EPILOGUE_PARAMETERS) {{\n{}}}\n", ahead));
-  code.text(
-      "template <int N>\n__device__ inline void epilogue(Real (&v)[N], Index at "
-      "EPILOGUE_PARAMETERS) {\n  EpilogueOperands<N> operands;\n"
-      "  fetch_epilogue<N>(operands, at EPILOGUE_ARGUMENTS);\n"
-      "  apply_epilogue<N>(v, operands);\n}\n");
+  code.text(epilogue_functions(operands, body));
 }
 
 Result<std::vector<int>> add_epilogue(KernelCode& code, const Problem& problem,
@@ -223,9 +191,9 @@ Result<std::vector<int>> add_epilogue(KernelCode& code, const Problem& problem,
       return unsupported("an epilogue over {}", name_of(type));
   }
   code.alias("Real", region.quantize != nullptr ? "f32" : wide_type(type));
-  EpilogueWriter writer(code, problem, region, loop);
-  TENON_TRY(writer.steps(before));
-  return writer.finish();
+  EpilogueRecorder recorder(code, problem, region, loop);
+  TENON_TRY(recorder.steps(before));
+  return recorder.finish();
 }
 
 }  // namespace tenon

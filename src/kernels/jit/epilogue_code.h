@@ -40,7 +40,7 @@ Status add_step_function(KernelCode& code, int number, const RegionStep& step, b
 
 /// An operand `e0`, `e1`... of an epilogue, where `Epilogue0At`... say.
 struct EpilogueOperand {
-  std::string type;              ///< In device code.
+  std::string_view type;         ///< In device code.
   int64_t prefetched_bytes = 0;  ///< Of a small constant.
 };
 EpilogueOperand epilogue_operand(const Operand& operand);

@@ -34,17 +34,17 @@ struct KeyedCode {
 /// The launch's code for all extents where the plan has that and not the one for these, or where it
 /// is wanted.
 KeyedCode choose_code(const JitLaunch& launch, const CodeLibrary* library, int capability) {
-  const auto keyed = [&](cuda::DeviceCode code, bool is_open) {
-    std::string key = cuda::source_hash(code, capability);
-    return KeyedCode{std::move(code), std::move(key), is_open};
+  const auto key_of = [&](const SourceText& text) {
+    return cuda::source_hash(text, launch.options, capability);
   };
   const bool may_be_open = library != nullptr && !library->collects() && !launch.open.text.empty();
   if (may_be_open && library->use() == CodeLibrary::Use::kOpenFirst)
-    return keyed(open_code_of(launch), true);
-  KeyedCode exact = keyed(code_of(launch), false);
-  if (!may_be_open || library->has(exact.key)) return exact;
-  KeyedCode open = keyed(open_code_of(launch), true);
-  return library->has(open.key) ? open : exact;
+    return {open_code_of(launch), key_of(launch.open.text), true};
+  std::string exact = key_of(launch.source);
+  if (!may_be_open || library->has(exact)) return {code_of(launch), std::move(exact), false};
+  std::string open = key_of(launch.open.text);
+  if (!library->has(open)) return {code_of(launch), std::move(exact), false};
+  return {open_code_of(launch), std::move(open), true};
 }
 
 /// A function with its module.
@@ -214,10 +214,14 @@ struct Launches {
 
  private:
   Result<LoadedCode> find(const LoadedLaunch& launch, bool lets_next_start) const {
-    cuda::DeviceCode code = launch.keyed.code;
-    code.lets_next_start = lets_next_start;
     LoadedCode loaded;
-    TENON_ASSIGN(loaded.module, device->module(code, library, launch.keyed.key));
+    if (lets_next_start) {
+      cuda::DeviceCode code = launch.keyed.code;
+      code.lets_next_start = true;
+      TENON_ASSIGN(loaded.module, device->module(code, library, launch.keyed.key));
+    } else {
+      TENON_ASSIGN(loaded.module, device->module(launch.keyed.code, library, launch.keyed.key));
+    }
     TENON_ASSIGN(loaded.function, loaded.module->function("kernel"));
     if (launch.shape.shared_bytes > kFreeShared)
       TENON_TRY(loaded.function.allow_shared(static_cast<int>(launch.shape.shared_bytes)));

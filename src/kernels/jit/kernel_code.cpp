@@ -1,6 +1,6 @@
 #include "kernels/jit/kernel_code.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -8,6 +8,7 @@
 #include <map>
 #include <mutex>
 #include <numeric>
+#include <shared_mutex>
 
 #include "base/ascii.h"
 #include "kernels/jit/sources.h"
@@ -110,17 +111,6 @@ bool allows(const MergedLoop& loop, int64_t alignment, int width) {
   return true;
 }
 
-// Put together by hand: there are dozens of them in each kernel, which a new shape waits for.
-std::string constant_text(std::string_view name, int64_t value) {
-  const bool wide = value > INT32_MAX || value < INT32_MIN;
-  std::string text = wide ? "enum : i64 { " : "enum : int { ";
-  text += name;
-  text += " = ";
-  text += std::to_string(value);
-  text += " };\n";
-  return text;
-}
-
 /// What stands for the slowest extent of a located tensor where it is open: a number that code
 /// finds no more out by than what holds for these extents and many others. Only where there is one
 /// axis alone does code ask what divides it: 16 or less do so as they do, as does the fastest
@@ -139,11 +129,13 @@ int64_t open_extent(const IndexLoop& loop, const std::vector<int64_t>& merged) {
 
 /// The line ahead of a file of the library, which lives as long as the process. Thread-safe.
 std::string_view line_of(std::string_view file) {
-  static std::mutex mutex;
+  static std::shared_mutex mutex;
   static std::map<std::string, std::string, std::less<>> known;
-  const std::lock_guard lock(mutex);
-  const auto found = known.find(file);
-  if (found != known.end()) return found->second;
+  {
+    const std::shared_lock lock(mutex);
+    if (const auto found = known.find(file); found != known.end()) return found->second;
+  }
+  const std::unique_lock lock(mutex);
   return known.emplace(file, fmt::format("#line 1 \"{}\"\n", file)).first->second;
 }
 
@@ -182,12 +174,15 @@ CutText cut(std::string_view text) {
 
 /// The same of a file of the library, cut once. Thread-safe.
 const CutText& cut_file(std::string_view file) {
-  static std::mutex mutex;
+  static std::shared_mutex mutex;
   static std::map<std::pair<const char*, size_t>, CutText> known;
-  const std::lock_guard lock(mutex);
-  const auto [entry, is_new] = known.try_emplace({file.data(), file.size()});
-  if (is_new) entry->second = cut(file);
-  return entry->second;
+  const std::pair key(file.data(), file.size());
+  {
+    const std::shared_lock lock(mutex);
+    if (const auto found = known.find(key); found != known.end()) return found->second;
+  }
+  const std::unique_lock lock(mutex);
+  return known.try_emplace(key, cut(file)).first->second;
 }
 
 /// Adds the open numbers to the parameters of the piece's kernels, or says that one has no place
@@ -200,40 +195,6 @@ bool add_open_parameter(std::string_view piece, bool is_file, SourceText& text) 
     is_file ? text.add_file(pieces.parts[i]) : text.add(std::string(pieces.parts[i]));
   }
   return pieces.has_places;
-}
-
-/// "{4, 3}"; of none "{0}".
-void add_list(const std::vector<int64_t>& values, std::string& text) {
-  text += '{';
-  for (const int64_t value : values) {
-    if (text.back() != '{') text += ", ";
-    text += std::to_string(value);
-  }
-  text += values.empty() ? "0}" : "}";
-}
-
-void add_lookup(std::string_view name, const std::vector<int64_t>& values, std::string& text) {
-  text += "  template <int i>\n  __device__ static constexpr Index ";
-  text += name;
-  text += "() {\n    constexpr Index v[] = ";
-  add_list(values, text);
-  text += ";\n    return v[i];\n  }\n";
-}
-
-/// The struct of KernelCode::located().
-std::string located_text(std::string_view name, int64_t alignment,
-                         const std::vector<int64_t>& extents, const std::vector<int64_t>& strides) {
-  std::string text = "struct ";
-  text += name;
-  text += " {\n  enum : int { kRank = ";
-  text += std::to_string(extents.size());
-  text += ", kAlignment = ";
-  text += std::to_string(alignment);
-  text += " };\n";
-  add_lookup("extent", extents, text);
-  add_lookup("stride", strides, text);
-  text += "};\n";
-  return text;
 }
 
 }  // namespace
@@ -297,15 +258,15 @@ bool is_plain(const Operand& operand) {
 }
 
 void OpenText::open(std::string_view name, int64_t value) {
-  const bool wide = value > INT32_MAX || value < INT32_MIN;
-  add(constant_text(name, value), fmt::format("#define {} (open_constant<{}, {}>())\n", name,
-                                              wide ? "i64" : "int", values_.size()));
-  values_.push_back(value);
+  const int64_t wide = value > INT32_MAX || value < INT32_MIN ? 1 : 0;
+  exact_.record(TextForm::kConstant, {name}, {&value, 1});
+  const int64_t numbers[] = {wide, place_of(value)};
+  open_.record(TextForm::kOpenConstant, {name}, numbers);
 }
 
-std::string OpenText::read(int64_t value, bool narrow) {
+int64_t OpenText::place_of(int64_t value) {
   values_.push_back(value);
-  return fmt::format("open_constant<{}, {}>()", narrow ? "u32" : "i64", values_.size() - 1);
+  return std::ssize(values_) - 1;
 }
 
 void OpenText::open_numbers(std::string_view statements) {
@@ -325,7 +286,11 @@ void OpenText::open_numbers(std::string_view statements) {
     const auto [rest, error] = std::from_chars(word.data(), last, value);
     const std::string_view suffix(rest, static_cast<size_t>(last - rest));
     const bool is_whole = error == std::errc() && (suffix.empty() || suffix == "u");
-    open += is_whole && value > 1 ? read(value, suffix == "u") : std::string(word);
+    if (is_whole && value > 1)
+      open +=
+          fmt::format("open_constant<{}, {}>()", suffix == "u" ? "u32" : "i64", place_of(value));
+    else
+      open += word;
   }
   add(statements, open);
 }
@@ -339,12 +304,15 @@ Inverse inverse_of(int64_t divisor) {
 
 void OpenText::divider(std::string_view name, std::string_view expression, int64_t value) {
   const Inverse inverse = inverse_of(value);
+  const int64_t multiplier = place_of(inverse.multiplier), shift = place_of(inverse.shift);
   add(fmt::format("#define {}(number) ((number) / ({}))\n", name, expression),
       fmt::format("#define {}(number) (int(u64(u32(number)) * u64(open_constant<i64, {}>()) >> "
                   "open_constant<int, {}>()))\n",
-                  name, values_.size(), values_.size() + 1));
-  values_.push_back(inverse.multiplier);
-  values_.push_back(inverse.shift);
+                  name, multiplier, shift));
+}
+
+void OpenText::add_exact_to(SourceText& source) const {
+  if (!exact_.empty()) source.add(exact_.sealed());
 }
 
 OpenSource OpenText::source(const SourceText& prelude, const SourceText& body) const {
@@ -352,7 +320,7 @@ OpenSource OpenText::source(const SourceText& prelude, const SourceText& body) c
   SourceText text = prelude;
   if (!values_.empty())
     text.add(fmt::format("struct OpenConstants {{\n  i64 values[{}];\n}};\n", values_.size()));
-  text.add(open_);
+  text.add(open_.sealed());
   if (values_.empty()) {
     text.add(body);
     return {std::move(text), {}};
@@ -373,32 +341,21 @@ void KernelCode::type(std::string_view name, DataType type) {
   alias(name, device_type(type));
 }
 void KernelCode::alias(std::string_view name, std::string_view type) {
-  std::string line = "using ";
-  line += name;
-  line += " = ";
-  line += type;
-  line += ";\n";
-  text(line);
+  record(TextForm::kAlias, {name, type});
 }
 void KernelCode::constant(std::string_view name, int64_t value) {
-  text(constant_text(name, value));
+  record(TextForm::kConstant, {name}, {&value, 1});
 }
 void KernelCode::flag(std::string_view name, bool value) {
-  std::string line = "enum : bool { ";
-  line += name;
-  line += value ? " = true };\n" : " = false };\n";
-  text(line);
+  const int64_t number = value ? 1 : 0;
+  record(TextForm::kFlag, {name}, {&number, 1});
 }
 void KernelCode::real(std::string_view name, double value) {
   text(fmt::format("#define {} {}\n", name, device_real(value)));
 }
 void KernelCode::array(std::string_view name, const std::vector<int64_t>& values) {
-  std::string line = "__device__ constexpr Index ";
-  line += name;
-  line += "[] = ";
-  add_list(values, line);
-  line += ";\n";
-  text(line);
+  const std::string list = values.empty() ? "0" : fmt::format("{}", fmt::join(values, ", "));
+  text(fmt::format("__device__ constexpr Index {}[] = {{{}}};\n", name, list));
 }
 
 namespace {
@@ -410,29 +367,34 @@ int64_t unknown_like(int64_t value) {
   return value > 1 ? kPrime * std::gcd(value, kWidestPack) : value;
 }
 
-/// A function of Actual (prelude.cuh) that reads the numbers that are not `known`.
-void add_reads(std::string_view name, const std::vector<int64_t>& values, size_t known,
-               OpenText& constants, std::string& text) {
-  text += fmt::format("  template <int i>\n  __device__ static Index {}() {{\n", name);
-  for (size_t i = 0; i < values.size(); ++i)
-    text += fmt::format(
-        "    if constexpr (i == {}) return Index({});\n", i,
-        values[i] > 1 && i != known ? constants.read(values[i]) : std::to_string(values[i]));
-  text += "    return 0;\n  }\n";
+/// Alignment, extents and strides.
+using LocatedNumbers = std::vector<int64_t>;
+LocatedNumbers located_numbers(int64_t alignment, const std::vector<int64_t>& extents,
+                               const std::vector<int64_t>& strides) {
+  LocatedNumbers numbers;
+  numbers.reserve(1 + 2 * extents.size());
+  numbers.push_back(alignment);
+  numbers.insert(numbers.end(), extents.begin(), extents.end());
+  numbers.insert(numbers.end(), strides.begin(), strides.end());
+  return numbers;
 }
 
-/// The struct of KernelCode::located() where all extents but the fastest are open.
-std::string all_open_text(std::string_view name, int64_t alignment, const MergedLoop& merged,
-                          OpenText& constants) {
-  std::vector<int64_t> extents, strides;
+/// Records the struct where all extents but the fastest are open.
+void record_all_open(std::string_view name, int64_t alignment, const MergedLoop& merged,
+                     OpenText& constants) {
+  std::vector<int64_t> extents, strides, reads;
   for (const int64_t extent : merged.extents) extents.push_back(unknown_like(extent));
   for (const int64_t stride : merged.strides) strides.push_back(unknown_like(stride));
   extents.back() = merged.extents.back();
-  std::string text = located_text(name, alignment, extents, strides);
-  text += fmt::format("template <>\nstruct Actual<{}> {{\n", name);
-  add_reads("extent", merged.extents, merged.extents.size() - 1, constants, text);
-  add_reads("stride", merged.strides, merged.strides.size(), constants, text);
-  return text + "};\n";
+  const auto read = [&](int64_t value, bool is_known) {
+    const bool is_open = value > 1 && !is_known;
+    reads.push_back(is_open ? 1 : 0);
+    reads.push_back(is_open ? constants.place_of(value) : value);
+  };
+  for (size_t i = 0; i < extents.size(); ++i) read(merged.extents[i], i + 1 == extents.size());
+  for (const int64_t stride : merged.strides) read(stride, false);
+  constants.open().record(TextForm::kLocated, {name}, located_numbers(alignment, extents, strides));
+  constants.open().record(TextForm::kActual, {name}, reads);
 }
 
 }  // namespace
@@ -441,31 +403,26 @@ void KernelCode::located(std::string_view name, const IndexLoop& loop, const Ope
                          const std::vector<int64_t>& strides) {
   const MergedLoop merged(loop_extents(loop), loop_strides(loop, strides));
   const int64_t alignment = alignment_in_elements(operand);
+  constants_.exact().record(TextForm::kLocated, {name},
+                            located_numbers(alignment, merged.extents, merged.strides));
+  if (all_open_ && merged.extents.size() >= 2)
+    return record_all_open(name, alignment, merged, constants_);
   std::vector<int64_t> open = merged.extents;
   if (!open.empty()) open.front() = open_extent(loop, merged.extents);
-  if (!all_open_ || open.size() < 2)
-    return constants_.add(located_text(name, alignment, merged.extents, merged.strides),
-                          located_text(name, alignment, open, merged.strides));
-  constants_.add(located_text(name, alignment, merged.extents, merged.strides),
-                 all_open_text(name, alignment, merged, constants_));
+  constants_.open().record(TextForm::kLocated, {name},
+                           located_numbers(alignment, open, merged.strides));
 }
 
-Result<SourceText> KernelCode::source(std::initializer_list<std::string_view> files) const {
+Result<KernelCode::Sources> KernelCode::sources(
+    std::initializer_list<std::string_view> files) const {
   TENON_ASSIGN(const std::string_view prelude, device_file("jit/prelude.cuh"));
   TENON_ASSIGN(const SourceText body, body_of(files));
-  SourceText text;
-  text.add_file(prelude);
-  text.add(constants_.exact());
-  text.add(body);
-  return text;
-}
-
-Result<OpenSource> KernelCode::open_source(std::initializer_list<std::string_view> files) const {
-  TENON_ASSIGN(const std::string_view prelude, device_file("jit/prelude.cuh"));
-  TENON_ASSIGN(const SourceText body, body_of(files));
-  SourceText ahead;
-  ahead.add_file(prelude);
-  return constants_.source(ahead, body);
+  Sources sources;
+  sources.exact.add_file(prelude);
+  sources.open = constants_.source(sources.exact, body);
+  constants_.add_exact_to(sources.exact);
+  sources.exact.add(body);
+  return sources;
 }
 
 std::vector<std::string> KernelCode::options() const {

@@ -7,6 +7,7 @@
 
 #include "base/status.h"
 #include "device/source_text.h"
+#include "kernels/jit/recorded_text.h"
 #include "kernels/region.h"
 #include "kernels/tactic.h"
 
@@ -72,26 +73,34 @@ struct Inverse {
 };
 Inverse inverse_of(int64_t divisor);
 
-/// A text and what it is where some of its numbers are open.
+/// Recorded text, and what it is where some of its numbers are open.
 class OpenText {
  public:
-  void add(std::string_view text) { exact_ += text, open_ += text; }
-  void add(std::string_view exact, std::string_view open) { exact_ += exact, open_ += open; }
+  void add(std::string_view text) { exact_.text(text), open_.text(text); }
+  void add(std::string_view exact, std::string_view open) { exact_.text(exact), open_.text(open); }
+  void record(TextForm form, std::span<const std::string_view> words,
+              std::span<const int64_t> numbers = {}) {
+    exact_.record(form, words, numbers), open_.record(form, words, numbers);
+  }
+  /// The same of each alone.
+  RecordedText& exact() { return exact_; }
+  RecordedText& open() { return open_; }
   /// Defines a constant of which code is compiled for all values.
   void open(std::string_view name, int64_t value);
   /// Statements on places and extents, whose whole numbers above 1 are open.
   void open_numbers(std::string_view statements);
-  /// A number that code reads from the launch; of an i64 or, with `narrow`, of 32 bits.
-  std::string read(int64_t value, bool narrow = false);
+  /// A number that code reads from the launch, by its place among these.
+  int64_t place_of(int64_t value);
   /// Defines a macro that divides numbers below 2^31 by the value of an expression, which is open.
   void divider(std::string_view name, std::string_view expression, int64_t value);
 
-  const std::string& exact() const { return exact_; }
+  /// Adds the text with its numbers.
+  void add_exact_to(SourceText& source) const;
   /// Between a prelude and a body, whose kernels get the argument.
   OpenSource source(const SourceText& prelude, const SourceText& body) const;
 
  private:
-  std::string exact_, open_;
+  RecordedText exact_, open_;
   std::vector<int64_t> values_;
 };
 
@@ -119,6 +128,14 @@ class KernelCode {
   void divider(std::string_view name, std::string_view expression, int64_t value) {
     constants_.divider(name, expression, value);
   }
+  void record(TextForm form, std::span<const std::string_view> words,
+              std::span<const int64_t> numbers = {}) {
+    constants_.record(form, words, numbers);
+  }
+  void record(TextForm form, std::initializer_list<std::string_view> words,
+              std::span<const int64_t> numbers = {}) {
+    record(form, std::span(words.begin(), words.size()), numbers);
+  }
   void flag(std::string_view name, bool value);
   void real(std::string_view name, double value);
   void array(std::string_view name, const std::vector<int64_t>& values);
@@ -140,8 +157,11 @@ class KernelCode {
   }
 
   /// All of it, ending in the given files of src/kernels ("rows/softmax.cu").
-  Result<SourceText> source(std::initializer_list<std::string_view> files) const;
-  Result<OpenSource> open_source(std::initializer_list<std::string_view> files) const;
+  struct Sources {
+    SourceText exact;
+    OpenSource open;
+  };
+  Result<Sources> sources(std::initializer_list<std::string_view> files) const;
   std::vector<std::string> options() const;
 
  private:

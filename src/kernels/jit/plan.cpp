@@ -72,8 +72,9 @@ Support jit_support_with_empty(const Problem& problem, JitPlanner planner) {
 
 Status set_source(JitLaunch& launch, const KernelCode& code,
                   std::initializer_list<std::string_view> files) {
-  TENON_ASSIGN(launch.source, code.source(files));
-  TENON_ASSIGN(launch.open, code.open_source(files));
+  TENON_ASSIGN(KernelCode::Sources sources, code.sources(files));
+  launch.source = std::move(sources.exact);
+  launch.open = std::move(sources.open);
   launch.options = code.options();
   launch.name = *(files.end() - 1);
   return {};

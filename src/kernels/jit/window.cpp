@@ -43,24 +43,28 @@ Result<DeviceWindow> device_window(const Extents& input, const Extents& output,
 }
 
 void add_window(KernelCode& code, const DeviceWindow& w) {
-  for (int i = 0; i < 3; ++i) {
-    code.constant(fmt::format("kIn{}", i), w.input[i]);
-    code.constant(fmt::format("kOut{}", i), w.output[i]);
-    code.constant(fmt::format("kKernel{}", i), w.kernel[i]);
-    code.constant(fmt::format("kStride{}", i), w.stride[i]);
-    code.constant(fmt::format("kDilation{}", i), w.dilation[i]);
-    code.constant(fmt::format("kBegin{}", i), w.begin[i]);
-    code.constant(fmt::format("kEnd{}", i), w.end[i]);
+  // Put together once: a new shape waits for the code of each of its kernels.
+  static constexpr std::string_view kNames[3][7] = {
+      {"kIn0", "kOut0", "kKernel0", "kStride0", "kDilation0", "kBegin0", "kEnd0"},
+      {"kIn1", "kOut1", "kKernel1", "kStride1", "kDilation1", "kBegin1", "kEnd1"},
+      {"kIn2", "kOut2", "kKernel2", "kStride2", "kDilation2", "kBegin2", "kEnd2"}};
+  for (size_t i = 0; i < 3; ++i) {
+    const int64_t values[] = {w.input[i],    w.output[i], w.kernel[i], w.stride[i],
+                              w.dilation[i], w.begin[i],  w.end[i]};
+    for (size_t j = 0; j < std::size(values); ++j) code.constant(kNames[i][j], values[j]);
   }
 }
 
 void add_image_strides(KernelCode& code, std::string_view name, const Operand& operand) {
   const std::vector<int64_t> strides = strides_of(operand);
-  code.constant(fmt::format("{}N", name), strides[0]);
-  code.constant(fmt::format("{}C", name), strides[1]);
+  const auto add = [&](char letter, int64_t value) {
+    code.constant(std::string(name) + letter, value);
+  };
+  add('N', strides[0]);
+  add('C', strides[1]);
   const size_t axes = strides.size() - 2;
   for (size_t i = 0; i < 3; ++i)
-    code.constant(fmt::format("{}{}", name, i), i + axes < 3 ? 0 : strides[2 + i + axes - 3]);
+    add(static_cast<char>('0' + i), i + axes < 3 ? 0 : strides[2 + i + axes - 3]);
 }
 
 void add_output_coordinates(KernelCode& code, const Operand& output) {

@@ -13,7 +13,7 @@ Result<JitLaunch> make_loop_launch(const LoopCode& code, std::string name) {
   JitLaunch launch;
   launch.name = std::move(name);
   launch.source = ahead;
-  launch.source.add(code.constants.exact());
+  code.constants.add_exact_to(launch.source);
   launch.source.add(code.text);
   launch.open = code.constants.source(ahead, code.text);
   launch.grid[0] = code.blocks;

@@ -1,0 +1,94 @@
+// Device code as the values that it is written from.
+#include "kernels/jit/recorded_text.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "kernels/jit/kernel_code.h"
+
+namespace tenon {
+namespace {
+
+constexpr TextForm kForms[] = {
+#define TENON_TEXT_FORM(form, writer) TextForm::form,
+#include "kernels/jit/text_forms.def"
+};
+
+TEST(RecordedText, IsWrittenAsItsFormsSay) {
+  RecordedText text;
+  const int64_t small = 3, wide = int64_t{1} << 40, open[] = {1, 2}, located[] = {8, 4, 5, 1, -7};
+  text.text("#define A\n");
+  text.record(TextForm::kConstant, {"kSmall"}, {&small, 1});
+  text.record(TextForm::kConstant, {"kWide"}, {&wide, 1});
+  text.record(TextForm::kOpenConstant, {"kOpen"}, open);
+  text.record(TextForm::kAlias, {"X", "f16"});
+  text.record(TextForm::kLocated, {"XAt"}, located);
+  EXPECT_EQ(text.write(),
+            "#define A\n"
+            "enum : int { kSmall = 3 };\n"
+            "enum : i64 { kWide = 1099511627776 };\n"
+            "#define kOpen (open_constant<i64, 2>())\n"
+            "using X = f16;\n"
+            "struct XAt {\n"
+            "  enum : int { kRank = 2, kAlignment = 8 };\n"
+            "  template <int i>\n  __device__ static constexpr Index extent() {\n"
+            "    constexpr Index v[] = {4, 5};\n    return v[i];\n  }\n"
+            "  template <int i>\n  __device__ static constexpr Index stride() {\n"
+            "    constexpr Index v[] = {1, -7};\n    return v[i];\n  }\n"
+            "};\n");
+  EXPECT_EQ(text.records().size(), 6U);
+}
+
+TEST(RecordedText, IsKnownByItsValues) {
+  const auto with = [](std::string_view name, int64_t value) {
+    RecordedText text;
+    text.record(TextForm::kConstant, {name}, {&value, 1});
+    return text;
+  };
+  EXPECT_EQ(with("kA", 1), with("kA", 1));
+  EXPECT_FALSE(with("kA", 1) == with("kA", 2));
+  EXPECT_FALSE(with("kA", 1) == with("kB", 1));
+  RecordedText words, other;
+  words.record(TextForm::kAlias, {"ab", "c"});
+  other.record(TextForm::kAlias, {"a", "bc"});
+  EXPECT_FALSE(words == other);
+}
+
+// What a version of the library that writes otherwise would be known by is another seal.
+TEST(RecordedText, IsSealedByAllForms) {
+  std::set<TextForm> shown{TextForm::kSeal};
+  for (const TextRecord& record : sample_of_forms().records()) shown.insert(record.form);
+  for (const TextForm form : kForms)
+    EXPECT_TRUE(shown.contains(form)) << "sample_of_forms() lacks " << static_cast<int>(form);
+  RecordedText text;
+  text.text("code");
+  const auto sealed = text.sealed();
+  EXPECT_EQ(sealed->write(), "code");
+  EXPECT_GT(sealed->values().size(), text.values().size());
+  EXPECT_EQ(sealed->values(), text.sealed()->values());
+}
+
+TEST(KernelCode, OpenNumbersAreNoPartOfWhatItIsKnownBy) {
+  const auto values = [](int64_t rows, int64_t columns) {
+    KernelCode code;
+    code.alias("Index", "u32");
+    code.open("kRows", rows);
+    code.constant("kColumns", columns);
+    const auto sources = code.sources({"rows/softmax.cu"});
+    EXPECT_TRUE(sources.ok());
+    std::string exact, open;
+    sources->exact.for_each_value([&](std::string_view piece, bool) { exact += piece; });
+    sources->open.text.for_each_value([&](std::string_view piece, bool) { open += piece; });
+    EXPECT_EQ(sources->open.values, std::vector{rows});
+    return std::pair(exact, open);
+  };
+  const auto few = values(2, 64), many = values(3, 64), wide = values(2, 65);
+  EXPECT_NE(few.first, many.first);
+  EXPECT_EQ(few.second, many.second);
+  EXPECT_NE(few.second, wide.second);
+}
+
+}  // namespace
+}  // namespace tenon
