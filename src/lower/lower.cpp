@@ -18,6 +18,7 @@ class Lowering {
   Lowering(const ConcreteGraph& graph, const std::vector<MadeStep>& made,
            const LowerOptions& options)
       : graph_(graph), made_(made), options_(options), symbolic_(graph) {
+    places_.reserve(graph.graph().nodes().size());
     for (const auto& node : graph.graph().nodes())
       places_.try_emplace(node.get(), static_cast<int>(places_.size()));
   }
@@ -28,6 +29,7 @@ class Lowering {
     list_.inputs = static_cast<int>(graph.inputs().size());
     list_.outputs = static_cast<int>(graph.outputs().size());
     list_.symbols = graph_.symbols();
+    list_.steps.reserve(made_.size() + graph.outputs().size());
     for (const MadeStep& made : made_) add(made);
     if (options_.has_streams) take_branches();
     let_starts_overlap();

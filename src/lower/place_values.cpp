@@ -26,6 +26,8 @@ void ValuePlaces::plan() {
   const auto nodes = graph_.graph().nodes();
   nodes_.reserve(nodes.size());
   for (const auto& node : nodes) nodes_.try_emplace(node.get(), static_cast<int>(nodes_.size()));
+  slots_.reserve(made_.size());
+  slots_of_.reserve(made_.size());
   find_groups();
   if (options_.shares_memory) share_memory();
   place_outputs();
@@ -289,6 +291,8 @@ void ValuePlaces::make_buffers() {
   const StepList* const known = order.empty() ? nullptr : options_.known;
   if (known == nullptr) order = planned_order();
   const auto buffers = known == nullptr ? known_buffers() : PointerMap<Value, const StepBuffer*>();
+  list_.buffers.reserve(order.size());
+  buffers_of_.reserve(order.size());
   for (size_t number = 0; number < order.size(); ++number) {
     const Slot& slot = slots_[order[number]];
     const auto same = buffers.find(slot.value);
@@ -362,6 +366,8 @@ void ValuePlaces::address(size_t number, Step& to) {
       places.back().each = sample_stride(value, bytes[i], same);
   };
   const auto& inputs = step.node->inputs();
+  to.inputs.reserve(inputs.size());
+  to.outputs.reserve(step.node->outputs().size());
   for (size_t i = 0; i < inputs.size(); ++i)
     add(step.kernel->uses_input(static_cast<int>(i)) ? inputs[i] : nullptr, i, step.input_bytes,
         like == nullptr ? nullptr : &like->inputs, to.inputs);

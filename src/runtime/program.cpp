@@ -158,6 +158,9 @@ Status Program::make_step(const Backend& backend, ConstantStore& constants, int 
 Status Program::bind(Device& device, ConstantStore& constants, std::vector<MadeStep> made) {
   TENON_ASSIGN(places_, place_buffers(list_, list_.symbols));
   steps_.resize(list_.steps.size());
+  size_t operands = 0;
+  for (const Step& step : list_.steps) operands += step.inputs.size() + step.outputs.size();
+  operands_.reserve(operands);
   for (size_t i = 0; i < made.size(); ++i) steps_[i].kernel = std::move(made[i].kernel);
   for (size_t i = 0; i < steps_.size(); ++i)
     TENON_TRY(bind_step(list_.steps[i], constants, steps_[i]));
