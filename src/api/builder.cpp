@@ -21,6 +21,7 @@
 #include "api/precision_summary.h"
 #include "api/progress.h"
 #include "api/recipe.h"
+#include "api/reproducer.h"
 #include "api/runtime.h"
 #include "base/environment.h"
 #include "base/guard.h"
@@ -369,6 +370,7 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
   TENON_TRY(apply_precisions(*settings, *definition, on_gpu, request.passes));
   TENON_TRY(keep_within_budget(*settings, request, *reporter_));
   TENON_TRY(lower_plugins(*request.graph, request.passes));
+  const Reproducer reproducer(*request.graph, *settings, strongly_typed, request.profiles);
   report_unmatched(request.passes, *request.graph, *reporter_);
   request.select.threads = kernel_threads(*request.backend.device);
   request.select.level = request.passes.level;
@@ -393,7 +395,9 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
   const SelfCheck check = self_check_of(*settings, quantized);
   const Backend backend = request.backend;
   begin_report(*settings, request);
-  TENON_ASSIGN(Plan plan, compile_checked(std::move(request), cache, check, *reporter_));
+  auto compiled = compile_checked(std::move(request), cache, check, *reporter_);
+  if (!compiled.ok()) return reproducer.keep(std::move(compiled).error());
+  Plan plan = std::move(compiled).value();
   TENON_TRY(go_on("the build"));
   TENON_TRY(progress.kernels_done());
   questions.report();

@@ -98,6 +98,10 @@ bool allows_graph_replay() {
   return variable("TENON_GRAPH_REPLAY").value_or("") != "0";
 }
 
+fs::path reproducer_folder() {
+  return variable("TENON_REPRODUCERS").value_or("");
+}
+
 bool profiler_is_attached() {
   return !variable("CUDA_INJECTION64_PATH").value_or("").empty() ||
          !variable("NVTX_INJECTION64_PATH").value_or("").empty();

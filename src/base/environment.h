@@ -29,6 +29,9 @@ bool allows_tf32();
 /// is 0.
 bool allows_graph_replay();
 
+/// Folder for the networks of builds that fail, TENON_REPRODUCERS; empty: they are not kept.
+std::filesystem::path reproducer_folder();
+
 /// Whether a tool was told to CUDA or NVTX that shows a program's launches (nsys, ncu).
 bool profiler_is_attached();
 
