@@ -157,12 +157,14 @@ void limit_shared_memory(const BuilderConfig& config, Backend& backend, Logger& 
     backend.shared_memory = static_cast<int64_t>(std::min<size_t>(limit, INT64_MAX));
 }
 
-/// Prohibitions of the configuration for kernels.
+/// Prohibitions of the configuration for kernels; tells of libraries that the others lack.
 Status obey_limits(const BuilderConfig& config, Backend& backend, Logger& logger) {
   limit_shared_memory(config, backend, logger);
   if (config.exact_numerics()) backend.numerics = backend.numerics.without_transforms();
   const std::string barred = barred_origins(config);
-  return barred.empty() ? Status{} : bar_origins(backend, barred);
+  if (!barred.empty()) TENON_TRY(bar_origins(backend, barred));
+  for (const BackendNote& note : backend.notes) logger.warning("{}", note.text);
+  return {};
 }
 
 void count_algorithms(const Graph& graph, std::map<Algorithm, int>& counts) {
@@ -363,14 +365,13 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
   TENON_TRY(obey_limits(*settings, request.backend, *reporter_));
   TENON_TRY(request.backend.device->activate());
   reporter_->verbose("Build times: device opened in {:.2f} s", watch.lap());
-  for (const BackendNote& note : request.backend.notes) reporter_->warning("{}", note.text);
   const bool strongly_typed = definition->getFlag(NetworkDefinitionCreationFlag::kSTRONGLY_TYPED);
   request.passes = pass_options(*settings, *request.backend.device, strongly_typed, *reporter_);
   const bool on_gpu = !request.backend.device->capabilities().host_cores;
   TENON_TRY(apply_precisions(*settings, *definition, on_gpu, request.passes));
   TENON_TRY(keep_within_budget(*settings, request, *reporter_));
   TENON_TRY(lower_plugins(*request.graph, request.passes));
-  const Reproducer reproducer(*request.graph, *settings, strongly_typed, request.profiles);
+  const Reproducer kept(*request.graph, *settings, strongly_typed, request.profiles);
   report_unmatched(request.passes, *request.graph, *reporter_);
   request.select.threads = kernel_threads(*request.backend.device);
   request.select.level = request.passes.level;
@@ -395,9 +396,7 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
   const SelfCheck check = self_check_of(*settings, quantized);
   const Backend backend = request.backend;
   begin_report(*settings, request);
-  auto compiled = compile_checked(std::move(request), cache, check, *reporter_);
-  if (!compiled.ok()) return reproducer.keep(std::move(compiled).error());
-  Plan plan = std::move(compiled).value();
+  TENON_ASSIGN(Plan plan, kept.of(compile_checked(std::move(request), cache, check, *reporter_)));
   TENON_TRY(go_on("the build"));
   TENON_TRY(progress.kernels_done());
   questions.report();

@@ -94,8 +94,9 @@ Reproducer::Reproducer(const Graph& network, const BuilderConfig& config, bool s
   flags_ = fmt::format("{}", fmt::join(words, " "));
 }
 
-Error Reproducer::keep(Error error) const {
-  if (network_ == nullptr || error.kind == ErrorKind::kUser) return error;
+Result<Plan> Reproducer::of(Result<Plan> plan) const {
+  if (network_ == nullptr || plan.ok() || plan.error().kind == ErrorKind::kUser) return plan;
+  Error error = std::move(plan).error();
   std::filesystem::path file;
   const Status kept = guarded("keeping a network", [&]() -> Status {
     std::filesystem::create_directories(folder_);

@@ -20,9 +20,9 @@ class Reproducer {
   Reproducer(const Graph& network, const BuilderConfig& config, bool strongly_typed,
              std::span<const Profile> profiles);
 
-  /// The error, which says the command from now on. The application's own mistakes stay as they
-  /// are.
-  Error keep(Error error) const;
+  /// The build's plan, or its error, which says the command from now on. The application's own
+  /// mistakes stay as they are.
+  Result<Plan> of(Result<Plan> plan) const;
 
  private:
   std::filesystem::path folder_;
