@@ -1,5 +1,6 @@
 // Attention, rotary embeddings, key-value caches.
 #include "network/adopt.h"
+#include "network/collective_node.h"
 #include "network/composites.h"
 #include "network/convert.h"
 #include "network/network.h"
@@ -27,8 +28,23 @@ class AttentionLayer final
     return true;
   }
 
+  bool setNbRanks(int32_t ranks) noexcept override {
+    if (!permit(ranks >= 1, "setNbRanks", "at least one rank") || !editable()) return false;
+    assign(ranks_, ranks);
+    return true;
+  }
+  int32_t getNbRanks() const noexcept override { return ranks_; }
+
   std::vector<Value*> lower(Emitter& e) override {
-    AttentionParts parts{.query = in(0), .key = in(1), .value = in(2)};
+    if (ranks_ > 1 && causal_) {
+      e.fail(
+          user_error("attention '{}': a causal one runs on one device: a plan does not know "
+                     "which rank, and so which part of the sequence, it will run for",
+                     name()));
+      return {nullptr};
+    }
+    AttentionParts parts{
+        .query = in(0), .key = of_all_ranks(e, in(1)), .value = of_all_ranks(e, in(2))};
     parts.mask = has_operand(kMask) ? in(kMask) : nullptr;
     parts.scale = has_operand(kQuantizeScale) ? in(kQuantizeScale) : nullptr;
     parts.causal = causal_ ? CausalMask::kUpperLeft : CausalMask::kNone;
@@ -37,10 +53,19 @@ class AttentionLayer final
     return {attention(e, parts)};
   }
 
+  /// Keys or values [batch, heads, sequence, size], whose sequence is the ranks' parts in order.
+  Value* of_all_ranks(Emitter& e, Value* part) const {
+    if (ranks_ == 1 || part == nullptr) return part;
+    Value* const all = collective(e, e.transpose(part, {2, 0, 1, 3}),
+                                  {.kind = plugin::CollectiveKind::kAllGather, .ranks = ranks_});
+    return all == nullptr ? nullptr : e.transpose(all, {1, 2, 0, 3});
+  }
+
   nvinfer1::IAttention* attention_ = nullptr;
   AttentionNormalizationOp operation_;
   bool causal_;
   PublicType quantize_type_ = PublicType::kINT8;
+  int32_t ranks_ = 1;
 };
 
 /// IAttention over its layer.
@@ -99,8 +124,8 @@ class AttentionHandle final : public surface::Implementation<nvinfer1::IAttentio
     return metadata != nullptr;
   }
   const char* getMetadata() const noexcept override { return layer->metadata().c_str(); }
-  bool setNbRanks(int32_t ranks) noexcept override { return layer->set_ranks(ranks); }
-  int32_t getNbRanks() const noexcept override { return 1; }
+  bool setNbRanks(int32_t ranks) noexcept override { return layer->setNbRanks(ranks); }
+  int32_t getNbRanks() const noexcept override { return layer->getNbRanks(); }
 
  private:
   bool set(int32_t index, ITensor& tensor) {

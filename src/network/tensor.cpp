@@ -34,9 +34,17 @@ void TensorHandle::setBroadcastAcrossBatch(bool broadcast) noexcept {
                          "false: there are no implicit batches");
 }
 
+/// As the engine will say.
+nvinfer1::TensorLocation TensorHandle::getLocation() const noexcept {
+  return isNetworkInput() && isShapeTensor() ? nvinfer1::TensorLocation::kHOST
+                                             : nvinfer1::TensorLocation::kDEVICE;
+}
+
 void TensorHandle::setLocation(nvinfer1::TensorLocation location) noexcept {
+  const bool on_host = getLocation() == nvinfer1::TensorLocation::kHOST;
   (void)network_.require(location == getLocation(), "setLocation",
-                         "kDEVICE: engines tell which tensors lie on the host");
+                         on_host ? "kHOST: the tensor decides shapes, which are read there"
+                                 : "kDEVICE: inputs that decide shapes alone lie on the host");
 }
 
 void TensorHandle::setDimensions(const Dims& dimensions) noexcept {

@@ -37,9 +37,7 @@ class TensorHandle final : public surface::Implementation<nvinfer1::ITensor> {
   bool isNetworkOutput() const noexcept override;
   void setBroadcastAcrossBatch(bool broadcast) noexcept override;
   bool getBroadcastAcrossBatch() const noexcept override { return false; }
-  nvinfer1::TensorLocation getLocation() const noexcept override {
-    return nvinfer1::TensorLocation::kDEVICE;
-  }
+  nvinfer1::TensorLocation getLocation() const noexcept override;
   void setLocation(nvinfer1::TensorLocation location) noexcept override;
   bool dynamicRangeIsSet() const noexcept override { return range_set_; }
   void resetDynamicRange() noexcept override { range_set_ = false; }

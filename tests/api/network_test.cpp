@@ -117,6 +117,9 @@ TEST(Network, LayerInformation) {
   EXPECT_EQ(layer->getNbRanks(), 1);
   EXPECT_FALSE(layer->setNbRanks(2));
   EXPECT_TRUE(session.log.complained("one device"));
+  EXPECT_EQ(x->getLocation(), TensorLocation::kDEVICE);
+  x->setLocation(TensorLocation::kHOST);
+  EXPECT_TRUE(session.log.complained("inputs that decide shapes alone"));
   layer->setOutputType(3, DataType::kHALF);
   EXPECT_TRUE(session.log.complained("setOutputType"));
 }

@@ -54,8 +54,14 @@ TEST(ShapeInputs, FillsSayThatAnInputIsOneWhereTheyHaveNoAxis) {
   IFillLayer* fill = session.network->addFill(dims({}), FillOperation::kLINSPACE, DataType::kINT32);
   session.output(fill->getOutput(0), "y");
   EXPECT_FALSE(extents->isShapeTensor());
+  EXPECT_EQ(extents->getLocation(), TensorLocation::kDEVICE);
   fill->setInput(0, *extents);
   EXPECT_TRUE(extents->isShapeTensor());
+  EXPECT_EQ(extents->getLocation(), TensorLocation::kHOST);
+  extents->setLocation(TensorLocation::kHOST);
+  EXPECT_EQ(session.log.text(), "");
+  extents->setLocation(TensorLocation::kDEVICE);
+  EXPECT_TRUE(session.log.complained("kHOST: the tensor decides shapes"));
 }
 
 TEST(ShapeInputs, LieOnTheHostAndDecideShapes) {

@@ -3,6 +3,7 @@
 
 #include "fake_nccl.h"
 #include "harness.h"
+#include "tenon/self_check.h"
 
 namespace api_test {
 namespace {
@@ -157,6 +158,58 @@ TEST(Collective, APlanWithoutOneIsTold) {
   const FakeRanks ranks(2);
   EXPECT_TRUE(session.context->setCommunicator(ranks[0]));
   EXPECT_NE(session.log.warnings.size(), 0U);
+}
+
+/// One head of attention over sequences of vectors of two numbers.
+struct SharedAttention : Session {
+  explicit SharedAttention(bool causal = false) {
+    ITensor* x[3];
+    for (int i = 0; i < 3; ++i) x[i] = input(names[i], DataType::kFLOAT, {1, 1, 2, 2});
+    attention =
+        network->addAttention(*x[0], *x[1], *x[2], AttentionNormalizationOp::kSOFTMAX, causal);
+    output(attention->getOutput(0), "y");
+    tenon::setBuildDevice(*config, 0);
+    tenon::setSelfCheck(*config, false);  // Kernels do nothing.
+  }
+  static constexpr const char* names[] = {"q", "k", "v"};
+  IAttention* attention;
+};
+
+TEST(Collective, AttentionOfTwoRanksGathersKeysAndValues) {
+  SharedAttention session;
+  EXPECT_EQ(session.attention->getNbRanks(), 1);
+  EXPECT_TRUE(session.attention->setNbRanks(2));
+  EXPECT_EQ(session.attention->getNbRanks(), 2);
+  ASSERT_TRUE(session.build()) << session.log.text();
+  EXPECT_EQ(extents_of(session.engine->getTensorShape("y")), (std::vector<int64_t>{1, 1, 2, 2}));
+  const FakeRanks all(2), alone(1);
+  Values x(4), y[2] = {Values(4), Values(4)};
+  std::unique_ptr<IExecutionContext> contexts[2];
+  const auto begin = [&](int rank, void* communicator) {
+    contexts[rank].reset(session.engine->createExecutionContext());
+    for (const char* name : SharedAttention::names)
+      EXPECT_TRUE(contexts[rank]->setTensorAddress(name, x.data()));
+    EXPECT_TRUE(contexts[rank]->setTensorAddress("y", y[rank].data()));
+    EXPECT_TRUE(contexts[rank]->setCommunicator(communicator));
+  };
+  begin(0, alone[0]);
+  EXPECT_FALSE(contexts[0]->enqueueV3(nullptr));
+  EXPECT_TRUE(session.log.complained("the communicator has 1")) << session.log.text();
+  for (int rank = 0; rank < 2; ++rank) begin(rank, all[rank]);
+  // A call of NCCL returns when both ranks have made it.
+  std::thread other([&] { EXPECT_TRUE(contexts[1]->enqueueV3(nullptr)) << session.log.text(); });
+  EXPECT_TRUE(contexts[0]->enqueueV3(nullptr)) << session.log.text();
+  other.join();
+}
+
+TEST(Collective, CausalAttentionOfSeveralRanksIsRefused) {
+  SharedAttention session(true);
+  EXPECT_FALSE(session.attention->setNbRanks(0));
+  EXPECT_TRUE(session.log.complained("at least one rank"));
+  EXPECT_TRUE(session.attention->setNbRanks(2));
+  session.plan.reset(session.builder->buildSerializedNetwork(*session.network, *session.config));
+  EXPECT_EQ(session.plan, nullptr);
+  EXPECT_TRUE(session.log.complained("a causal one runs on one device")) << session.log.text();
 }
 
 }  // namespace
