@@ -10,6 +10,7 @@
 #include "api/config_check.h"
 #include "api/configure_plugins.h"
 #include "api/creators.h"
+#include "api/family_build.h"
 #include "api/host_memory.h"
 #include "api/implicit_quantization.h"
 #include "api/integer_plugins.h"
@@ -94,7 +95,7 @@ void report_unmatched(const PassOptions& passes, const Graph& graph, Logger& log
 
 /// The device that the configuration describes or names; where it names none, a GPU if there is
 /// one.
-Result<Backend> chosen_backend(const BuilderConfig& config, int32_t max_threads, Logger& logger) {
+Result<Backend> named_backend(const BuilderConfig& config, int32_t max_threads, Logger& logger) {
   if (!config.device_description().empty()) {
     TENON_ASSIGN(const DeviceProperties described, parse_description(config.device_description()));
     return described_cuda_backend(described);
@@ -108,6 +109,14 @@ Result<Backend> chosen_backend(const BuilderConfig& config, int32_t max_threads,
   logger.write(absent ? tenon::Severity::kVerbose : tenon::Severity::kWarning,
                fmt::format("The plan is for the CPU: {}", gpu.error().message));
   return checked_cpu_backend(max_threads);
+}
+
+/// The same as the hardware compatibility level wants it.
+Result<Backend> chosen_backend(const BuilderConfig& config, int32_t max_threads,
+                               FamilyBuild& family, Logger& logger) {
+  TENON_ASSIGN(Backend backend, named_backend(config, max_threads, logger));
+  TENON_TRY(family.prepare(config, backend, logger));
+  return backend;
 }
 
 /// Origins of kernels that the configuration's sources leave out. Products by cuBLASLt are
@@ -258,6 +267,7 @@ Status carry_libraries(const BuilderConfig& config, Plan& plan) {
 
 /// What engines are asked for.
 Status note_settings(BuilderConfig& config, const network::IoFormats& formats, Plan& plan) {
+  plan.stripped = config.getFlag(BuilderFlag::kSTRIP_PLAN);
   for (const auto& [name, format] : formats)
     plan.settings[kFormatSetting + name] = network::to_text(format);
   plan.settings[kTacticSourcesSetting] = std::to_string(config.getTacticSources());
@@ -277,7 +287,9 @@ void begin_report(BuilderConfig& settings, CompileRequest& request) {
   request.select.notes = settings.report()->record();
 }
 
-void end_reports(BuilderConfig& settings, const Plan& plan, Logger& logger) {
+void end_reports(BuilderConfig& settings, const Plan& plan, const Backend& backend,
+                 FamilyBuild& family, Logger& logger) {
+  family.report(backend, logger);
   if (settings.report() != nullptr) settings.report()->finish(plan);
   if (settings.getFlag(BuilderFlag::kMONITOR_MEMORY)) report_memory(logger);
 }
@@ -326,7 +338,8 @@ Result<std::unique_ptr<Graph>> optimized_graph(Network& network, BuilderConfig& 
   TENON_ASSIGN(request.graph, network.finished_graph());
   TENON_TRY(settle_integer_plugins(*request.graph, config, network, reporter));
   TENON_TRY(take_profiles(config, request));
-  TENON_ASSIGN(request.backend, chosen_backend(config, 0, reporter));
+  FamilyBuild family;
+  TENON_ASSIGN(request.backend, chosen_backend(config, 0, family, reporter));
   const bool strongly_typed = network.getFlag(NetworkDefinitionCreationFlag::kSTRONGLY_TYPED);
   request.passes = pass_options(config, *request.backend.device, strongly_typed, reporter);
   const bool on_gpu = !request.backend.device->capabilities().host_cores;
@@ -352,12 +365,13 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
   const StopScope stops(progress.for_evaluations());
   TENON_ASSIGN(request.graph, ready_graph(*definition, *settings, *reporter_));
   TENON_TRY(progress.network_done());
-  const bool refittable = is_refittable(*settings);
   TENON_TRY(take_profiles(*settings, request));
   take_observers(*settings, *definition, request);
+  const bool refittable = is_refittable(*settings);
   TENON_ASSIGN(const network::IoFormats formats, bind_formats(*settings, *definition, request));
   Stopwatch watch;
-  TENON_ASSIGN(request.backend, chosen_backend(*settings, max_threads_, *reporter_));
+  FamilyBuild family;
+  TENON_ASSIGN(request.backend, chosen_backend(*settings, max_threads_, family, *reporter_));
   request.backend.application = std::make_shared<ReportingApplication>(reporter_);
   request.backend.memory = memory_of(allocator_);
   ConstantStore constants(*request.backend.device, request.backend.memory);
@@ -396,6 +410,7 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
   const SelfCheck check = self_check_of(*settings, quantized);
   const Backend backend = request.backend;
   begin_report(*settings, request);
+  request.select.left_out = family.listener();
   TENON_ASSIGN(Plan plan, kept.of(compile_checked(std::move(request), cache, check, *reporter_)));
   TENON_TRY(go_on("the build"));
   TENON_TRY(progress.kernels_done());
@@ -408,7 +423,6 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
   if (refittable && settings->getFlag(BuilderFlag::kREFIT_INDIVIDUAL))
     plan.settings["refit.only"] = joined(definition->refittable_weights());
   plan.network = std::move(recipe);
-  plan.stripped = settings->getFlag(BuilderFlag::kSTRIP_PLAN);
   settle_numerics(*settings, plan, *reporter_);
   add_debug_tensors(*definition, plan);
   plan.settings["name"] = definition->getName();
@@ -419,7 +433,7 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
   auto bytes = write_plan(plan);
   progress.all_done();
   reporter_->verbose("Build times: plan written in {:.2f} s", watch.lap());
-  end_reports(*settings, plan, *reporter_);
+  end_reports(*settings, plan, backend, family, *reporter_);
   return bytes;
 }
 
@@ -473,7 +487,8 @@ Status Builder::try_build(Network& network, const BuilderConfig& config) {
   for (const IOptimizationProfile* profile : config.profiles())
     request.profiles.push_back(dynamic_cast<const OptimizationProfile*>(profile)->profile());
   TENON_TRY(bind_formats(config, network, request));
-  TENON_ASSIGN(request.backend, chosen_backend(config, max_threads_, *reporter_));
+  FamilyBuild family;
+  TENON_ASSIGN(request.backend, chosen_backend(config, max_threads_, family, *reporter_));
   TENON_TRY(request.backend.device->activate());
   request.passes = pass_options_for(*request.backend.device);
   request.passes.level = 0;
@@ -517,7 +532,7 @@ IOptimizationProfile* Builder::createOptimizationProfile() noexcept {
 }
 
 bool Builder::platformHasFastFp16() const noexcept {
-  const auto backend = chosen_backend(BuilderConfig(reporter_), max_threads_, *reporter_);
+  const auto backend = named_backend(BuilderConfig(reporter_), max_threads_, *reporter_);
   if (!backend.ok()) return false;
   // On the CPU, kFP16 means BF16.
   const DeviceProperties& device = backend->device->properties();
@@ -526,7 +541,7 @@ bool Builder::platformHasFastFp16() const noexcept {
 /// There is no calibration; quantized networks need no question.
 bool Builder::platformHasFastInt8() const noexcept {
   constexpr int kFirstWithProducts = 80;
-  const auto backend = chosen_backend(BuilderConfig(reporter_), max_threads_, *reporter_);
+  const auto backend = named_backend(BuilderConfig(reporter_), max_threads_, *reporter_);
   if (!backend.ok()) return false;
   const DeviceProperties& device = backend->device->properties();
   return device.kind == DeviceKind::kCpu ? cpu::has_byte_products()
@@ -534,7 +549,7 @@ bool Builder::platformHasFastInt8() const noexcept {
 }
 bool Builder::platformHasTf32() const noexcept {
   constexpr int kFirstWithTf32 = 80;
-  const auto backend = chosen_backend(BuilderConfig(reporter_), max_threads_, *reporter_);
+  const auto backend = named_backend(BuilderConfig(reporter_), max_threads_, *reporter_);
   return backend.ok() && backend->device->properties().compute_capability >= kFirstWithTf32;
 }
 int32_t Builder::getMaxDLABatchSize() const noexcept {

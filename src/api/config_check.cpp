@@ -154,10 +154,6 @@ Status check_config(BuilderConfig& config, const nvinfer1::INetworkDefinition& n
         "BuilderFlag::kWEIGHT_STREAMING requires a strongly typed network (kSTRONGLY_TYPED)");
   remark_unused(config, logger);
   remark_decomposed(network, logger);
-  if (config.getHardwareCompatibilityLevel() == HardwareCompatibilityLevel::kAMPERE_PLUS)
-    logger.warning(
-        "The hardware compatibility level kAMPERE_PLUS has no effect: a plan runs on GPUs of the "
-        "compute capability that it was built for");
   return {};
 }
 

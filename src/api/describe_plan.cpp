@@ -6,6 +6,7 @@
 #include "api/inspector.h"
 #include "api/layer_description.h"
 #include "api/plan_settings.h"
+#include "device/device_family.h"
 #include "network/report.h"
 #include "ops/ops.h"
 #include "plan/packing.h"
@@ -95,6 +96,9 @@ Json describe(const Plan& plan) {
   json["device"] = {{"kind", plan.device == DeviceKind::kCpu ? "CPU" : "GPU"},
                     {"name", plan.device_name},
                     {"architecture", plan.architecture}};
+  if (const auto family = parse_family(plan.architecture, 1))
+    json["device"]["runs_on"] = fmt::format("GPUs of compute capability {}.{} and later",
+                                            family->least / 10, family->least % 10);
   for (const Value* input : plan.graph->inputs())
     json["inputs"].push_back(input_json(*input, plan));
   for (const Value* output : plan.graph->outputs()) json["outputs"].push_back(border(*output));

@@ -12,6 +12,7 @@
 #include "api/plan_settings.h"
 #include "api/recipe.h"
 #include "base/guard.h"
+#include "device/device_family.h"
 #include "kernels/algorithm.h"
 #include "network/convert.h"
 #include "ops/dims.h"
@@ -358,6 +359,8 @@ const char* EngineHandle::getIOTensorName(int32_t index) const noexcept {
   return index < 0 || index >= getNbIOTensors() ? nullptr : tensors_[index]->name.c_str();
 }
 HardwareCompatibilityLevel EngineHandle::getHardwareCompatibilityLevel() const noexcept {
+  if (setting_of(engine_->plan(), kFamilyUnitsSetting) != nullptr)
+    return HardwareCompatibilityLevel::kAMPERE_PLUS;
   return setting_of(engine_->plan(), kSameCapabilitySetting) != nullptr
              ? HardwareCompatibilityLevel::kSAME_COMPUTE_CAPABILITY
              : HardwareCompatibilityLevel::kNONE;

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "device/device.h"
+#include "device/device_family.h"
 
 namespace tenon {
 
@@ -13,7 +15,7 @@ Result<DeviceProperties> parse_description(std::string_view text);
 
 /// A device that is not there: plans are made for it from its description and a timing cache, and
 /// nothing runs on it.
-class DescribedDevice final : public Device {
+class DescribedDevice final : public Device, public FamilyMember {
  public:
   explicit DescribedDevice(DeviceProperties properties) : properties_(std::move(properties)) {}
   const DeviceProperties& properties() const override { return properties_; }
@@ -24,12 +26,18 @@ class DescribedDevice final : public Device {
   Status synchronize(Queue) override { return absent(); }
   const Capabilities& capabilities() const override { return kCudaCapabilities; }
   Result<double> time(Queue, int, const std::function<Status()>&) override { return absent(); }
+  void stand_for(const DeviceFamily& family) override {
+    if (!own_) own_ = properties_;
+    properties_ = shared_properties(*own_, family);
+  }
+  const DeviceProperties* own_properties() const override { return own_ ? &*own_ : nullptr; }
 
  private:
   Error absent() const {
     return user_error("{} is described, not present: nothing can run on it", properties_.name);
   }
   DeviceProperties properties_;
+  std::optional<DeviceProperties> own_;
 };
 
 /// Whether nothing can run on the device.

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "device/device_family.h"
+
 namespace tenon {
 
 bool limits_shared_memory(const Problem& problem) {
@@ -29,12 +31,26 @@ Support runs_on(const Architectures& needed, const Device* device) {
   return {};
 }
 
+/// Libraries choose their kernels by the GPU that they find.
+Support runs_on_family(const TacticTraits& traits, const Device* device) {
+  if (device == nullptr || own_properties(*device) == nullptr) return {};
+  if (is_library(traits.origin))
+    return Support::no("the plan is for all GPUs of a family, and the library's kernels for one");
+  if (traits.architectures.most != Architectures{}.most)
+    return Support::no(
+        fmt::format("the plan is for later GPUs too, and it ends at compute "
+                    "capability {}",
+                    version_of(traits.architectures.most)));
+  return {};
+}
+
 }  // namespace
 
 Support Tactic::supports(const Problem& problem) const {
   if (!problem.numerics.allows(traits.algorithm))
     return Support::no(fmt::format("{}'s rounding is not allowed", name_of(traits.algorithm)));
   if (Support there = runs_on(traits.architectures, problem.device); !there) return there;
+  if (Support all = runs_on_family(traits, problem.device); !all) return all;
   return takes(problem);
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/parallel.h"
 #include "base/stopwatch.h"
+#include "device/device_family.h"
 #include "kernels/algorithm.h"
 #include "ops/structure.h"
 #include "plan/graph_parts.h"
@@ -88,12 +89,26 @@ Status check_packing(const Plan& plan, const Backend& backend) {
       there.empty() ? "of long ago" : there, here);
 }
 
+/// Kernels of a family's plan are made as they were where it was built.
+Status stand_for_family(const Plan& plan, Device& device) {
+  const auto setting = plan.settings.find(kFamilyUnitsSetting);
+  if (setting == plan.settings.end()) return {};
+  int units = 0;
+  std::from_chars(setting->second.data(), setting->second.data() + setting->second.size(), units);
+  const auto family = parse_family(plan.architecture, units);
+  if (!family)
+    return user_error("the plan's file is damaged: it is for '{}' of {} multiprocessors",
+                      plan.architecture, setting->second);
+  return stand_for(device, *family);
+}
+
 }  // namespace
 
 Result<std::shared_ptr<Engine>> Engine::create(Plan plan, Backend backend, bool runs_code) {
   if (plan.device != backend.device->properties().kind)
     return user_error("the plan was built for {}, which this program does not run on",
                       plan.device_name);
+  TENON_TRY(stand_for_family(plan, *backend.device));
   const std::string& architecture = backend.device->properties().architecture;
   if (plan.architecture != architecture)
     return user_error("the plan was built for '{}' and this is '{}'; build it again here",

@@ -7,6 +7,7 @@
 #include "base/build_record.h"
 #include "base/counted.h"
 #include "base/stopwatch.h"
+#include "device/device_family.h"
 #include "device/open_extents.h"
 #include "ops/ops.h"
 #include "ops/table.h"
@@ -261,6 +262,8 @@ Result<Plan> compile(CompileRequest request, TimingCache& cache, Logger& logger)
   plan.device = device.kind;
   plan.device_name = device.name;
   plan.architecture = device.architecture;
+  if (own_properties(*request.backend.device) != nullptr)
+    plan.settings[kFamilyUnitsSetting] = std::to_string(device.compute_units);
   plan.settings["tf32"] = std::to_string(static_cast<int>(request.backend.numerics.tf32));
   if (request.backend.shared_memory != INT64_MAX)
     plan.settings["shared_memory"] = std::to_string(request.backend.shared_memory);

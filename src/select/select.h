@@ -52,6 +52,9 @@ struct SelectOptions {
   std::function<bool(int step, int steps)> progress;
   /// False for tactics that may not be used; null allows all.
   std::function<bool(const Tactic&)> allowed;
+  /// Told of layers for which the device has kernels that are left out, since the plan is for a
+  /// family of GPUs; from several threads. May be null.
+  std::function<void(std::string_view layer)> left_out;
   /// Told of each layer that gets a kernel and of all that it was chosen from; may be null.
   std::function<void(const Node& node, std::span<const Candidate> candidates)> record;
   /// Chooses among all candidates of each layer, which then has that kernel under all shapes; may

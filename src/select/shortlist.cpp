@@ -6,6 +6,7 @@
 #include <functional>
 #include <tuple>
 
+#include "device/described_device.h"
 #include "select/effort.h"
 #include "select/fit_regions.h"
 #include "select/known_times.h"
@@ -32,6 +33,17 @@ void leave_out_planned(Shortlist& list) {
   const auto planned = std::ranges::stable_partition(list.fitting, std::not_fn(is_planned));
   list.spare.insert(list.spare.end(), planned.begin(), planned.end());
   list.fitting.erase(planned.begin(), planned.end());
+}
+
+/// Whether a kernel that a family of GPUs cannot run would be a candidate on the device itself.
+bool is_for_device_alone(const Tactic& tactic, const Problem& problem) {
+  const DeviceProperties* const own =
+      problem.device == nullptr ? nullptr : own_properties(*problem.device);
+  if (own == nullptr || is_library(tactic.traits.origin)) return false;
+  DescribedDevice device(*own);
+  Problem here = problem;
+  here.device = &device;
+  return static_cast<bool>(tactic.supports(here));
 }
 
 }  // namespace
@@ -75,6 +87,8 @@ Shortlist Shortlister::list(const Problem& problem,
     const Support support = fits(tactic, problem);
     if (!support) {
       list.unfit.push_back({std::string(tactic.name), -1, support.reason});
+      if (scope_.options.left_out && is_for_device_alone(tactic, problem))
+        scope_.options.left_out(problem.layer);
     } else if ((is_fallback(tactic) && !list.fitting.empty()) || is_outdone_in(tactic, list)) {
       list.spare.push_back({&tactic, tactic.configs(problem).front(), 0});
     } else {

@@ -1,5 +1,8 @@
 // Every flag and setter of IBuilderConfig behaves as its table says: it has an effect, or a build
 // that has it says why it has none, or it is refused. Values that make no sense change nothing.
+#include <tenon/inspect.h>
+
+#include <algorithm>
 #include <functional>
 #include <limits>
 

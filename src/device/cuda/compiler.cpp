@@ -93,29 +93,31 @@ class Hasher {
 };
 
 /// Compute capability to compile for, and whether to machine code.
-struct Target {
+struct CompilerTarget {
   int capability;
   bool machine_code;
+  bool alone;  ///< The code runs on GPUs of that capability alone.
   std::string option() const {
     const char* kind = machine_code ? "sm" : "compute";
     // Instructions of one generation alone, such as Hopper's tensor cores, need the "a".
     return fmt::format("--gpu-architecture={}_{}{}", kind, capability,
-                       machine_code && capability == 90 ? "a" : "");
+                       machine_code && alone && capability == 90 ? "a" : "");
   }
 };
 
-Result<Target> choose_target(const Nvrtc& nvrtc, int capability) {
+Result<CompilerTarget> choose_target(const Nvrtc& nvrtc, const CodeTarget& wanted) {
   int count = 0;
   nvrtc.nvrtcGetNumSupportedArchs(&count);
   std::vector<int> known(static_cast<size_t>(std::max(count, 0)));
   if (count > 0) nvrtc.nvrtcGetSupportedArchs(known.data());
-  Target target{0, false};
+  const int capability = wanted.capability;
+  CompilerTarget target{0, false, wanted.family == 0};
   for (const int candidate : known)
     if (candidate <= capability) target.capability = std::max(target.capability, candidate);
   if (target.capability == 0)
     return unsupported("NVRTC {} does not compile for compute capability {}.{}", nvrtc.version,
                        capability / 10, capability % 10);
-  target.machine_code = target.capability == capability;
+  target.machine_code = !wanted.assembly && target.capability == capability;
   return target;
 }
 
@@ -141,7 +143,7 @@ class Program {
         code.name);
   }
 
-  Status compile(const DeviceCode& code, const Target& target) {
+  Status compile(const DeviceCode& code, const CompilerTarget& target) {
     std::vector<std::string> options = code.options;
     options.insert(options.begin(),
                    {target.option(), "--std=c++17", "-default-device", kWarningsThatAreDefects});
@@ -159,7 +161,7 @@ class Program {
     return internal_error("{}: {}\n{}", code.name, nvrtc_.nvrtcGetErrorString(result), log.c_str());
   }
 
-  Result<std::string> binary(const DeviceCode& code, const Target& target) {
+  Result<std::string> binary(const DeviceCode& code, const CompilerTarget& target) {
     size_t size = 0;
     TENON_TRY(check(target.machine_code ? nvrtc_.nvrtcGetCUBINSize(program_, &size)
                                         : nvrtc_.nvrtcGetPTXSize(program_, &size),
@@ -183,10 +185,39 @@ class Program {
 
 }  // namespace
 
-std::string device_code_hash(const DeviceCode& code, int capability, std::string_view compiler) {
+std::string CodeTarget::text() const {
+  if (family == 0) return std::to_string(capability);
+  return fmt::format("{}_{}", assembly ? "compute" : "sm", capability);
+}
+
+std::vector<CodeTarget> family_targets(int least) {
+  std::vector<CodeTarget> targets;
+  const auto add = [&](int capability, bool assembly) {
+    CodeTarget& target = targets.emplace_back(capability);
+    target.family = least;
+    target.assembly = assembly;
+  };
+  // Machine code runs on GPUs of the same generation alone.
+  for (const int first : {80, 90})
+    if (first >= least) add(first, false);
+  add(least, true);
+  return targets;
+}
+
+CodeTarget family_target(int least, int capability) {
+  constexpr int kEmbedded = 87;  // It runs no machine code of its generation's other GPUs.
+  const std::vector<CodeTarget> all = family_targets(least);
+  for (const CodeTarget& target : all)
+    if (!target.assembly && target.capability / 10 == capability / 10 && capability != kEmbedded)
+      return target;
+  return all.back();
+}
+
+std::string device_code_hash(const DeviceCode& code, const CodeTarget& target,
+                             std::string_view compiler) {
   Hasher hasher(code.headers);
   hasher.add(compiler);
-  hasher.add(std::to_string(capability));
+  hasher.add(target.text());
   for (const std::string& option : code.options) hasher.add(option);
   code.text.for_each(
       [&](std::string_view piece, bool is_file) { hasher.add_piece(piece, is_file); });
@@ -195,21 +226,30 @@ std::string device_code_hash(const DeviceCode& code, int capability, std::string
 }
 
 std::string source_hash(const SourceText& text, std::span<const std::string> options,
-                        int capability, std::span<const SourceFile> headers) {
+                        const CodeTarget& target, std::span<const SourceFile> headers) {
   Hasher hasher(headers);
-  hasher.add(std::to_string(capability));
+  hasher.add(target.text());
   for (const std::string& option : options) hasher.add(option);
   text.for_each_value(
       [&](std::string_view piece, bool is_file) { hasher.add_piece(piece, is_file); });
   if (!headers.empty()) hasher.add_headers(text.whole());
-  return hasher.digits();
+  std::string hash = hasher.digits();
+  return target.family == 0 ? hash : hash + '.' + target.text();
 }
 
-Status collect_device_code(const DeviceCode& code, int capability, CodeLibrary& library) {
-  const std::string source = source_hash(code, capability);
-  if (library.has(source)) return {};
-  TENON_ASSIGN(const std::string binary, compile_device_code(code, capability));
-  library.collect(source, binary);
+bool is_for(std::string_view source_hash, const CodeTarget& target) {
+  return target.family == 0 || source_hash.ends_with('.' + target.text());
+}
+
+Status collect_device_code(const DeviceCode& code, const CodeTarget& target, CodeLibrary& library) {
+  const auto targets =
+      target.family == 0 ? std::vector<CodeTarget>{target} : family_targets(target.family);
+  for (const CodeTarget& each : targets) {
+    const std::string source = source_hash(code, each);
+    if (library.has(source)) continue;
+    TENON_ASSIGN(const std::string binary, compile_device_code(code, each));
+    library.collect(source, binary);
+  }
   return {};
 }
 
@@ -222,20 +262,20 @@ CodeWork compiler_work() {
           .compile_seconds = static_cast<double>(compile_nanoseconds) * 1e-9};
 }
 
-Result<std::string> compile_device_code(const DeviceCode& code, int capability) {
-  return compile_device_code(code, capability, load_nvrtc());
+Result<std::string> compile_device_code(const DeviceCode& code, const CodeTarget& target) {
+  return compile_device_code(code, target, load_nvrtc());
 }
 
-Result<std::string> compile_device_code(const DeviceCode& code, int capability,
+Result<std::string> compile_device_code(const DeviceCode& code, const CodeTarget& wanted,
                                         const Result<const Nvrtc*>& compiler) {
   const std::string version =
       compiler.ok() ? (*compiler)->version : find_cached_kernel(kLastCompiler).value_or("");
-  const std::string key = device_code_hash(code, capability, version);
+  const std::string key = device_code_hash(code, wanted, version);
   if (auto known = find_cached_kernel(key)) return std::move(*known);
   TENON_ASSIGN(const Nvrtc* const opened, compiler);
   const NvrtcLoan loan(*opened);
   const Nvrtc& nvrtc = loan.nvrtc();
-  TENON_ASSIGN(const Target target, choose_target(nvrtc, capability));
+  TENON_ASSIGN(const CompilerTarget target, choose_target(nvrtc, wanted));
   Stopwatch watch;
   Program program(nvrtc);
   TENON_TRY(program.create(code));

@@ -30,28 +30,47 @@ struct DeviceCode {
   bool lets_next_start = false;
 };
 
-/// Compiles to machine code for compute capability `capability` (90 stands for sm_90a), or to PTX
-/// where the compiler does not know that one yet. Results are kept in the cache folder, by a hash
+/// What device code is compiled for: one GPU's compute capability, where 90 stands for sm_90a, or a
+/// part of a family of GPUs (device_family.h).
+struct CodeTarget {
+  CodeTarget(int its_capability) : capability(its_capability) {}  // NOLINT: a GPU's own is usual.
+  int capability;
+  int family = 0;         ///< The family's least capability; 0: the code is for one GPU.
+  bool assembly = false;  ///< PTX, which drivers compile for later GPUs.
+
+  /// In hashes: "90", or "sm_90" for code that all GPUs of that generation run.
+  std::string text() const;
+};
+/// The codes that together run on all GPUs of a family, and that of them for one GPU.
+std::vector<CodeTarget> family_targets(int least);
+CodeTarget family_target(int least, int capability);
+
+/// Compiles to machine code for the target, or to PTX where the compiler does not know that one
+/// yet. Results are kept in the cache folder, by a hash
 /// of code, included headers, options, architecture and compiler version; where the compiler is not
 /// installed, results of the last one are found there. Thread-safe, and threads compile at the same
 /// time. The error holds the compiler's messages.
-Result<std::string> compile_device_code(const DeviceCode& code, int capability);
+Result<std::string> compile_device_code(const DeviceCode& code, const CodeTarget& target);
 /// The same by a given compiler, or without one: its error says why.
-Result<std::string> compile_device_code(const DeviceCode& code, int capability,
+Result<std::string> compile_device_code(const DeviceCode& code, const CodeTarget& target,
                                         const Result<const Nvrtc*>& compiler);
 
 /// The compiler's own work so far, for sources that neither the cache nor a library had.
 CodeWork compiler_work();
 
 /// The key of that cache: 32 hex digits.
-std::string device_code_hash(const DeviceCode& code, int capability, std::string_view compiler);
-/// The key of a CodeLibrary, whatever compiler made of it. Text that is unwritten stays so.
+std::string device_code_hash(const DeviceCode& code, const CodeTarget& target,
+                             std::string_view compiler);
+/// The key of a CodeLibrary, whatever compiler made of it. A family's says what it is for. Text
+/// that is unwritten stays so.
 std::string source_hash(const SourceText& text, std::span<const std::string> options,
-                        int capability, std::span<const SourceFile> headers = {});
-inline std::string source_hash(const DeviceCode& code, int capability) {
-  return source_hash(code.text, code.options, capability, code.headers);
+                        const CodeTarget& target, std::span<const SourceFile> headers = {});
+inline std::string source_hash(const DeviceCode& code, const CodeTarget& target) {
+  return source_hash(code.text, code.options, target, code.headers);
 }
-/// Compiles for a library that collects what it does not have.
-Status collect_device_code(const DeviceCode& code, int capability, CodeLibrary& library);
+/// Whether code of that key runs on the target.
+bool is_for(std::string_view source_hash, const CodeTarget& target);
+/// Compiles for a library that collects what it does not have; for all of a family.
+Status collect_device_code(const DeviceCode& code, const CodeTarget& target, CodeLibrary& library);
 
 }  // namespace tenon::cuda

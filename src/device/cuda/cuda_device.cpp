@@ -109,6 +109,16 @@ Status CudaDevice::read_properties(int ordinal) {
   return {};
 }
 
+void CudaDevice::stand_for(const DeviceFamily& family) {
+  if (!own_) own_ = properties_;
+  properties_ = shared_properties(*own_, family);
+}
+
+CodeTarget CudaDevice::target() const {
+  if (!own_) return capability();
+  return family_target(properties_.compute_capability, own_->compute_capability);
+}
+
 DeviceFacts CudaDevice::facts() const {
   DeviceFacts facts;
   int count = 0;
@@ -201,15 +211,15 @@ Result<DeviceBuffer> CudaDevice::upload_constant(const void* host, size_t bytes)
 Result<std::shared_ptr<const Module>> CudaDevice::module(const DeviceCode& code,
                                                          CodeLibrary* library,
                                                          const std::string& known_key) {
-  const std::string source = known_key.empty() ? source_hash(code, capability()) : known_key;
+  const std::string source = known_key.empty() ? source_hash(code, target()) : known_key;
   std::optional<CodeLibrary::Code> known;
   if (library != nullptr) known = library->find(source);
   if (library != nullptr && library->collects())
-    TENON_TRY(collect_device_code(code, capability(), *library));
+    TENON_TRY(collect_device_code(code, target(), *library));
   TENON_TRY(activate());
   const auto load = [&]() -> ModuleCache::Loaded {
     if (known) return load_module(known->text(), code.lets_next_start);
-    TENON_ASSIGN(const std::string compiled, compile_device_code(code, capability()));
+    TENON_ASSIGN(const std::string compiled, compile_device_code(code, target()));
     return load_module(compiled, code.lets_next_start);
   };
   return modules_.find(module_key(source, code.lets_next_start, known), load);
@@ -227,7 +237,7 @@ Result<std::shared_ptr<const void>> CudaDevice::load_code(const CodeLibrary& cod
   };
   Status status;
   code.for_each([&](const std::string& source, const CodeLibrary::Code& one) {
-    if (source == kAllAxesAreOpen) return;
+    if (source == kAllAxesAreOpen || !is_for(source, target())) return;
     if (status.ok()) status = load(source, one, false);
     const bool may_let = status.ok() && capability() >= kFirstThatLets &&
                          loaded->back()->variable(kLetsNextStart) != nullptr;
@@ -242,7 +252,7 @@ Result<std::shared_ptr<const void>> CudaDevice::load_code(const CodeLibrary& cod
 Status CudaDevice::prepare_fence(CodeLibrary* library) {
   const DeviceCode code{"fence", kFence, {}, {}, false};
   if (library != nullptr && library->collects())
-    TENON_TRY(collect_device_code(code, capability(), *library));
+    TENON_TRY(collect_device_code(code, target(), *library));
   const std::lock_guard lock(fence_mutex_);
   if (fence_module_ != nullptr) return {};
   TENON_TRY(activate());

@@ -13,13 +13,14 @@
 #include "device/cuda/context_scope.h"
 #include "device/cuda/module_cache.h"
 #include "device/device.h"
+#include "device/device_family.h"
 #include "device/streams.h"
 
 namespace tenon::cuda {
 
 /// An NVIDIA GPU, through its primary context (the one that the CUDA runtime uses). Every function
 /// makes the device current on the calling thread.
-class CudaDevice final : public Device, public Streams {
+class CudaDevice final : public Device, public Streams, public FamilyMember {
  public:
   /// Opens the driver, and reads the versions of the libraries that kernels come from.
   /// -1 stands for the GPU of the calling thread's current context, or the first one.
@@ -27,6 +28,8 @@ class CudaDevice final : public Device, public Streams {
   ~CudaDevice() override;
 
   const DeviceProperties& properties() const override { return properties_; }
+  void stand_for(const DeviceFamily& family) override;
+  const DeviceProperties* own_properties() const override { return own_ ? &*own_ : nullptr; }
   DeviceFacts facts() const override;
   CodeWork code_work() const override;
   Result<std::shared_ptr<const void>> load_code(const CodeLibrary& code) override;
@@ -89,7 +92,9 @@ class CudaDevice final : public Device, public Streams {
   }
 
   int capability() const { return properties_.compute_capability; }  ///< 90 for sm_90.
-  int multiprocessors() const { return properties_.compute_units; }
+  /// For which code is compiled.
+  CodeTarget target() const;
+  int multiprocessors() const { return own_ ? own_->compute_units : properties_.compute_units; }
 
  private:
   CudaDevice() = default;
@@ -110,6 +115,7 @@ class CudaDevice final : public Device, public Streams {
   Result<double> median_time(Queue queue, int repeats, const std::function<Status()>& work);
 
   DeviceProperties properties_;
+  std::optional<DeviceProperties> own_;  ///< Where it stands for a family.
   CUdevice device_ = 0;
   CUcontext context_ = nullptr;
   std::mutex attachment_mutex_, fence_mutex_;

@@ -33,9 +33,10 @@ struct KeyedCode {
 
 /// The launch's code for all extents where the plan has that and not the one for these, or where it
 /// is wanted.
-KeyedCode choose_code(const JitLaunch& launch, const CodeLibrary* library, int capability) {
+KeyedCode choose_code(const JitLaunch& launch, const CodeLibrary* library,
+                      const cuda::CodeTarget& target) {
   const auto key_of = [&](const SourceText& text) {
-    return cuda::source_hash(text, launch.options, capability);
+    return cuda::source_hash(text, launch.options, target);
   };
   const bool may_be_open = library != nullptr && !library->collects() && !launch.open.text.empty();
   if (may_be_open && library->use() == CodeLibrary::Use::kOpenFirst)
@@ -153,7 +154,7 @@ struct Launches {
     device = &on;
     library = cuda::library_of(problem);
     LoadedLaunch loaded;
-    loaded.keyed = choose_code(launch, library, on.capability());
+    loaded.keyed = choose_code(launch, library, on.target());
     if (loaded.keyed.is_open) loaded.open_constants = launch.open.values;
     if (launch.arguments.size() > kMaxArguments)
       return unsupported("a kernel with {} operands", launch.arguments.size());
@@ -366,14 +367,20 @@ class CompiledKernel final : public Kernel {
   }
 };
 
+cuda::CodeTarget target_of(const Device& device) {
+  const int capability = device.properties().compute_capability;
+  const DeviceProperties* const own = own_properties(device);
+  return own == nullptr ? capability : cuda::family_target(capability, own->compute_capability);
+}
+
 /// Leaves the plan's code with the library, without a kernel that could run.
-Status collect(const JitPlan& plan, int capability, CodeLibrary& library) {
+Status collect(const JitPlan& plan, const cuda::CodeTarget& target, CodeLibrary& library) {
   for (const JitLaunch& launch : plan.launches) {
     const bool open = library.collects_open();
     if (open && launch.open.text.empty()) continue;
-    if (library.has(cuda::source_hash(code_of(launch), capability))) continue;
-    TENON_TRY(cuda::collect_device_code(open ? open_code_of(launch) : code_of(launch), capability,
-                                        library));
+    if (library.has(cuda::source_hash(code_of(launch), target))) continue;
+    TENON_TRY(
+        cuda::collect_device_code(open ? open_code_of(launch) : code_of(launch), target, library));
   }
   return {};
 }
@@ -387,8 +394,7 @@ Result<std::unique_ptr<Kernel>> make_jit_kernel(const Problem& problem, const Ji
   CodeLibrary nobodys(CodeLibrary::Use::kCollect), *const library = cuda::library_of(problem);
   const bool collects = library != nullptr && library->collects();
   if (device == nullptr || collects) {
-    const int capability = problem.device->properties().compute_capability;
-    TENON_TRY(collect(plan, capability, collects ? *library : nobodys));
+    TENON_TRY(collect(plan, target_of(*problem.device), collects ? *library : nobodys));
     return std::unique_ptr<Kernel>(std::make_unique<CompiledKernel>());
   }
   auto launches = std::make_shared<Launches>(plan, problem);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "device/device_family.h"
 #include "device/open_extents.h"
 #include "kernels/constant_store.h"
 #include "kernels/jit/tactic.h"
@@ -55,6 +56,9 @@ Status check_launches(const Problem& problem, const JitPlan& plan) {
     if (launch.block[0] * launch.block[1] * launch.block[2] > kMostThreads)
       return unsupported("{} with more than {} threads a block", launch.name, kMostThreads);
     TENON_TRY(check_shared(problem, launch.name, launch.shared_bytes));
+    if (launch.cooperative && problem.device != nullptr && own_properties(*problem.device))
+      return unsupported("{} in blocks that wait for each other, which not every GPU has room for",
+                         launch.name);
   }
   return {};
 }

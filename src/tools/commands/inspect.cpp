@@ -59,6 +59,7 @@ void show_plan_facts(Session& session, const Json& json) {
   session.line("  plan of version {} for the {} {} ({}), {}", text_of(json, "version"),
                text_of(device, "kind"), text_of(device, "name"), text_of(device, "architecture"),
                bytes_text(json["bytes"].get<double>()));
+  if (device.contains("runs_on")) session.line("  It runs on {}.", text_of(device, "runs_on"));
   session.heading("Inputs and outputs");
   show_borders(session, json);
   session.heading("Layers");

@@ -19,7 +19,7 @@ class FakeDriver {
   void work() const { fail(nullptr, -1, 0); }
   void capture(bool capturing) const { call<void (*)(bool)>("fake_driver_capture")(capturing); }
   bool invalidated() const { return call<bool (*)()>("fake_driver_invalidated")(); }
-  void become(int major) const { call<void (*)(int)>("fake_driver_become")(major); }
+  void become(int capability) const { call<void (*)(int)>("fake_driver_become")(capability); }
   void stay_busy(bool busy) const { call<void (*)(bool)>("fake_driver_stay_busy")(busy); }
   void make_noise(unsigned seed) const { call<void (*)(unsigned)>("fake_driver_make_noise")(seed); }
   unsigned shared(int more = 0) const {

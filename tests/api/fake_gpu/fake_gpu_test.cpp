@@ -726,9 +726,9 @@ TEST_F(FakeGpu, PlansForOtherModelsAreRemarked) {
 
 TEST_F(FakeGpu, PlansForOtherArchitecturesAreRefused) {
   Log log;
-  driver_->become(9);
+  driver_->become(90);
   EXPECT_FALSE(load_and_run(log));
-  driver_->become(8);
+  driver_->become(80);
   EXPECT_EQ(log.errors.size(), 1u);
   EXPECT_TRUE(log.complained("built for 'sm_80' and this is 'sm_90'"));
 }

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -137,6 +138,38 @@ TEST_F(KernelCache, CompilesOnceAndReportsErrors) {
   const auto wrong = compile_device_code(code_of("this is no code"), 75);
   ASSERT_FALSE(wrong.ok());
   EXPECT_NE(wrong.error().message.find("test.cu"), std::string::npos);
+}
+
+TEST(DeviceCodeHash, CodeOfAFamilySaysWhatItIsFor) {
+  const DeviceCode code = code_of("int x;");
+  const CodeTarget a100 = family_target(80, 80), a10 = family_target(80, 86),
+                   orin = family_target(80, 87), h100 = family_target(80, 90),
+                   later = family_target(80, 120);
+  EXPECT_EQ(source_hash(code, a100), source_hash(code, a10));
+  EXPECT_EQ(source_hash(code, orin), source_hash(code, later));
+  for (const CodeTarget& target : family_targets(80)) {
+    const std::string source = source_hash(code, target);
+    EXPECT_NE(source, source_hash(code, target.capability));
+    const bool runs[] = {is_for(source, a100), is_for(source, h100), is_for(source, later)};
+    EXPECT_EQ(std::ranges::count(runs, true), 1) << source;
+    EXPECT_TRUE(is_for(source, target.capability)) << "a plan of one GPU has code for it alone";
+  }
+}
+
+TEST_F(KernelCache, CodeOfAFamilyIsMachineCodeOfEachGenerationAndAssembly) {
+  if (!load_nvrtc().ok()) GTEST_SKIP() << "no NVRTC: " << load_nvrtc().error().message;
+  const DeviceCode code = code_of("extern \"C\" __global__ void f(int* x) { *x = 3; }");
+  CodeLibrary library(CodeLibrary::Use::kCollect);
+  const Status collected = collect_device_code(code, family_target(80, 90), library);
+  ASSERT_TRUE(collected.ok()) << collected.error().message;
+  std::string kinds;
+  library.for_each([&](const std::string& source, const CodeLibrary::Code& one) {
+    const bool is_machine_code = one.text().starts_with("\177ELF");
+    EXPECT_EQ(is_machine_code, one.text().find(".target sm_80") == std::string_view::npos);
+    kinds += source.substr(source.find('.')) + (is_machine_code ? " machine code" : " assembly");
+  });
+  for (const char* kind : {".sm_80 machine code", ".sm_90 machine code", ".compute_80 assembly"})
+    EXPECT_NE(kinds.find(kind), std::string::npos) << kinds;
 }
 
 TEST_F(KernelCache, GivesWhatItHasWhereThereIsNoCompiler) {

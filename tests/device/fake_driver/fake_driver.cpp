@@ -8,6 +8,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -31,7 +32,7 @@ struct State {
   std::vector<std::pair<const char*, void*>> order;  ///< The work put on each stream.
   unsigned noise = 0;                                ///< In times; 0: none.
   int static_shared = 0;                             ///< Bytes of shared memory of each kernel.
-  int capability = 8;                                ///< Major number.
+  int capability = 80;
   size_t free = 0;                                   ///< Bytes of memory; 0: all.
   unsigned most_shared = 0;                          ///< Dynamic, of the launches.
 };
@@ -108,14 +109,28 @@ float elapsed() {
   return 0.1F / static_cast<float>(1 + streams);
 }
 
+/// What some GPUs have: a T4, A100, A10, Orin, L40, H100, B200 and RTX 5090.
+struct Model {
+  int capability, multiprocessors, shared;
+};
+constexpr Model kModels[] = {{75, 40, 65536},    {80, 108, 166912}, {86, 72, 101376},
+                             {87, 16, 166912},   {89, 142, 101376}, {90, 132, 232448},
+                             {100, 148, 232448}, {120, 170, 101376}};
+
+const Model& model() {
+  return *std::ranges::find(kModels, state().capability, &Model::capability);
+}
+
 int attribute_value(CUdevice_attribute attribute) {
   switch (attribute) {
     case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
-      return state().capability;
+      return state().capability / 10;
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:
+      return state().capability % 10;
     case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
-      return 108;
+      return model().multiprocessors;
     case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN:
-      return 166912;
+      return model().shared;
     case CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH:
       return 5120;
     case CU_DEVICE_ATTRIBUTE_ECC_ENABLED:
@@ -125,6 +140,22 @@ int attribute_value(CUdevice_attribute attribute) {
     default:
       return 0;
   }
+}
+
+/// As drivers do: machine code runs on GPUs of its generation that are not older, assembly on any
+/// that is not older. Tests also load bytes that are neither.
+bool runs_here(const unsigned char* image) {
+  const std::string_view text(reinterpret_cast<const char*>(image), 4);
+  const int here = state().capability;
+  if (text == "\177ELF") {
+    uint32_t flags = 0;
+    std::memcpy(&flags, image + 48, sizeof flags);
+    const bool is_new = image[8] >= 8;  // The version of the format moved the number.
+    const int code = static_cast<int>(is_new ? flags >> 8 & 0xff : flags & 0xff);
+    return code / 10 == here / 10 && code <= here;
+  }
+  const char* const target = std::strstr(reinterpret_cast<const char*>(image), ".target sm_");
+  return target == nullptr || std::atoi(target + std::strlen(".target sm_")) <= here;
 }
 
 }  // namespace
@@ -142,7 +173,11 @@ int attribute_value(CUdevice_attribute attribute) {
   }
 
 /// FAKE_DRIVER_INIT: the code that starting it gives.
+/// FAKE_DRIVER_CAPABILITY: as fake_driver_become(), for programs.
 FAKE(cuInit, (unsigned),
+     if (const char* capability = std::getenv("FAKE_DRIVER_CAPABILITY"); capability != nullptr)
+         state()
+             .capability = std::atoi(capability);
      if (const char* code = std::getenv("FAKE_DRIVER_INIT");
          code != nullptr) return static_cast<CUresult>(std::atoi(code));)
 FAKE(cuDriverGetVersion, (int* version), *version = 13000;)
@@ -217,7 +252,9 @@ FAKE(cuGraphLaunch, (CUgraphExec, CUstream stream), put("graph", stream);)
 FAKE(cuGraphExecDestroy, (CUgraphExec graph), destroy(graph);)
 FAKE(cuGraphDestroy, (CUgraph graph), destroy(graph);)
 FAKE(cuGraphGetNodes, (CUgraph, CUgraphNode*, size_t* count), *count = 1;)
-FAKE(cuModuleLoadData, (CUmodule * module, const void*), UNLESS_FAILING(make(module, "a module")))
+FAKE(cuModuleLoadData, (CUmodule * module, const void* image),
+     if (!runs_here(static_cast<const unsigned char*>(image))) return CUDA_ERROR_NO_BINARY_FOR_GPU;
+     UNLESS_FAILING(make(module, "a module")))
 FAKE(cuModuleUnload, (CUmodule module), destroy(module);)
 FAKE(cuModuleGetFunction, (CUfunction * function, CUmodule module, const char*),
      *function = reinterpret_cast<CUfunction>(module);)
@@ -269,9 +306,9 @@ extern "C" __attribute__((visibility("default"))) void fake_driver_fail(const ch
   state().code = static_cast<CUresult>(code);
   state().failed = false;
 }
-/// Architecture of GPUs that are opened from now on: 8 for sm_80.
-extern "C" __attribute__((visibility("default"))) void fake_driver_become(int major) {
-  state().capability = major;
+/// Compute capability of GPUs that are opened from now on: 86 for 8.6.
+extern "C" __attribute__((visibility("default"))) void fake_driver_become(int capability) {
+  state().capability = capability;
 }
 /// All streams say that they are being captured, or not.
 extern "C" __attribute__((visibility("default"))) void fake_driver_capture(bool capturing) {

@@ -1,0 +1,46 @@
+#include "api/family_build.h"
+
+#include "device/device_family.h"
+
+namespace tenon::api {
+
+Status FamilyBuild::prepare(const nvinfer1::IBuilderConfig& config, Backend& backend,
+                            Logger& logger) {
+  using nvinfer1::HardwareCompatibilityLevel;
+  if (config.getHardwareCompatibilityLevel() != HardwareCompatibilityLevel::kAMPERE_PLUS) return {};
+  if (backend.device->capabilities().host_cores) {
+    logger.warning(
+        "The hardware compatibility level kAMPERE_PLUS has no effect: the plan is for the CPU");
+    return {};
+  }
+  const int units = backend.device->properties().compute_units;
+  TENON_TRY(stand_for(*backend.device, {DeviceFamily::kFirst, units}));
+  active_ = true;
+  std::erase_if(backend.notes, [](const BackendNote& note) { return is_library(note.origin); });
+  return {};
+}
+
+std::function<void(std::string_view)> FamilyBuild::listener() {
+  if (!active_) return nullptr;
+  return [this](std::string_view layer) {
+    const std::lock_guard lock(mutex_);
+    left_out_.emplace(layer);
+  };
+}
+
+void FamilyBuild::report(const Backend& backend, Logger& logger) {
+  if (!active_) return;
+  const auto version = [](int capability) {
+    return fmt::format("{}.{}", capability / 10, capability % 10);
+  };
+  const DeviceProperties& own = *own_properties(*backend.device);
+  const size_t count = left_out_.size();
+  logger.info(
+      "Hardware compatibility: the plan runs on GPUs of compute capability {} and later. Kernels "
+      "that {} has and others have not are left out: of {} {}; kernels of cuDNN and cuBLASLt are "
+      "left out of all",
+      version(DeviceFamily::kFirst), version(own.compute_capability), count,
+      count == 1 ? "layer" : "layers");
+}
+
+}  // namespace tenon::api
