@@ -31,6 +31,7 @@
 #include "base/stop.h"
 #include "base/stopwatch.h"
 #include "check/choose_branches.h"
+#include "check/choose_turns.h"
 #include "check/compile_checked.h"
 #include "device/cpu/isa.h"
 #include "device/described_device.h"
@@ -206,6 +207,27 @@ void set_search(const BuilderConfig& config, SelectOptions& options) {
   options.fail_on_cache_miss =
       config.timing_cache() != nullptr && config.getFlag(BuilderFlag::kERROR_ON_TIMING_CACHE_MISS);
   options.workspace_limit = config.getMemoryPoolLimit(MemoryPoolType::kWORKSPACE);
+}
+
+/// How far the sizes of turns of a batch are searched.
+TurnSearch turn_search(BuilderConfig& config, const Backend& backend, Logger& logger) {
+  constexpr int kSizes[] = {0, 1, 2, 4};  // By TilingOptimizationLevel.
+  TurnSearch search{.sizes = kSizes[static_cast<int>(config.getTilingOptimizationLevel())]};
+  if (config.getL2LimitForTiling() >= 0) search.most_bytes = config.getL2LimitForTiling();
+  const bool is_bounded = search.most_bytes != INT64_MAX;
+  if (is_bounded && search.sizes == 0 && !backend.device->capabilities().host_cores)
+    logger.warning(
+        "setL2LimitForTiling has no effect on a GPU without a tiling optimization level "
+        "(setTilingOptimizationLevel, --tilingOptimizationLevel): batches run whole");
+  return search;
+}
+
+/// What only a plan as a whole can be timed for.
+Status choose_order(BuilderConfig& config, const Backend& backend, Plan& plan, TimingCache& cache,
+                    Logger& logger) {
+  TENON_TRY(choose_turns(plan, backend, turn_search(config, backend, logger), cache, logger));
+  if (config.getMaxAuxStreams() <= 0) return {};
+  return choose_branches(plan, backend, config.getMaxAuxStreams(), cache, logger);
 }
 
 SelfCheck self_check_of(const BuilderConfig& config, const ImplicitQuantization& quantized) {
@@ -416,8 +438,7 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
   TENON_TRY(progress.kernels_done());
   questions.report();
   precisions.report(*plan.graph, *reporter_);
-  if (settings->getMaxAuxStreams() > 0)
-    TENON_TRY(choose_branches(plan, backend, settings->getMaxAuxStreams(), cache, *reporter_));
+  TENON_TRY(choose_order(*settings, backend, plan, cache, *reporter_));
   if (settings->records_candidates()) plan.settings[kCandidatesSetting] = record.text();
   plan.settings.insert(recipe_settings.begin(), recipe_settings.end());
   if (refittable && settings->getFlag(BuilderFlag::kREFIT_INDIVIDUAL))

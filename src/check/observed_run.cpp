@@ -108,7 +108,7 @@ Status take_result(const ConcreteGraph& graph, Device& device, const StepResult&
     TENON_ASSIGN(tensor, Tensor::create(operand.type, operand.extents));
   }
   if (operand.dense()) operand.strides = dense_strides(operand.extents, operand.layout);
-  if (result.samples > 1) operand.extents[0] = 1;
+  if (result.samples > 1) operand.extents[0] /= result.samples;
   if (operand.count() == 0) return {};
   const auto size = static_cast<size_t>(byte_size(operand.type));
   const auto* source = static_cast<const std::byte*>(result.address);

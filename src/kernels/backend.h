@@ -12,6 +12,7 @@
 #include "base/status.h"
 #include "device/device.h"
 #include "kernels/constant_store.h"
+#include "kernels/sample_turns.h"
 #include "kernels/sized.h"
 #include "kernels/tactic.h"
 
@@ -62,6 +63,7 @@ struct Backend {
   Attachments* attachments = nullptr;                   ///< As Problem::attachments.
   int64_t shared_memory = INT64_MAX;                    ///< As Problem::shared_memory.
   NumericsOptions numerics = {};                        ///< As Problem::numerics.
+  SampleTurns turns = {.samples = 0};                   ///< Of programs (runtime/sample_steps.h).
   const TacticTable* tactics_here = nullptr;            ///< Null: all are those of the nodes.
   std::function<void(const std::string&)> tell = {};    ///< Takes verbose messages; empty: none.
   std::string barred = {};                              ///< As bar_origins() was given them.

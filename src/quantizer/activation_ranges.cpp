@@ -96,7 +96,7 @@ Status ActivationRanges::look_at(const StepResult& result) {
   if (!is_looked_at(*value)) return {};
   Operand operand = context_->program()->graph().operand(value);
   if (operand.dense()) operand.strides = dense_strides(operand.extents, operand.layout);
-  if (result.samples > 1) operand.extents[0] = 1;
+  if (result.samples > 1) operand.extents[0] /= result.samples;
   if (operand.count() == 0) return {};
   const DataType type = value->type.type;
   Tensor held(type, {extent_in_memory(operand)});

@@ -13,6 +13,7 @@
 #include "plan/points.h"
 #include "plan/shape_values.h"
 #include "plan/transplant.h"
+#include "runtime/sample_steps.h"
 
 namespace tenon {
 namespace {
@@ -131,6 +132,10 @@ Result<std::shared_ptr<Engine>> Engine::create(Plan plan, Backend backend, bool 
                     backend.shared_memory);
   if (const auto barred = plan.settings.find(kBarredSetting); barred != plan.settings.end())
     TENON_TRY(bar_origins(backend, barred->second));
+  const auto turns = plan.settings.find(kTurnsSetting);
+  backend.turns = usual_turns(*backend.device);
+  if (turns != plan.settings.end())
+    backend.turns = parse_turns(turns->second).value_or(backend.turns);
   auto engine = std::shared_ptr<Engine>(new Engine(std::move(plan), std::move(backend)));
   if (const auto& code = engine->plan_.code; code != nullptr)
     engine->code_ =

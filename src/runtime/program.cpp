@@ -143,8 +143,7 @@ Status Program::make_step(const Backend& backend, ConstantStore& constants, int 
     }
   }
   Problem problem = graph_.problem(*step.node, backend, threads);
-  if (auto sample =
-          backend.device->capabilities().host_cores ? sample_step(problem) : std::nullopt) {
+  if (auto sample = sample_step(problem, backend.turns)) {
     problem = std::move(sample->problem);
     step.samples = sample->samples;
     step.input_bytes = std::move(sample->input_bytes);

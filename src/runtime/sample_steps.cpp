@@ -1,6 +1,7 @@
 #include "runtime/sample_steps.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include "ops/ops.h"
 
@@ -22,9 +23,9 @@ bool treats_samples_alone(const Operation& node) {
   return node.is<Conv>() || node.is<Pointwise>() || node.is<Cast>();
 }
 
-/// Makes the operand one sample's. Returns the bytes from sample to sample, 0 where all share it,
-/// or nothing where it is no batch of images.
-std::optional<int64_t> take_sample(Operand& operand, int64_t samples, int rank) {
+/// Makes the operand one turn's. Returns the bytes from turn to turn, 0 where all share it, or
+/// nothing where it is no batch of images.
+std::optional<int64_t> take_turn(Operand& operand, int64_t samples, int64_t turn, int rank) {
   if (!operand.present) return 0;
   if (operand.constant != nullptr)  // Weights, unless it could be numbers for every sample.
     return operand.rank() == rank && operand.extents[0] == samples ? std::nullopt
@@ -32,8 +33,8 @@ std::optional<int64_t> take_sample(Operand& operand, int64_t samples, int rank) 
   if (operand.rank() != rank || operand.extents[0] != samples) return std::nullopt;
   const int64_t elements =
       operand.dense() ? operand.count() / std::max<int64_t>(1, samples) : operand.strides[0];
-  const int64_t bytes = elements * byte_size(operand.type);
-  operand.extents[0] = 1;
+  const int64_t bytes = elements * turn * byte_size(operand.type);
+  operand.extents[0] = turn;
   while (operand.alignment > 1 && bytes % operand.alignment != 0) operand.alignment /= 2;
   return bytes;
 }
@@ -42,33 +43,62 @@ int64_t bytes_of(const Operand& operand) {
   return operand.present ? operand.count() * byte_size(operand.type) : 0;
 }
 
-bool pays(const Problem& whole) {
+/// Whether turns of that part of a batch pay.
+bool pays(const Problem& whole, int64_t turns, int64_t most_bytes) {
   int64_t images = 0, weights = 0;
   for (const auto* operands : {&whole.inputs, &whole.outputs})
     for (const Operand& operand : *operands)
       (operand.constant != nullptr ? weights : images) += bytes_of(operand);
-  return images >= kLeastImages && weights <= kMostWeights;
+  return images >= kLeastImages && weights <= kMostWeights &&
+         images / turns + weights <= most_bytes;
+}
+
+/// The largest number of samples up to `most` that a batch can be divided into.
+int64_t size_of_turn(int64_t samples, int64_t most) {
+  int64_t turn = std::min(samples, most);
+  while (samples % turn != 0) --turn;
+  return turn;
 }
 
 }  // namespace
 
-std::optional<SampleStep> sample_step(const Problem& whole) {
-  if (whole.outputs.empty()) return std::nullopt;  // An assertion has none.
+std::optional<SampleStep> sample_step(const Problem& whole, const SampleTurns& turns) {
+  // An assertion has no outputs.
+  if (turns.samples < 1 || whole.outputs.empty()) return std::nullopt;
   const int rank = whole.output().rank();
-  if (rank < 3 || !treats_samples_alone(whole.operation) || !pays(whole)) return std::nullopt;
-  SampleStep step{.problem = whole, .samples = whole.output().extents[0]};
-  if (step.samples < 2) return std::nullopt;
+  if (rank < 3 || !treats_samples_alone(whole.operation)) return std::nullopt;
+  const int64_t samples = whole.output().extents[0];
+  if (samples < 2) return std::nullopt;
+  const int64_t turn = size_of_turn(samples, turns.samples);
+  SampleStep step{.problem = whole, .samples = samples / turn};
+  if (step.samples < 2 || !pays(whole, step.samples, turns.most_bytes)) return std::nullopt;
   for (Operand& operand : step.problem.inputs) {
-    const auto bytes = take_sample(operand, step.samples, rank);
+    const auto bytes = take_turn(operand, samples, turn, rank);
     if (!bytes.has_value()) return std::nullopt;
     step.input_bytes.push_back(*bytes);
   }
   for (Operand& operand : step.problem.outputs) {
-    const auto bytes = take_sample(operand, step.samples, rank);
+    const auto bytes = take_turn(operand, samples, turn, rank);
     if (!bytes.has_value()) return std::nullopt;
     step.output_bytes.push_back(*bytes);
   }
   return step;
+}
+
+std::string to_text(const SampleTurns& turns) {
+  return turns.most_bytes == INT64_MAX ? fmt::format("{}", turns.samples)
+                                       : fmt::format("{} {}", turns.samples, turns.most_bytes);
+}
+
+std::optional<SampleTurns> parse_turns(std::string_view text) {
+  SampleTurns turns;
+  const char* const end = text.data() + text.size();
+  const auto samples = std::from_chars(text.data(), end, turns.samples);
+  if (samples.ec != std::errc() || turns.samples < 0) return std::nullopt;
+  if (samples.ptr == end) return turns;
+  const auto bytes = std::from_chars(samples.ptr + 1, end, turns.most_bytes);
+  const bool ends = bytes.ec == std::errc() && bytes.ptr == end && *samples.ptr == ' ';
+  return ends ? std::optional(turns) : std::nullopt;
 }
 
 }  // namespace tenon

@@ -191,6 +191,9 @@ Status configure_builder(nvinfer1::IBuilder& builder, IBuilderConfig& config,
   config.setAvgTimingIterations(static_cast<int32_t>(arguments.integer(OptionId::avgTiming)));
   config.setBuilderOptimizationLevel(
       static_cast<int32_t>(arguments.integer(OptionId::builderOptimizationLevel)));
+  config.setTilingOptimizationLevel(static_cast<nvinfer1::TilingOptimizationLevel>(
+      arguments.integer(OptionId::tilingOptimizationLevel)));
+  config.setL2LimitForTiling(arguments.integer(OptionId::l2LimitForTiling));
   if (arguments.has(OptionId::maxTactics)) {
     config.setMaxNbTactics(static_cast<int32_t>(arguments.integer(OptionId::maxTactics)));
   }

@@ -121,14 +121,23 @@ struct Range {
 
 Status check_ranges(const Arguments& arguments) {
   static constexpr Range kRanges[] = {
-      {OptionId::iterations, 0, 1e9},     {OptionId::warmUp, 0, 1e9},
-      {OptionId::duration, -1, 1e9},      {OptionId::idleTime, 0, 1e9},
-      {OptionId::sleepTime, 0, 1e9},      {OptionId::infStreams, 1, 1024},
-      {OptionId::avgRuns, 1, 1e9},        {OptionId::avgTiming, 1, 1000},
-      {OptionId::cpuThreads, 0, 1024},    {OptionId::builderOptimizationLevel, 0, 5},
-      {OptionId::useProfile, 0, 1e6},     {OptionId::tilingOptimizationLevel, 0, 3},
-      {OptionId::maxAuxStreams, -1, 1e6}, {OptionId::persistentCacheRatio, 0, 1},
-      {OptionId::device, -1, 1024},       {OptionId::maxTactics, -1, 1e6},
+      {OptionId::iterations, 0, 1e9},
+      {OptionId::warmUp, 0, 1e9},
+      {OptionId::duration, -1, 1e9},
+      {OptionId::idleTime, 0, 1e9},
+      {OptionId::sleepTime, 0, 1e9},
+      {OptionId::infStreams, 1, 1024},
+      {OptionId::avgRuns, 1, 1e9},
+      {OptionId::avgTiming, 1, 1000},
+      {OptionId::cpuThreads, 0, 1024},
+      {OptionId::builderOptimizationLevel, 0, 5},
+      {OptionId::useProfile, 0, 1e6},
+      {OptionId::tilingOptimizationLevel, 0, 3},
+      {OptionId::maxAuxStreams, -1, 1e6},
+      {OptionId::persistentCacheRatio, 0, 1},
+      {OptionId::device, -1, 1024},
+      {OptionId::maxTactics, -1, 1e6},
+      {OptionId::l2LimitForTiling, -1, 1e15},
   };
   for (const Range& range : kRanges) {
     const double value = arguments.real(range.id);

@@ -326,6 +326,77 @@ TEST(SettingsTable, StronglyTypedNetworksHaveTheirOwnTypes) {
   EXPECT_TRUE(session.builds());
 }
 
+/// Of four large images: two convolutions, one after the other.
+class Images : public Session {
+ public:
+  Images() {
+    ITensor* x = input("x", DataType::kFLOAT, {4, 16, 192, 192});
+    for (int i = 0; i < 2; ++i)
+      x = network
+              ->addConvolutionNd(*x, 16, dims({3, 3}),
+                                 weights(std::vector<float>(16 * 16 * 9, 0.01F)), {})
+              ->getOutput(0);
+    output(x, "y");
+  }
+  /// The steps of the plan that run for so many turns each.
+  std::string turns() {
+    if (!build()) return "failed: " + log.text();
+    const std::unique_ptr<IHostMemory> steps(tenon::describeSteps(*context));
+    const std::string text(static_cast<const char*>(steps->data()), steps->size());
+    std::string found;
+    for (size_t at = 0; (at = text.find(" samples [", at)) != std::string::npos; ++at)
+      found += text.substr(at, text.find(']', at) + 1 - at);
+    return found;
+  }
+};
+
+TEST(SettingsTable, ALimitOfTilingKeepsLargeLayersWhole) {
+  const auto turns = [](int64_t limit) {
+    Images session;
+    EXPECT_TRUE(session.config->setL2LimitForTiling(limit));
+    return session.turns();
+  };
+  const std::string usual = turns(-1);
+  EXPECT_EQ(usual, " samples [4] samples [4]");
+  EXPECT_EQ(turns(int64_t{1} << 30), usual);
+  EXPECT_EQ(turns(1 << 20), "");
+}
+
+TEST(SettingsTable, HigherLevelsOfTilingTimeMore) {
+  class Notes final : public ILogger {
+   public:
+    void log(Severity, const char* message) noexcept override {
+      if (std::string(message).starts_with("Tiling: ")) text = message;
+    }
+    std::string text;
+  };
+  const auto told = [](TilingOptimizationLevel level, int64_t limit) {
+    Images session;
+    Notes notes;
+    const std::unique_ptr<IBuilder> builder(createInferBuilder(notes));
+    EXPECT_TRUE(session.config->setTilingOptimizationLevel(level));
+    EXPECT_TRUE(session.config->setL2LimitForTiling(limit));
+    const std::unique_ptr<IHostMemory> plan(
+        builder->buildSerializedNetwork(*session.network, *session.config));
+    EXPECT_NE(plan, nullptr);
+    return std::ranges::count(notes.text, ',') + (notes.text.empty() ? 0 : 1);
+  };
+  EXPECT_EQ(told(TilingOptimizationLevel::kNONE, -1), 0);
+  EXPECT_EQ(told(TilingOptimizationLevel::kFAST, -1), 2);
+  EXPECT_EQ(told(TilingOptimizationLevel::kMODERATE, -1), 3);
+  EXPECT_EQ(told(TilingOptimizationLevel::kFULL, -1), 3) << "turns of all four are no other way";
+  EXPECT_EQ(told(TilingOptimizationLevel::kFULL, 0), 1) << "the limit leaves whole batches";
+}
+
+TEST(SettingsTable, PlansForTheCpuAreForNoFamilyOfGpus) {
+  Product session;
+  session.config->setHardwareCompatibilityLevel(HardwareCompatibilityLevel::kAMPERE_PLUS);
+  tenon::setBuildDevice(*session.config, tenon::kCpuDevice);
+  ASSERT_TRUE(session.build());
+  EXPECT_TRUE(session.warned("kAMPERE_PLUS has no effect: the plan is for the CPU"));
+  EXPECT_EQ(session.engine->getHardwareCompatibilityLevel(), HardwareCompatibilityLevel::kNONE);
+}
+
 TEST(SettingsTable, CompatibilityOfHardwareIsReported) {
   Product session;
   session.config->setHardwareCompatibilityLevel(

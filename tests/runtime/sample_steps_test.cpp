@@ -40,9 +40,13 @@ std::unique_ptr<Graph> image_graph() {
   return graph;
 }
 
-Result<std::shared_ptr<Engine>> image_engine() {
+Result<std::shared_ptr<Engine>> image_engine(const char* turns = nullptr) {
   const Extents one = {1, kChannels, kSize, kSize}, all = {kBatch, kChannels, kSize, kSize};
-  return engine_of(image_graph(), {{{"x", {one, all, all}}}});
+  TENON_ASSIGN(auto engine, engine_of(image_graph(), {{{"x", {one, all, all}}}}));
+  if (turns == nullptr) return engine;
+  Plan plan = copy_of(engine->plan());
+  plan.settings[kTurnsSetting] = turns;
+  return Engine::create(std::move(plan), cpu_backend(2));
 }
 
 struct Outputs {
@@ -82,6 +86,29 @@ TEST(SampleSteps, ABatchGivesWhatItsSamplesGive) {
   }
 }
 
+TEST(SampleSteps, TurnsOfAnySizeGiveTheSame) {
+  const Tensor x = numbers({kBatch, kChannels, kSize, kSize}, 5);
+  const auto whole = image_engine("0");
+  ASSERT_TRUE(whole.ok()) << whole.error().message;
+  for (const char* turns : {"1", "2", "3", "1 4000000", "2 0"}) {
+    const auto engine = image_engine(turns);
+    ASSERT_TRUE(engine.ok()) << engine.error().message;
+    // Lists of steps are made from those of other batches.
+    for (const int64_t batch : {kBatch, kBatch - 1, kBatch / 2, int64_t{1}, kBatch}) {
+      const auto expected = run(*whole, x.bytes(), batch), actual = run(*engine, x.bytes(), batch);
+      ASSERT_TRUE(expected.ok() && actual.ok()) << actual.error().message;
+      double distance = 0;
+      for (int64_t i = 0; i < expected->image.count(); ++i)
+        distance =
+            std::max(distance, std::abs(expected->image.as_double(i) - actual->image.as_double(i)));
+      for (int64_t i = 0; i < expected->means.count(); ++i)
+        distance =
+            std::max(distance, std::abs(expected->means.as_double(i) - actual->means.as_double(i)));
+      EXPECT_LT(distance, 1e-4) << turns << ", batch " << batch;
+    }
+  }
+}
+
 /// A problem of one pointwise operator over images.
 struct Sum {
   Graph graph;
@@ -98,24 +125,52 @@ struct Sum {
 };
 
 TEST(SampleSteps, TakesImagesApartAndSharesTheRest) {
-  const auto step = sample_step(Sum({4, 64, 128, 128}).problem);
+  const auto step = sample_step(Sum({4, 64, 128, 128}).problem, {});
   ASSERT_TRUE(step.has_value());
   EXPECT_EQ(step->samples, 4);
   EXPECT_EQ(step->input_bytes[1], 64 * 128 * 128 * 4);
   EXPECT_EQ(step->problem.output().extents[0], 1);
   const Tensor bias(DataType::kFloat32, {1, 64, 1, 1});
-  const auto shared = sample_step(Sum({1, 64, 1, 1}, &bias).problem);
+  const auto shared = sample_step(Sum({1, 64, 1, 1}, &bias).problem, {});
   ASSERT_TRUE(shared.has_value());
   EXPECT_EQ(shared->input_bytes[1], 0);
 }
 
 TEST(SampleSteps, LeavesOthersWhole) {
   const Tensor scale(DataType::kFloat32, {4, 1, 1, 1});
-  EXPECT_FALSE(sample_step(Sum({4, 1, 1, 1}, &scale).problem).has_value()) << "a constant a sample";
-  EXPECT_FALSE(sample_step(Sum({64, 128, 128}).problem).has_value()) << "no batch of images";
+  EXPECT_FALSE(sample_step(Sum({4, 1, 1, 1}, &scale).problem, {}).has_value())
+      << "a constant a sample";
+  EXPECT_FALSE(sample_step(Sum({64, 128, 128}).problem, {}).has_value()) << "no batch of images";
   Sum small({4, 64, 8, 8});
   small.problem.inputs[0].extents = small.problem.outputs[0].extents = {4, 64, 8, 8};
-  EXPECT_FALSE(sample_step(small.problem).has_value()) << "fits in the caches";
+  EXPECT_FALSE(sample_step(small.problem, {}).has_value()) << "fits in the caches";
+}
+
+TEST(SampleSteps, TurnsAreOfOneSizeUpToTheGivenOne) {
+  const Sum sum({4, 64, 128, 128});
+  const Problem& whole = sum.problem;
+  const auto turns = [&](const SampleTurns& wanted) {
+    const auto step = sample_step(whole, wanted);
+    return step.has_value() ? step->samples : 1;
+  };
+  EXPECT_EQ(turns({.samples = 0}), 1);
+  EXPECT_EQ(turns({.samples = 2}), 2);
+  EXPECT_EQ(turns({.samples = 3}), 2) << "four samples are not turns of three";
+  EXPECT_EQ(turns({.samples = 8}), 1);
+  const auto step = sample_step(whole, {.samples = 2});
+  ASSERT_TRUE(step.has_value());
+  EXPECT_EQ(step->problem.output().extents[0], 2);
+  EXPECT_EQ(step->input_bytes[1], 2 * 64 * 128 * 128 * 4);
+  constexpr int64_t kOfASample = 3 * 64 * 128 * 128 * 4;
+  EXPECT_EQ(turns({.samples = 1, .most_bytes = kOfASample}), 4);
+  EXPECT_EQ(turns({.samples = 1, .most_bytes = kOfASample - 1}), 1);
+}
+
+TEST(SampleSteps, TurnsSurviveTheirText) {
+  for (const SampleTurns turns : {SampleTurns{}, SampleTurns{4, 1 << 20}, SampleTurns{0, 0}})
+    EXPECT_EQ(parse_turns(to_text(turns)), turns);
+  for (const char* text : {"", "x", "-1", "1 ", "1 x", "1 2 3", "1,2"})
+    EXPECT_FALSE(parse_turns(text).has_value()) << text;
 }
 
 }  // namespace
