@@ -341,10 +341,11 @@ class ITensor : public INoCopy {
   /// Returns whether the tensor is the same for each element of a batch. It has no effect, since
   /// batches are explicit: always false.
   TRT_DEPRECATED bool getBroadcastAcrossBatch() const noexcept;
-  /// Returns where the tensor's memory is. It has no effect, since engines decide it: always
-  /// kDEVICE.
+  /// Returns where the tensor's memory is, as the engine will tell: kHOST for inputs that decide
+  /// shapes, kDEVICE for all others. Another place is an error.
   TensorLocation getLocation() const noexcept;
-  /// Sets where the tensor's memory is. It has no effect, since engines decide it: always kDEVICE.
+  /// Sets where the tensor's memory is, as the engine will tell: kHOST for inputs that decide
+  /// shapes, kDEVICE for all others. Another place is an error.
   TRT_DEPRECATED void setLocation(TensorLocation location) noexcept;
   /// Returns whether setDynamicRange() was called since the last reset.
   TRT_DEPRECATED bool dynamicRangeIsSet() const noexcept;
@@ -424,9 +425,8 @@ class ILayer : public INoCopy {
   void setMetadata(const char* metadata) noexcept;
   /// Returns a text that comes back from the inspector; it is copied. Default: "". Since 10.15.
   const char* getMetadata() const noexcept;
-  /// Sets the number of devices that the layer runs on. Default: 1. Collectives alone run on
-  /// several: false, with an error logged, for other numbers of other layers, attention too. Since
-  /// 10.16.
+  /// Sets the number of devices that the layer runs on. Default: 1. Collectives and attention alone
+  /// run on several: false, with an error logged, for other numbers of other layers. Since 10.16.
   bool setNbRanks(int32_t nbRanks) noexcept;
   /// Returns the number of devices that the layer runs on. Default: 1. Since 10.16.
   int32_t getNbRanks() const noexcept;
@@ -2033,11 +2033,12 @@ class IAttention : public INoCopy {
   bool setMetadata(const char* metadata) noexcept;
   /// Returns a text that comes back from the inspector; it is copied. Default: "". Since 10.15.
   const char* getMetadata() const noexcept;
-  /// Sets the number of devices that the layer runs on. Default: 1. Collectives alone run on
-  /// several: false, with an error logged, for other numbers of other layers, attention too. Since
-  /// 10.16.
+  /// Sets the number of devices that the attention runs on. Default: 1. Each has its part of the
+  /// sequence, in the order of ranks: its queries see the keys and values of all, which are
+  /// gathered (IExecutionContext::setCommunicator). Builds refuse causal attention on several.
+  /// Since 10.16.
   bool setNbRanks(int32_t nbRanks) noexcept;
-  /// Returns the number of devices that the layer runs on. Default: 1. Since 10.16.
+  /// Returns the number of devices that the attention runs on. Default: 1. Since 10.16.
   int32_t getNbRanks() const noexcept;
 
  protected:
@@ -2752,9 +2753,10 @@ enum class BuilderFlag : int32_t {
   kDIRECT_IO TRT_DEPRECATED_ENUM = 11,
   /// A build fails where an algorithm selector chooses nothing.
   kREJECT_EMPTY_ALGORITHMS TRT_DEPRECATED_ENUM = 12,
-  /// No effect, and builds warn of it: plans need no runtime of their own.
+  /// The plan holds weights as the model has them, not as this version's kernels keep them: later
+  /// versions of the library load it. Loading takes longer on a CPU; plans for GPUs are so anyway.
   kVERSION_COMPATIBLE = 13,
-  /// No effect, and builds warn of it: plans need no runtime of their own.
+  /// No effect, and builds warn of it: plans hold no runtime.
   kEXCLUDE_LEAN_RUNTIME = 14,
   /// Layers may compute in FP8.
   kFP8 TRT_DEPRECATED_ENUM = 15,
@@ -2878,7 +2880,8 @@ constexpr int32_t EnumMax<PreviewFeature>() noexcept {
 enum class HardwareCompatibilityLevel : int32_t {
   /// The build's device.
   kNONE = 0,
-  /// No effect here, and builds warn of it.
+  /// All GPUs of compute capability 8.0 and later. Kernels are those that all of them run, with at
+  /// most 99 KiB of shared memory a block; cuDNN and cuBLASLt are left out.
   kAMPERE_PLUS = 1,
   /// GPUs of the build's compute capability.
   kSAME_COMPUTE_CAPABILITY = 2,
@@ -2888,15 +2891,17 @@ constexpr int32_t EnumMax<HardwareCompatibilityLevel>() noexcept {
   return 3;
 }
 
-/// How hard tilings across layers are searched.
+/// How hard tilings across layers are searched: batches of images may run in turns of some samples,
+/// several layers one after the other for each turn, so that results stay in the caches.
 enum class TilingOptimizationLevel : int32_t {
-  /// No tiling over the L2 cache.
+  /// No search: turns of one sample on a CPU where a rule says that they pay, whole batches on a
+  /// GPU.
   kNONE = 0,
-  /// Little search.
+  /// Whole batches and turns of 1 are timed.
   kFAST = 1,
-  /// More search.
+  /// Whole batches and turns of 1 and 2.
   kMODERATE = 2,
-  /// The longest search.
+  /// Whole batches and turns of 1, 2, 4 and 8.
   kFULL = 3,
 };
 template <>
@@ -3062,7 +3067,9 @@ class IBuilderConfig : public INoCopy {
   /// sequence as well, level 4 every configuration, level 5 checks every region. Default: 3.
   int32_t getBuilderOptimizationLevel() noexcept;
   /// Sets the devices besides the build's that the plan should run on. Default: kNONE. Every plan
-  /// runs on GPUs of its compute capability; builds warn that kAMPERE_PLUS has no effect.
+  /// runs on GPUs of its compute capability. Builds say for how many layers kAMPERE_PLUS left out
+  /// kernels of the GPU in hand, and fail on GPUs before compute capability 8.0; plans for the CPU
+  /// are the same with it, with a warning.
   void setHardwareCompatibilityLevel(
       HardwareCompatibilityLevel hardwareCompatibilityLevel) noexcept;
   /// Returns the devices besides the build's that the plan should run on. Default: kNONE.
@@ -3098,18 +3105,18 @@ class IBuilderConfig : public INoCopy {
   /// Returns the most kernels that are timed for a layer; -1 lets the build decide. Default: -1.
   /// Since 10.4.
   int32_t getMaxNbTactics() const noexcept;
-  /// Sets how hard tilings across layers are searched. It has no effect, and builds warn of it:
-  /// kernels choose their tilings. Default: kNONE. Returns false for values that are no level.
-  /// Since 10.8.
+  /// Sets how hard tilings across layers are searched: the plan as a whole is timed for the usual
+  /// shapes in several ways, of which the fastest is kept. Default: kNONE. Returns false for values
+  /// that are no level. Since 10.8.
   bool setTilingOptimizationLevel(TilingOptimizationLevel level) noexcept;
-  /// Returns how hard tilings across layers are searched. It has no effect, and builds warn of it:
-  /// kernels choose their tilings. Default: kNONE. Since 10.8.
+  /// Returns how hard tilings across layers are searched: the plan as a whole is timed for the
+  /// usual shapes in several ways, of which the fastest is kept. Default: kNONE. Since 10.8.
   TilingOptimizationLevel getTilingOptimizationLevel() const noexcept;
-  /// Sets the bytes of the second-level cache for tilings across layers. It has no effect, and
-  /// builds warn of it. Default: -1. Returns false for numbers below -1. Since 10.8.
+  /// Sets the bytes that a layer may read and write in a turn of a batch, -1 being no limit. Layers
+  /// of more run for whole batches. Default: -1. Returns false for numbers below -1. Since 10.8.
   bool setL2LimitForTiling(int64_t size) noexcept;
-  /// Returns the bytes of the second-level cache for tilings across layers. It has no effect, and
-  /// builds warn of it. Default: -1. Since 10.8.
+  /// Returns the bytes that a layer may read and write in a turn of a batch, -1 being no limit.
+  /// Layers of more run for whole batches. Default: -1. Since 10.8.
   int64_t getL2LimitForTiling() const noexcept;
   /// Sets the connection to a machine that would time kernels. It has no effect, and builds warn of
   /// it: kernels are timed on this machine. Default: "". Returns false for null. Since 10.13.

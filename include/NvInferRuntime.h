@@ -1186,8 +1186,8 @@ class ICudaEngine : public INoCopy {
   /// Returns the name of an input or output, inputs first, or null where `index` is not from 0 to
   /// getNbIOTensors() - 1.
   const char* getIOTensorName(int32_t index) const noexcept;
-  /// Returns the devices that the plan may run on besides the build's: kSAME_COMPUTE_CAPABILITY
-  /// where the build asked for it, else kNONE.
+  /// Returns the devices that the plan may run on besides the build's, as the build was asked for:
+  /// kAMPERE_PLUS, kSAME_COMPUTE_CAPABILITY or kNONE.
   HardwareCompatibilityLevel getHardwareCompatibilityLevel() const noexcept;
   /// Returns the number of streams that a run uses beside the application's; 0 on a CPU.
   int32_t getNbAuxStreams() const noexcept;

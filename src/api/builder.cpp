@@ -338,8 +338,9 @@ Result<std::unique_ptr<Graph>> ready_graph(Network& network, const BuilderConfig
   return graph;
 }
 
-/// Who looks at the build's graphs, and at the plan's tensors.
+/// Who looks at the build's graphs, and at the plan's tensors and weights.
 void take_observers(const BuilderConfig& config, const Network& network, CompileRequest& request) {
+  request.packs = !config.getFlag(BuilderFlag::kVERSION_COMPATIBLE);
   request.levels = config.pass_switches().levels;
   request.shows_tensors = network.shows_unfused();
 }

@@ -250,12 +250,13 @@ class CheckedBuild {
     request.select = request_.select;
     request.backend = request_.backend;
     request.keep_originals = true;
+    request.packs = request_.packs;
     request.levels = std::exchange(request_.levels, nullptr);  // The first build alone tells.
     return compile(std::move(request), cache_, logger);
   }
 
   Result<Plan> without_originals(Plan plan) const {
-    if (request_.keep_originals) return plan;
+    if (request_.keep_originals || !request_.packs) return plan;
     std::map<std::string, Extents> shapes;
     for (const Value* input : plan.graph->inputs())
       shapes[input->name] = plan.profiles[0].at(input->name).opt;

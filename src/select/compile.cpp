@@ -282,7 +282,7 @@ Result<Plan> compile(CompileRequest request, TimingCache& cache, Logger& logger)
                         request.select.average_runs);
   }
   if (request.levels) request.levels("network", *plan.graph);
-  const bool packs = request.backend.device->capabilities().packs_constants;
+  const bool packs = request.packs && request.backend.device->capabilities().packs_constants;
   if (told != nullptr) foresee_plan(*told, *plan.graph, packs);
   PassForecast forecast(told, request.passes);
   TENON_ASSIGN(PassRun run, run_observed_passes(*plan.graph, request.passes, logger,
@@ -316,9 +316,10 @@ Result<Plan> compile(CompileRequest request, TimingCache& cache, Logger& logger)
         "The build's budget is used up: layers that were not tuned yet have the first kernel that "
         "fits");
   if (record != nullptr) note_kernels(*record, *plan.graph, request.passes, selection, logger);
-  TENON_TRY(pack_weights(*plan.graph, request.backend, symbols, request.select.threads,
-                         request.keep_originals,
-                         told == nullptr ? request.packed : told_to(*told)));
+  if (request.packs)
+    TENON_TRY(pack_weights(*plan.graph, request.backend, symbols, request.select.threads,
+                           request.keep_originals,
+                           told == nullptr ? request.packed : told_to(*told)));
   if (std::string packing = packing_of(*plan.graph, request.backend); !packing.empty())
     plan.settings[kPackingSetting] = std::move(packing);
   const double packing_time = watch.lap();

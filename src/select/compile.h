@@ -26,6 +26,9 @@ struct CompileRequest {
   Backend backend;
   /// The plan holds all weights as the model has them too, beside the forms that kernels keep.
   bool keep_originals = false;
+  /// The plan holds weights in the forms that this version's kernels keep. Else as the model has
+  /// them alone, so that other versions' kernels find them too; loading takes longer.
+  bool packs = true;
   bool shows_tensors = false;  ///< Runs may be asked for tensors between layers.
   LevelObserver levels;  ///< May be empty.
   PackedKernel packed;   ///< As of pack_weights(), where select.watch does not look; may be empty.

@@ -149,6 +149,16 @@ const std::map<BuilderFlag, std::function<bool()>> kEffects = {
        return plan_with([](Product& s) { s.config->clearFlag(BuilderFlag::kTF32); }) !=
               plan_with([](Product&) {});
      }},
+    {BuilderFlag::kVERSION_COMPATIBLE,
+     [] {
+       Product session;
+       session.config->setFlag(BuilderFlag::kVERSION_COMPATIBLE);
+       const auto packs = [](const std::string& plan) {
+         return plan.find("packing") != std::string::npos;
+       };
+       return packs(plan_with([](Product&) {})) &&
+              !packs(plan_with_flag(BuilderFlag::kVERSION_COMPATIBLE)) && session.build();
+     }},
     {BuilderFlag::kMONITOR_MEMORY,
      [] {
        class Notes final : public ILogger {
