@@ -49,6 +49,11 @@ Status stand_for(Device& device, const DeviceFamily& family) {
   if (member == nullptr)
     return user_error("'{}' is no GPU: there are no others of its kind that a plan could run on",
                       own.name);
+  // Other threads may read the properties by now.
+  const bool does_already = member->own_properties() != nullptr &&
+                            own.compute_capability == family.least &&
+                            own.compute_units == family.compute_units;
+  if (does_already) return {};
   if (own.compute_capability < family.least)
     return user_error(
         "the plan is for GPUs of compute capability {} and later (hardware compatibility level "
