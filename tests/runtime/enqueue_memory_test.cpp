@@ -18,18 +18,41 @@ void* counted(size_t bytes) {
   ++allocations;
   return std::malloc(bytes == 0 ? 1 : bytes);
 }
+void* counted(size_t bytes, std::align_val_t alignment) {
+  ++allocations;
+  const auto multiple = static_cast<size_t>(alignment);
+  return std::aligned_alloc(multiple, (bytes + multiple) / multiple * multiple);
+}
 
 }  // namespace
 
 // All that this program allocates, on whatever thread. Inlined, GCC takes them for a mismatch.
+// Forms that are missing here would be the address sanitizer's, whose memory free() must not get.
 [[gnu::noinline]] void* operator new(size_t bytes) {
   if (void* memory = counted(bytes)) return memory;
   throw std::bad_alloc();
+}
+[[gnu::noinline]] void* operator new(size_t bytes, const std::nothrow_t&) noexcept {
+  return counted(bytes);
+}
+[[gnu::noinline]] void* operator new(size_t bytes, std::align_val_t alignment) {
+  if (void* memory = counted(bytes, alignment)) return memory;
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void* operator new(size_t bytes, std::align_val_t alignment,
+                                     const std::nothrow_t&) noexcept {
+  return counted(bytes, alignment);
 }
 [[gnu::noinline]] void operator delete(void* memory) noexcept {
   std::free(memory);
 }
 [[gnu::noinline]] void operator delete(void* memory, size_t) noexcept {
+  std::free(memory);
+}
+[[gnu::noinline]] void operator delete(void* memory, std::align_val_t) noexcept {
+  std::free(memory);
+}
+[[gnu::noinline]] void operator delete(void* memory, size_t, std::align_val_t) noexcept {
   std::free(memory);
 }
 
