@@ -73,6 +73,11 @@ GROUPS = [
           ("code/includes", "depends/yaml-cpp/include")),
     Group("examples", "TensorRT_Examples", ("**/*.cpp",), ("calibrator", "utils")),
     Group("rust", "tensorrt-rs", ("tensorrt-sys/trt-sys/**/*.cpp",), ("tensorrt-sys/trt-sys",)),
+    Group("autoware", "autoware.universe", ("perception/autoware_tensorrt_common/src/*.cpp",),
+          ("perception/autoware_tensorrt_common/include",), ("-include", "array")),  # GCC before 12 includes it by itself.
+    Group("edge-llm", "TensorRT-Edge-LLM", ("cpp/*/*.cpp", "cpp/plugins/*/*.cpp", "cpp/kernels/*/*.cpp", "examples/llm/*.cpp"),
+          ("cpp", "examples/utils", *(f"3rdParty/{folder}" for folder in ("nlohmannJson", "NVTX/c/include", "stb")))),
+    Group("dinov3", "DINOv3-TRT-Acceleration", ("Code/cpp/src/*.cpp", "Code/cpp/tools/*.cpp"), ("Code/cpp/include",), ("-std=c++20",)),
 ]
 SYSTEM_INCLUDES = ["/usr/include/opencv4", "/usr/include/eigen3", f"{CUDA}/include", f"{CUDA}/include/cccl"]
 
@@ -111,7 +116,7 @@ def command(group: Group, source: Path, checkout: Path, headers: Path) -> list[s
     words = [f"-I{path}" for path in includes] + [word for path in system for word in ("-isystem", path)]
     python = subprocess.run([sys.executable, "-c", "import sysconfig; print(sysconfig.get_path('include'))"],
                             capture_output=True, text=True, check=True).stdout.strip()
-    words += ["-isystem", python, *group.flags, "-std=c++17", "-w", "-DENABLE_FEATURE_DISABLE_RUNTIME_ALLOCATION=0"]
+    words += ["-isystem", python, "-std=c++17", "-w", "-DENABLE_FEATURE_DISABLE_RUNTIME_ALLOCATION=0", *group.flags]
     if source.suffix == ".cu":
         return [str(CUDA / "bin/nvcc"), f"-arch={ARCHITECTURE}", "-c", "-o", "/dev/null", *words, str(source)]
     return ["g++", "-fsyntax-only", *words, str(source)]
