@@ -192,9 +192,10 @@ CASES = {
     "helpMarkdown": (["--helpMarkdown"], r"\| `--onnx=file` \|"),
 }
 # These only show that they are taken: their effects have tests of their own (self_check_test, plugin_test,
-# stored_library_test), or is
+# stored_library_test, settings_table_test), or is
 # always so.
-TAKEN = {"allowFailedSelfCheck", "enablePluginOverride", "noSelfCheck", "recordCandidates", "selfCheckRegions", "selfCheckCost", "tempdir", "tempfileControls", "useSpinWait", "threads", "noDataTransfers"}
+TAKEN = {"allowFailedSelfCheck", "enablePluginOverride", "noSelfCheck", "recordCandidates", "selfCheckRegions", "selfCheckCost", "tempdir", "tempfileControls", "useSpinWait", "threads", "noDataTransfers",
+         "versionCompatible"}
 
 
 def test_every_flag_that_works_has_a_case():
