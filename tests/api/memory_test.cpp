@@ -16,7 +16,7 @@ namespace {
 constexpr int kFine = 0, kRefused = 3, kSilent = 4;
 
 /// Sanitizers map memory of their own, and end where they get none.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef TENON_SANITIZED
 constexpr bool kSanitized = true;
 #else
 constexpr bool kSanitized = false;
