@@ -1,17 +1,20 @@
 #!/usr/bin/env python3
 """Small changes of sources, one at a time: how many do the tests notice?
 
-usage: mutate.py [--count=200] [--seed=1] [--build=build/release] [--jobs=2] [--list] [--at-once]
+usage: mutate.py [--count=200] [--seed=1] [--build=build/release] [--jobs=2] [--list] [--at-once] [--again=LOG]
                  --tests='TARGET[:FILTER]' ... [--program='TARGET ARGUMENT...' ...] FILE...
 
 FILE... are sources (globs) whose lines are changed: a comparison reversed or moved by one, + for - and * for /, a constant off by
 one, true for false, && for ||, a statement dropped. Comments, strings, includes and declarations are left alone. Each change
 is built with the test programs and these are run; a change that does not compile counts for nothing. Printed: noticed or
-not, with the line, and the share. The file is put back after each, also when the run is stopped. Changes come from the seed
-alone, so that a run can be repeated; --list prints them and builds nothing. With --at-once all changes are compiled
-together, each behind a question for the variable TENON_MUTANT, which saves a build a change; only changes of assignments,
-conditions and results that stand on one line are then drawn, and files whose changes do not compile are built again
-without the lines that the compiler names. --program names a test that is no GoogleTest program, as in
+not, with the line, and the share. The file is put back after each, also when the run is stopped. The seed and a change itself
+tell whether it is drawn, so that a run can be repeated after other lines were edited; --list prints them and builds nothing;
+--again takes those that a former run's output calls MISSED. Changes without an effect that a test could see are listed in
+bench/mutants_same.tsv (as printed, without the line's number, and the reason): they are run too, but a missed one does not count.
+
+With --at-once all changes are compiled together, each behind a question for the variable TENON_MUTANT, which saves a build a
+change; only changes of assignments, conditions and results that stand on one line are then drawn, and files whose changes do
+not compile are built again without the lines that the compiler names. --program names a test that is no GoogleTest program, as in
 --program='tenon_onnx_suite build/release/onnx_cases tests/onnx/excluded.txt /dev/null --reference'.
 """
 import argparse
@@ -19,11 +22,13 @@ import os
 import random
 import re
 import shlex
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+SAME = ROOT / "bench/mutants_same.tsv"
 CHANGES = [
     (r" < ", " <= "), (r" <= ", " < "), (r" > ", " >= "), (r" >= ", " > "), (r" == ", " != "), (r" != ", " == "),
     (r" \+ ", " - "), (r" - ", " + "), (r" \* ", " / "), (r" && ", " || "), (r" \|\| ", " && "),
@@ -140,14 +145,14 @@ def build_at_once(arguments, targets: list[str], chosen: list, originals: dict[P
 
 def at_once(arguments, every: list, tests) -> int:
     lines, fitting = set(), []
-    for file, number, new, what in random.Random(arguments.seed).sample(every, len(every)):
+    for file, number, new, what in every:
         old = file.read_text().splitlines()[number]
         if (file, number) not in lines and as_choice(old, new, 0):
             lines.add((file, number))
             fitting.append((file, number, new, what))
     chosen = fitting[:arguments.count]
     originals = {file: file.read_text() for file in {change[0] for change in chosen}}
-    noticed, missed = 0, []
+    tally = Tally()
     try:
         if not build_at_once(arguments, targets_of(tests), chosen, originals):
             return 1
@@ -157,18 +162,44 @@ def at_once(arguments, every: list, tests) -> int:
         for mutant, (file, number, new, what) in enumerate(chosen):
             if new is None:
                 continue
-            found = fails(arguments, tests, mutant)
-            line = f"{file.relative_to(ROOT)}:{number + 1}: {what}: {new.strip()}"
-            noticed, missed = noticed + found, missed if found else [*missed, line]
-            print("noticed:" if found else "MISSED:", line, flush=True)
+            tally.note(fails(arguments, tests, mutant), file, number, what, new)
     finally:
         for file, text in originals.items():
             file.write_text(text)
-    print(f"{noticed} of {noticed + len(missed)} changes were noticed; {sum(c[2] is None for c in chosen)} did not compile")
+    tally.broken = sum(change[2] is None for change in chosen)
+    tally.print()
     return 0
 
 
+def text_of(file: Path, number: int, new: str, what: str) -> str:
+    """Without the line's number, which other edits move."""
+    return f"{file.relative_to(ROOT)}: {what}: {new.strip()}"
+
+
+class Tally:
+    def __init__(self):
+        rows = SAME.read_text().splitlines() if SAME.exists() else []
+        self.listed = {row.split("\t")[0] for row in rows}
+        self.noticed = self.missed = self.same = self.broken = 0
+
+    def note(self, found: bool | None, file: Path, number: int, what: str, new: str) -> None:
+        """`found` is nothing for a change that does not compile."""
+        word = {True: "noticed", False: "MISSED", None: "does not compile"}[found]
+        text = text_of(file, number, new, what)
+        if found is False and text in self.listed:
+            word = "same"
+        self.noticed, self.broken = self.noticed + (word == "noticed"), self.broken + (found is None)
+        self.missed, self.same = self.missed + (word == "MISSED"), self.same + (word == "same")
+        print(f"{word}: " + text.replace(": ", f":{number + 1}: ", 1), flush=True)
+
+    def print(self) -> None:
+        print(f"{self.noticed} of {self.noticed + self.missed} changes were noticed; "
+              f"{self.same} cannot be observed, {self.broken} did not compile")
+
+
 def main() -> int:
+    # Files are put back by what leaves Python the usual way.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     parser = argparse.ArgumentParser()
     parser.add_argument("files", nargs="+")
     parser.add_argument("--count", type=int, default=200)
@@ -178,12 +209,17 @@ def main() -> int:
     parser.add_argument("--limit", type=int, default=600, help="seconds a test program may take")
     parser.add_argument("--tests", action="append", default=[])
     parser.add_argument("--program", action="append", default=[])
+    parser.add_argument("--again", type=Path)
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--at-once", action="store_true")
     arguments = parser.parse_args()
     files = sorted({file for pattern in arguments.files for file in ROOT.glob(pattern)})
     every = [(file, *change) for file in files for change in changes_of(file)]
-    chosen = random.Random(arguments.seed).sample(every, min(arguments.count, len(every)))
+    every.sort(key=lambda change: random.Random(f"{arguments.seed} {text_of(*change)}").random())
+    if arguments.again:
+        former = re.findall(r"^MISSED: (.*?):\d+(: .*)$", arguments.again.read_text(), re.MULTILINE)
+        every = [change for change in every if text_of(*change) in {"".join(parts) for parts in former}]
+    chosen = every[:arguments.count]
     if arguments.list:
         for file, number, line, what in chosen:
             print(f"{file.relative_to(ROOT)}:{number + 1}: {what}: {line.strip()}")
@@ -194,7 +230,7 @@ def main() -> int:
     if not tests or is_noticed(arguments, tests) is not False:
         print("the tests must be named, be built and pass before anything is changed", file=sys.stderr)
         return 1
-    noticed = missed = broken = 0
+    tally = Tally()
     for file, number, line, what in chosen:
         before = file.read_text()
         lines = before.splitlines(keepends=True)
@@ -204,11 +240,9 @@ def main() -> int:
             found = is_noticed(arguments, tests)
         finally:
             file.write_text(before)
-        noticed, missed, broken = noticed + (found is True), missed + (found is False), broken + (found is None)
-        word = {True: "noticed", False: "MISSED", None: "does not compile"}[found]
-        print(f"{word}: {file.relative_to(ROOT)}:{number + 1}: {what}: {line.strip()}", flush=True)
+        tally.note(found, file, number, what, line)
     run(["cmake", "--build", arguments.build, f"-j{arguments.jobs}", "--target", *targets_of(tests)], 3600)
-    print(f"{noticed} of {noticed + missed} changes were noticed; {broken} did not compile")
+    tally.print()
     return 0
 
 
