@@ -109,12 +109,9 @@ Status infer(const Cast& op, InferContext& context) {
     return context.fail(
         fmt::format("round_mode \"{}\" is none of up, down, nearest", op.round_mode));
   context.set_output(0, op.to, context.shape(0));
-  if (is_real(op.to) || context.rank(0) > 1) return {};
-  auto elements = context.elements(0);
-  if (!elements) return {};
   // Extents fit 32 bits by far; narrower types and bool are left to evaluation of constants.
-  if (op.to == DataType::kInt64 || op.to == DataType::kInt32)
-    context.set_elements(0, std::move(*elements));
+  if (op.to != DataType::kInt64 && op.to != DataType::kInt32) return {};
+  if (auto elements = context.elements(0)) context.set_elements(0, std::move(*elements));
   return {};
 }
 

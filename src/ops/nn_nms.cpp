@@ -27,8 +27,8 @@ bool overlaps(const Box& a, const Box& b, double threshold) {
   const double height = std::min(a.bottom, b.bottom) - std::max(a.top, b.top);
   const double width = std::min(a.right, b.right) - std::max(a.left, b.left);
   if (height <= 0 || width <= 0) return false;
+  // Boxes that share an area have one each.
   const double common = height * width, united = a.area() + b.area() - common;
-  if (a.area() <= 0 || b.area() <= 0 || united <= 0) return false;
   return common / united > threshold;
 }
 

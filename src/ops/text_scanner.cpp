@@ -40,7 +40,7 @@ char TextScanner::peek() {
 }
 
 bool TextScanner::accept(char c) {
-  if (peek() != c || position_ >= text_.size()) return false;
+  if (peek() != c) return false;
   ++position_;
   return true;
 }
