@@ -101,13 +101,30 @@ TEST(Pointwise, ShapeArithmeticStaysSymbolic) {
                                  %4 = where(%9, %3, %2) : f32[]
                                  %5 = reduce(%4) {function = prod} : f32[]
                                  %6 = equal(%0, %3) : f32[]
-                                 return %3, %4, %5, %6)");
+                                 %7 = floor_div(%2, %1) : f32[]
+                                 return %3, %4, %5, %6, %7)");
   ASSERT_NE(graph, nullptr);
   const Dim batch = Dim::symbol("batch");
   EXPECT_EQ(*graph->outputs()[0]->elements, (std::vector<Dim>{batch, 12}));
   EXPECT_EQ(*graph->outputs()[1]->elements, (std::vector<Dim>{batch, 48}));
   EXPECT_EQ(*graph->outputs()[2]->elements, (std::vector<Dim>{batch * 48}));
   EXPECT_EQ(*graph->outputs()[3]->elements, (std::vector<Dim>{1, 1}));
+  EXPECT_EQ(*graph->outputs()[4]->elements, (std::vector<Dim>{batch, 12}));
+}
+
+/// Shapes are vectors, of integers.
+TEST(Pointwise, ElementsAreThoseOfVectorsOfIntegers) {
+  const auto graph = graph_of("%0: i64[1]=(batch)", R"(
+    %1 = constant() {value = i64[1,1]{3}} : i64[1,1]
+    %3 = add(%0, %1) : i64[1,1]
+    %4 = cast(%0) {to = i32} : i32[1]
+    %5 = cast(%0) {to = f32} : f32[1]
+    return %3, %4, %5)");
+  ASSERT_NE(graph, nullptr);
+  const auto known = [&](int output) { return graph->outputs()[output]->elements; };
+  EXPECT_EQ(known(0), std::nullopt);
+  EXPECT_EQ(known(1), (std::vector<Dim>{Dim::symbol("batch")}));
+  EXPECT_EQ(known(2), std::nullopt);
 }
 
 TEST(Cast, FollowsOnnx) {
@@ -192,6 +209,7 @@ TEST(Einsum, GeneralForms) {
   EXPECT_EQ(einsum("i,j->ij", {v, v}), (Doubles{100, 200, 200, 400}));
   EXPECT_EQ(einsum("i,ij,j->", {v, m, v}), (Doubles{100 + 400 + 600 + 1600}));
   EXPECT_EQ(einsum("ij,k->i", {m, v}), (Doubles{90, 210}));
+  EXPECT_EQ(einsum("AZ,za->ZAza", {m, m}), einsum("ij,kl->jikl", {m, m}));
 }
 
 /// Numbers that shapes are made of are known as far as symbols tell.
@@ -206,7 +224,12 @@ TEST(Pointwise, ExtentsAreComparedAndDivided) {
     %7 = less_equal(%1, %2) : bool[1]
     %8 = div(%2, %3) : i64[1]
     %9 = div(%2, %4) : i64[1]
-    return %5, %6, %7, %8, %9)");
+    %10 = greater_equal(%1, %2) : bool[1]
+    %11 = greater(%1, %1) : bool[1]
+    %12 = less(%1, %2) : bool[1]
+    %13 = greater_equal(%1, %1) : bool[1]
+    %14 = less_equal(%2, %1) : bool[1]
+    return %5, %6, %7, %8, %9, %10, %11, %12, %13, %14)");
   ASSERT_NE(graph, nullptr);
   const auto known = [&](int output) { return graph->outputs()[output]->elements; };
   EXPECT_EQ(known(0), (std::vector<Dim>{1}));
@@ -214,6 +237,8 @@ TEST(Pointwise, ExtentsAreComparedAndDivided) {
   EXPECT_EQ(known(2), (std::vector<Dim>{1}));
   EXPECT_EQ(known(3), (std::vector<Dim>{Dim::symbol("n") + 1}));
   EXPECT_EQ(known(4), std::nullopt);
+  for (const auto& [output, truth] : {std::pair(5, 0), {6, 0}, {7, 1}, {8, 1}, {9, 0}})
+    EXPECT_EQ(known(output), (std::vector<Dim>{truth})) << output;
 }
 
 TEST(MatMul, TakesOneTypeOrIntegers) {
@@ -279,6 +304,19 @@ TEST(Selection, ArgReduceAndTopK) {
       "topk{axis = 0}", {tensor_of(kInt32, {3, 2}, {1, 5, 4, 5, 2, 0}), Tensor::scalar_i64(2)}, 2);
   EXPECT_EQ(values_of(top.at(0)), (Doubles{4, 5, 2, 5}));
   EXPECT_EQ(values_of(top.at(1)), (Doubles{1, 0, 2, 1}));
+}
+
+/// Shares of the whole row, also of the numbers that are not chosen.
+TEST(Selection, TopKOfASoftmax) {
+  const double all = std::exp(1) + std::exp(2) + std::exp(3);
+  const std::vector<Tensor> inputs{tensor_of(kFloat32, {1, 3}, {1, 3, 2}), Tensor::scalar_i64(2)};
+  const auto shares = evaluate("topk{softmax = true}", inputs, 2);
+  EXPECT_EQ(values_of(shares.at(1)), (Doubles{1, 2}));
+  const auto logs = evaluate("topk{softmax = true, log = true}", inputs, 2);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_NEAR(shares.at(0).as_double(i), std::exp(3 - i) / all, kRounded);
+    EXPECT_NEAR(logs.at(0).as_double(i), 3 - i - std::log(all), 4 * kRounded);
+  }
 }
 
 TEST(Cumulative, AllDirections) {

@@ -56,6 +56,10 @@ TEST(SymbolicShapes, SliceOfShapeAndBounds) {
   EXPECT_EQ(
       c.add(Slice(), {x, c.ints({-1}), c.ints({INT64_MIN}), c.ints({1}), c.ints({-1})})->type.shape,
       (Shape{kBatch, kSequence, 8}));
+  // Exporters write either for "to the end".
+  for (const int64_t end : {int64_t{INT32_MAX}, INT64_MAX})
+    EXPECT_EQ(c.add(Slice(), {x, c.ints({0}), c.ints({end}), c.ints({1})})->type.shape,
+              (Shape{kBatch, kSequence, 8}));
 }
 
 TEST(SymbolicShapes, SliceByAnExtentOfAKnownRange) {

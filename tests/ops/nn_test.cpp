@@ -187,6 +187,62 @@ TEST(Nn, SuppressionKeepsTheBestOfOverlappingBoxes) {
   EXPECT_EQ(y.to_int64s(), (std::vector<int64_t>{0, 0, 0, 0, 0, 2}));
 }
 
+TEST(Nn, BoxesOfNegativeSizeOverlapNothing) {
+  Nms op;
+  op.center_point_box = true;
+  const Tensor boxes = floats({1, 2, 4}, {0, 0, 2, 2, 0, 0, 4, -4});
+  const Tensor y =
+      run(op, {boxes, floats({1, 1, 2}, {0.9f, 0.8f}), ints({2}), floats({1}, {0.5f})})[0];
+  EXPECT_EQ(y.to_int64s(), (std::vector<int64_t>{0, 0, 0, 0, 0, 1}));
+}
+
+/// Places between a corner pixel and one outside: -1 and 1 are the centers of the corner pixels.
+TEST(Nn, PlacesOutsideOfAlignedCorners) {
+  GridSample op;
+  op.align_corners = true;
+  const Tensor x = floats({1, 1, 1, 3}, {1, 2, 4}),
+               grid = floats({1, 1, 2, 2}, {-1.05f, 0, 1.05f, 0});
+  const auto sample = [&](GridPadding padding) {
+    op.padding = padding;
+    return run(op, {x, grid})[0];
+  };
+  expect_floats(sample(GridPadding::kZeros), {0.95f, 3.8f});
+  expect_floats(sample(GridPadding::kBorder), {1, 4});
+  expect_floats(sample(GridPadding::kReflection), {1.05f, 3.9f});
+}
+
+/// Indices count in the extents that the window gives; each place must exist in those asked for.
+TEST(Nn, UnpoolingIntoOtherExtents) {
+  MaxUnpool op;
+  op.kernel = op.strides = {2};
+  const Tensor x = floats({1, 1, 2}, {5, 6});
+  const Tensor places =
+      Tensor::of<int64_t>(DataType::kInt64, {1, 1, 2}, std::vector<int64_t>{0, 3});
+  expect_floats(run(op, {x, places, ints({1, 1, 5})})[0], {5, 0, 0, 6, 0});
+  EXPECT_NE(error_of(op, {x, places, ints({1, 1, 3})}).find("index 3 is outside"),
+            std::string::npos);
+}
+
+/// Shares of a normal distribution, of numbers that do not depend on each other.
+TEST(Generate, NormalNumbersAreDistributedSo) {
+  Random op;
+  op.distribution = Distribution::kNormal;
+  op.a = 3, op.b = 2;
+  const Tensor y = run(op, {ints({40000})})[0];
+  double sum = 0, within[2] = {}, products = 0;
+  const auto number = [&](int64_t i) { return (y.as_double(i) - 3) / 2; };
+  for (int64_t i = 0; i < y.count(); ++i) {
+    sum += number(i);
+    products += number(i) * number((i + 1) % y.count());
+    for (const int sigma : {1, 2}) within[sigma - 1] += std::abs(number(i)) < sigma ? 1 : 0;
+  }
+  const auto count = static_cast<double>(y.count());
+  EXPECT_NEAR(sum / count, 0, 0.02);
+  EXPECT_NEAR(products / count, 0, 0.02);
+  EXPECT_NEAR(within[0] / count, std::erf(1 / std::sqrt(2.0)), 0.01);
+  EXPECT_NEAR(within[1] / count, std::erf(2 / std::sqrt(2.0)), 0.01);
+}
+
 /// By its definition, of complex numbers [1, n, 2].
 Tensor direct_dft(const Tensor& x) {
   const int64_t n = x.extents()[1];

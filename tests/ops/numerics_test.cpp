@@ -95,6 +95,28 @@ TEST(Numerics, AFewJumpsAreAllowedWhereThereAreThresholds) {
   EXPECT_FALSE(compare_numbers(one, exact, other, row, true).excess <= 1);
 }
 
+/// As far as one of the rounded values jumps, wherever the value lies.
+TEST(Numerics, JumpsOfLargeValuesAreAllowed) {
+  std::vector<double> exact = numbers();
+  for (double& value : exact) value += 50;
+  std::vector<double> one = exact, other = exact;
+  one[5] += 20, other[77] += 20;
+  const Tolerance row = tolerance(Computation::kKernel, DataType::kFloat32);
+  EXPECT_TRUE(compare_numbers(one, exact, other, row, true).excess <= 1);
+}
+
+TEST(Numerics, NotANumberIsNoJump) {
+  const std::vector<double> exact = numbers();
+  std::vector<double> one = exact, other = exact;
+  one[5] = kNaN, other[77] += 1;
+  const Tolerance row = tolerance(Computation::kKernel, DataType::kFloat32);
+  for (const bool jumps : {false, true}) {
+    const Deviation found = compare_numbers(one, exact, other, row, jumps);
+    EXPECT_FALSE(found.agrees());
+    EXPECT_EQ(found.element, 5);
+  }
+}
+
 TEST(Numerics, NonFiniteNumbersMustBeThoseExpected) {
   const Tolerance row = tolerance(Computation::kKernel, DataType::kFloat32);
   const std::vector<double> expected = {1, kNaN, kInf, -kInf};

@@ -65,6 +65,25 @@ TEST(Loop, CarriesStacksAndStops) {
   EXPECT_EQ(values_of(results.at(1)), (Doubles{2, 20, 3, 30, 4, 40, 5, 50, 6, 60}));
 }
 
+TEST(Loop, NeverRunsWhereItsFirstConditionIsFalse) {
+  for (const char* condition : {"0", "1"}) {
+    const auto graph = graph_of("%0: f32[2]", fmt::format(R"(
+      %8 = constant() {{value = i64[]{{5}}}} : i64[]
+      %9 = constant() {{value = bool[]{{{}}}}} : bool[]
+      %2, %3 = loop(%8, %9, %0, %0) {{carried = 1}}
+        graph "body" (%0: i64[], %1: bool[], %2: f32[], %3: f32[]) {{
+          %4 = add(%2, %3) : f32[]
+          return %1, %4, %4
+        }} : f32[], f32[]
+      return %2, %3)",
+                                                          condition));
+    ASSERT_NE(graph, nullptr);
+    EXPECT_EQ(to_string(graph->outputs()[1]->type.shape), *condition == '0' ? "[0,2]" : "[5,2]");
+    const auto results = run(*graph, {tensor_of(DataType::kFloat32, {2}, {1, 10})});
+    EXPECT_EQ(results.at(1).extents()[0], *condition == '0' ? 0 : 5);
+  }
+}
+
 TEST(Loop, WhileWithItsCondition) {
   const auto graph = graph_of("%0: bool[], %1: i64[]", R"(
     %9 = constant() {value = i64[]{100}} : i64[]
