@@ -1,10 +1,10 @@
 // Convolutions and products of dequantized bytes become regions that are computed in 8-bit numbers:
 // the dequantization of both operands, the product, what follows it (bias, activation, a residual
 // that is dequantized on the way) and, where there is one, the quantization of the result. A pair
-// of quantization and dequantization inside the chain stays where it rounds. So do products of few
-// rows of reals with weights of 4 or 8 bits, without any quantization behind. Must run after the
-// propagation of quantization, before fuse_epilogue and lower_precision, and once more between
-// these two, for rows of 16 bits.
+// of quantization and dequantization inside the chain stays where it rounds, and so does one at its
+// end that normalization or softmax reads. So do products of few rows of reals with weights of 4 or
+// 8 bits, without any quantization behind. Must run after the propagation of quantization, before
+// fuse_epilogue and lower_precision, and once more between these two, for rows of 16 bits.
 #include <algorithm>
 
 #include "ops/ops.h"
@@ -33,7 +33,8 @@ class Chain {
     }
     if (Node* last = rounds_ ? nullptr : widening_step(graph_, running_, context_))
       steps_.push_back(last);
-    if (end_ > 0) steps_.resize(end_);  // The steps behind the last quantization work on floats.
+    // The steps behind the last quantization work on floats.
+    if (end_ > 0) steps_.resize(end_ + (is_for_reals() ? 1 : 0));
   }
 
   const std::vector<Node*>& steps() const { return steps_; }
@@ -87,6 +88,18 @@ class Chain {
       other = node.input(0);
     }
     return false;
+  }
+
+  /// What reads the numbers behind the last quantization has kernels for reals alone: a result in
+  /// bytes would be dequantized by a step of its own.
+  bool is_for_reals() const {
+    if (steps_.size() <= end_ || !steps_[end_]->is<Dequantize>()) return false;
+    const Value* reals = steps_[end_]->output();
+    const auto uses = reals->uses();
+    return !uses.empty() && !graph_.is_output(reals) &&
+           std::all_of(uses.begin(), uses.end(), [](const Use& use) {
+             return use.node->is<Normalization>() || use.node->is<Softmax>();
+           });
   }
 
   bool take_pointwise(Node& node) {
