@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "ops/ops.h"
+#include "ops/scalar_steps.h"
 #include "ops/table.h"
 
 namespace tenon {
@@ -75,10 +76,17 @@ bool jumps(PointwiseFunction function) {
   }
 }
 
+bool jumps(const std::vector<std::string>& texts) {
+  const auto steps = parse_scalar_steps(texts).value_or(std::vector<ScalarStep>());
+  return std::ranges::any_of(steps, [](const ScalarStep& step) { return jumps(step.function); });
+}
+
 bool jumps(const Node& node) {
   if (const auto* pointwise = node.as<Pointwise>()) return jumps(pointwise->function);
   if (const auto* cast = node.as<Cast>()) return !is_real(cast->to);
-  if (const auto* attention = node.as<Attention>()) return attention->weights_step != 0;
+  if (const auto* attention = node.as<Attention>())
+    return attention->weights_step != 0 || jumps(attention->score_steps) ||
+           jumps(attention->masked_steps);
   return node.is<Quantize>() || node.is<DynamicQuantize>() || node.is<TopK>() ||
          node.is<ArgReduce>() || node.is<Hardmax>() || node.is<Nms>() || node.is<GridSample>() ||
          node.is<RoiPool>();

@@ -102,14 +102,18 @@ class AttentionExport {
       const std::string cap = number(op_.softcap);
       scores = n_.step("Mul", {n_.step("Tanh", {n_.step("Div", {scores, cap})}), cap});
     }
-    const auto steps = parse_scalar_steps(op_.score_steps);
+    return with_steps(op_.score_steps, std::move(scores));
+  }
+
+  std::string with_steps(const std::vector<std::string>& texts, std::string x) {
+    const auto steps = parse_scalar_steps(texts);
     for (const ScalarStep& step : steps.value_or(std::vector<ScalarStep>())) {
-      std::vector<std::string> operands = {scores};
+      std::vector<std::string> operands = {x};
       if (step.has_number())
         operands.insert(step.number_first ? operands.begin() : operands.end(), number(step.number));
-      scores = export_function(n_, step.function, step.alpha, step.beta, operands, compute_);
+      x = export_function(n_, step.function, step.alpha, step.beta, operands, compute_);
     }
-    return scores;
+    return x;
   }
 
   std::string hidden_unless(const std::string& allowed, const std::string& scores) {
@@ -123,6 +127,7 @@ class AttentionExport {
 
   std::string masked(std::string scores, const std::string& q, const std::string& k) {
     if (n_.has(3)) scores = with_mask(scores);
+    scores = with_steps(op_.masked_steps, std::move(scores));
     if (op_.causal == CausalMask::kNone && !n_.has(6)) return scores;
     const std::string queries = n_.extent(q, 2), keys = n_.extent(k, 2);
     const std::string places = counting(keys);
@@ -164,8 +169,9 @@ class AttentionExport {
   }
 
   /// Weights as multiples of the step.
-  std::string rounded(const std::string& weights) {
+  std::string rounded(std::string weights) {
     if (op_.weights_step <= 0) return weights;
+    weights = with_steps(op_.weight_steps, std::move(weights));
     const std::string step = number(op_.weights_step);
     std::string quotient = n_.step(
         "Min", {n_.step("Div", {weights, step}), number(static_cast<double>(op_.weights_limit))});

@@ -149,12 +149,27 @@ void import_qlinear_conv(NodeImporter& n, const OpRow&) {
   quantize(n, real, n.cast(n.input(6), DataType::kFloat32), n.input(7), n.type(n.input(7)));
 }
 
+namespace {
+
+/// Whether passes know a product of such dequantized operands: of constants, or with one known
+/// scale each, as in attention.
+bool multiplies_dequantized(const NodeImporter& n) {
+  if (n.rank(n.input(1)) != 0) return false;
+  if (n.input(3)->constant() != nullptr) return true;
+  if (n.rank(n.input(4)) != 0) return false;
+  for (const int number : {1, 2, 4, 5})
+    if (n.input(number)->constant() == nullptr) return false;
+  return true;
+}
+
+}  // namespace
+
 /// Operands: a, scale, zero point; b, scale, zero point; scale and zero point of y. Scales are
 /// scalars, or one a row of a and one a column of b.
 void import_qlinear_matmul(NodeImporter& n, const OpRow&) {
-  if (n.input(3)->constant() != nullptr && n.rank(n.input(1)) == 0) {
+  if (multiplies_dequantized(n)) {
     Dequantize columns;
-    columns.axis = n.rank(n.input(3)) - 1;
+    columns.axis = n.rank(n.input(4)) == 0 ? 0 : n.rank(n.input(3)) - 1;
     Value* a = n.add(Dequantize{}, {n.input(0), n.input(1), n.input(2)});
     Value* b = n.add(columns, {n.input(3), n.input(4), n.input(5)});
     return quantize(n, n.matmul(a, b), n.input(6), n.input(7), n.type(n.input(7)));

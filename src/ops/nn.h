@@ -203,6 +203,9 @@ struct Attention final : OpBase<Attention> {
   /// Operations on scores before masks are added: passes/attention_pattern.h makes such steps, as
   /// ops/scalar_steps.h writes them.
   std::vector<std::string> score_steps;
+  /// Likewise on scores with their masks, which are added then, and on weights ahead of their
+  /// rounding, which there must be then.
+  std::vector<std::string> masked_steps, weight_steps;
   /// Where it is not 0, weights are rounded to multiples of it, `weights_limit` times it at most:
   /// quantized and dequantized. The multiples are numbers of weights_type: integers, or f8e4m3 or
   /// f8e5m2.
@@ -210,8 +213,8 @@ struct Attention final : OpBase<Attention> {
   int64_t weights_limit = 0;
   DataType weights_type = DataType::kInt8;
   TENON_ATTRIBUTES(scale, softcap, causal, q_heads, kv_heads, q_bsnh, k_bsnh, v_bsnh, out_bsnh,
-                   masked_rows_zero, scores, softmax_type, score_steps, weights_step, weights_limit,
-                   weights_type);
+                   masked_rows_zero, scores, softmax_type, score_steps, masked_steps, weight_steps,
+                   weights_step, weights_limit, weights_type);
 };
 
 struct RotaryEmbedding final : OpBase<RotaryEmbedding> {

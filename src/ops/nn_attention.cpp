@@ -174,6 +174,24 @@ class Bias {
   std::vector<int64_t> lengths_;
 };
 
+std::vector<ScalarStep> steps_of(const std::vector<std::string>& texts) {
+  return parse_scalar_steps(texts).value_or(std::vector<ScalarStep>());
+}
+
+/// The operations of an attention on its scores.
+struct AttentionSteps {
+  explicit AttentionSteps(const Attention& op)
+      : scores(steps_of(op.score_steps)),
+        masked(steps_of(op.masked_steps)),
+        weights(steps_of(op.weight_steps)) {}
+  std::vector<ScalarStep> scores, masked, weights;
+};
+
+template <class T>
+void apply(const std::vector<ScalarStep>& steps, T* row, int64_t count) {
+  for (const ScalarStep& step : steps) apply_scalar_step(step, row, count);
+}
+
 /// Weights to multiples of the step.
 template <class T>
 void round_row(const Attention& op, T* row, int64_t keys) {
@@ -192,7 +210,7 @@ void round_row(const Attention& op, T* row, int64_t keys) {
 
 /// Turns one row of scores into weights; `shown` gets the step the scores output shows.
 template <class T>
-void finish_row(const Attention& op, const std::vector<ScalarStep>& steps, const Bias<T>& bias,
+void finish_row(const Attention& op, const AttentionSteps& steps, const Bias<T>& bias,
                 const int64_t (&at)[3], int64_t keys, T* row, T* shown) {
   constexpr T kHidden = -std::numeric_limits<T>::infinity();
   const auto show = [&](ScoresOutput step) {
@@ -201,7 +219,7 @@ void finish_row(const Attention& op, const std::vector<ScalarStep>& steps, const
   show(ScoresOutput::kScaled);
   const T cap = static_cast<T>(op.softcap);
   for (int64_t j = 0; j < keys && cap > 0; ++j) row[j] = cap * std::tanh(row[j] / cap);
-  for (const ScalarStep& step : steps) apply_scalar_step(step, row, keys);
+  apply(steps.scores, row, keys);
   show(ScoresOutput::kCapped);
   bool all_hidden = true;
   T top = kHidden, sum = 0;
@@ -209,8 +227,9 @@ void finish_row(const Attention& op, const std::vector<ScalarStep>& steps, const
     const T added = bias.at(at[0], at[1], at[2], j);
     all_hidden = all_hidden && added == kHidden;
     row[j] += added;
-    top = std::max(top, row[j]);
   }
+  apply(steps.masked, row, keys);
+  for (int64_t j = 0; j < keys; ++j) top = std::max(top, row[j]);
   show(ScoresOutput::kMasked);
   if (all_hidden && op.masked_rows_zero) {
     std::fill_n(row, keys, T(0));
@@ -219,6 +238,7 @@ void finish_row(const Attention& op, const std::vector<ScalarStep>& steps, const
     for (int64_t j = 0; j < keys; ++j) row[j] /= sum;
   }
   show(ScoresOutput::kSoftmax);
+  apply(steps.weights, row, keys);
   if (op.weights_step > 0) round_row(op, row, keys);
 }
 
@@ -233,7 +253,7 @@ struct Heads {
 
 template <class T>
 void attend(const Attention& op, const Sizes& s, const Bias<T>& bias, Heads<T>& heads) {
-  const auto steps = parse_scalar_steps(op.score_steps).value_or(std::vector<ScalarStep>());
+  const AttentionSteps steps(op);
   const T scale =
       static_cast<T>(op.scale != 0 ? op.scale : 1 / std::sqrt(static_cast<double>(s.size)));
   std::vector<T> q(static_cast<size_t>(s.queries * s.size));
@@ -302,8 +322,15 @@ Status infer(const Attention& op, InferContext& context) {
   for (int i = 0; i < 7; ++i)
     if (context.has_input(i)) shapes[i] = context.shape(i);
   TENON_ASSIGN(const Forms f, forms_of(op, context, shapes));
-  if (!parse_scalar_steps(op.score_steps).has_value())
-    return context.fail("a step of the scores that is none");
+  for (const auto* texts : {&op.score_steps, &op.masked_steps, &op.weight_steps})
+    if (!parse_scalar_steps(*texts).has_value())
+      return context.fail("a step of the scores that is none");
+  const bool hides = op.causal != CausalMask::kNone || context.has_input(6) ||
+                     (context.has_input(3) && context.input(3).type == DataType::kBool);
+  if (!op.masked_steps.empty() && hides)
+    return context.fail("steps behind a mask that is not added");
+  if (!op.weight_steps.empty() && op.weights_step <= 0)
+    return context.fail("steps of weights that are not rounded");
   const DataType type = context.input(0).type;
   context.set_output(0, type, output_shape(op, f, shapes[0].size()));
   const DataType types[] = {context.input(1).type, context.input(2).type, type};

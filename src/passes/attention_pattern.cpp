@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <ranges>
+#include <utility>
 
 #include "passes/quantized.h"
 
@@ -39,6 +41,17 @@ bool is_real_cast(const Node& node) {
   return node.is<Cast>() && is_real(node.input(0)->type.type) && is_real(node.output()->type.type);
 }
 
+/// Quantization to byte integers and back: a quotient, rounded, clamped, times the scale.
+std::vector<ScalarStep> rounding_steps(const Node& quantize) {
+  const double scale = quantize.input(1)->constant()->as_double(0);
+  const double least = quantized_type(quantize) == DataType::kInt8 ? -128 : 0;
+  const auto zero = static_cast<double>(zero_point_of(quantize));
+  return {{k_div, 0, 0, scale},
+          {k_round},
+          {k_clip, least - zero, least + 255 - zero},
+          {k_mul, 0, 0, scale}};
+}
+
 /// From the softmax's operand down to the product of q and k.
 class ScoreWalk {
  public:
@@ -65,13 +78,14 @@ class ScoreWalk {
     // A mask below a scale would be scaled too.
     if (!scaled_) {
       if (Value* unmasked = through_factor(*node)) return walk(unmasked, depth + 1);
-      if (is_function(*node, k_where)) return walk_where(*node, depth);
       if (const Node* product = is_function(*node, k_add) ? walk_sum(*node, depth) : nullptr)
         return product;
     }
+    if (is_function(*node, k_where)) return walk_where(*node, depth);
     Value* inner = through_step(*node);
     if (inner == nullptr) inner = through_rounded_scores(*node);
-    return inner != nullptr ? walk(inner, depth + 1) : nullptr;
+    if (inner != nullptr) return walk(inner, depth + 1);
+    return is_function(*node, k_add) && steps_join_masks(value) ? walk_sum(*node, depth) : nullptr;
   }
   AttentionPattern& pattern() { return pattern_; }
 
@@ -106,6 +120,14 @@ class ScoreWalk {
     scaled_ = true;
     return true;
   }
+  /// Functions found so far stand behind the masks that come now.
+  bool steps_join_masks(const Value* sum) {
+    if (pattern_.steps.empty()) return false;
+    if (!pattern_.masks.empty() || !pattern_.masked_steps.empty() || !may_step(sum)) return false;
+    pattern_.masked_steps = std::exchange(pattern_.steps, {});
+    scaled_ = false;
+    return true;
+  }
   void add_step(ScalarStep step) { pattern_.steps.insert(pattern_.steps.begin(), step); }
 
   /// A scalar function of the scores alone: the scores.
@@ -126,8 +148,7 @@ class ScoreWalk {
     return node.input(scores);
   }
 
-  /// Quantization and its reverse, whose integers nothing else reads: a quotient, rounded, clamped,
-  /// times the scale.
+  /// Quantization and its reverse, whose integers nothing else reads.
   Value* through_rounded_scores(const Node& dequantize) {
     if (!dequantize.is<Dequantize>() || !is_per_tensor(dequantize)) return nullptr;
     const Node* quantize = dequantize.input(0)->producer();
@@ -136,13 +157,7 @@ class ScoreWalk {
                       same_scaling(*quantize, dequantize) &&
                       only_user(graph_, quantize->output()) != nullptr;
     if (!pair || !may_step(dequantize.output())) return nullptr;
-    const double scale = quantize->input(1)->constant()->as_double(0);
-    const double least = quantized_type(*quantize) == DataType::kInt8 ? -128 : 0;
-    const auto zero = static_cast<double>(zero_point_of(*quantize));
-    add_step({k_mul, 0, 0, scale});
-    add_step({k_clip, least - zero, least + 255 - zero});
-    add_step({k_round});
-    add_step({k_div, 0, 0, scale});
+    for (const ScalarStep& step : rounding_steps(*quantize) | std::views::reverse) add_step(step);
     return quantize->input(0);
   }
 
@@ -164,7 +179,8 @@ class ScoreWalk {
 
   /// scores * b + c, where b is 0 exactly where c drops the score: c alone does.
   Value* through_factor(const Node& node) const {
-    if (!is_function(node, k_mul) || pattern_.masks.empty()) return nullptr;
+    const bool hides = pattern_.masked_steps.empty() && !pattern_.masks.empty();
+    if (!is_function(node, k_mul) || !hides) return nullptr;
     const ScoreMask& mask = pattern_.masks.back();
     const Tensor* term = mask.kind == ScoreMask::kAdded ? mask.value->constant() : nullptr;
     for (int side = 0; side < 2 && term != nullptr; ++side) {
@@ -185,19 +201,23 @@ class ScoreWalk {
   /// Goes on with one side, the other being a mask; takes it back where that leads nowhere.
   const Node* try_side(const Node& node, int side, ScoreMask mask, int depth) {
     if (node.input(side)->type.shape != node.output()->type.shape) return nullptr;
+    // Functions of what a mask hides show it again.
+    if (mask.kind != ScoreMask::kAdded && !pattern_.masked_steps.empty()) return nullptr;
     const AttentionPattern before = pattern_;
+    const bool scaled = scaled_;
     mask.level = level_of(node.output());
     pattern_.masks.push_back(std::move(mask));
     if (const Node* product = walk(node.input(side), depth + 1)) return product;
     pattern_ = before;
-    scaled_ = false;
+    scaled_ = scaled;
     return nullptr;
   }
 
   /// A term of a sum; where(keep, 0, -infinity) is made of its condition.
-  static ScoreMask added(Value* value) {
+  ScoreMask added(Value* value) const {
     const double never = -std::numeric_limits<double>::infinity();
-    if (const Node* where = pointwise_producer(value, k_where))
+    const Node* where = pointwise_producer(value, k_where);
+    if (where != nullptr && pattern_.masked_steps.empty())
       for (int side = 1; side <= 2; ++side)
         if (scalar_of(where->input(side)) == 0.0 && scalar_of(where->input(3 - side)) == never)
           return {side == 1 ? ScoreMask::kKept : ScoreMask::kDropped, where->input(0), never, {}};
@@ -211,10 +231,19 @@ class ScoreWalk {
     return nullptr;
   }
 
+  /// The number that scale and steps found so far make of one.
+  std::optional<double> behind_steps(std::optional<double> number) const {
+    if (!number.has_value() || pattern_.soft_cap != 0 || !pattern_.factors.empty())
+      return std::nullopt;
+    for (const ScalarStep& step : pattern_.steps) apply_scalar_step(step, &*number, 1);
+    return *number * pattern_.scale;
+  }
+
+  /// Functions of a choice are the choice of functions: those found so far stand below the mask.
   const Node* walk_where(const Node& node, int depth) {
     for (int side = 1; side <= 2; ++side) {
-      const auto fill = scalar_of(node.input(3 - side));
-      if (!fill.has_value() || *fill > kVeryNegative) continue;
+      const auto fill = behind_steps(scalar_of(node.input(3 - side)));
+      if (!fill.has_value() || !(*fill <= kVeryNegative)) continue;
       const ScoreMask::Kind kind = side == 1 ? ScoreMask::kKept : ScoreMask::kDropped;
       if (const Node* product = try_side(node, side, {kind, node.input(0), *fill, {}}, depth))
         return product;
@@ -247,7 +276,8 @@ int64_t largest_level(const Node& quantize) {
   return (quantized_type(quantize) == DataType::kInt8 ? 127 : 255) - zero_point_of(quantize);
 }
 
-/// Takes a Dequantize, then the Quantize before it, off the weights.
+/// Takes a Dequantize, then the Quantize before it, off the weights. Ahead of the one pair there
+/// may be others, of integers.
 bool through_rounding(const Node& node, const Node*& dequantize, AttentionPattern& pattern) {
   if (!is_rounding(node)) return false;
   if (node.is<Dequantize>()) {
@@ -255,8 +285,14 @@ bool through_rounding(const Node& node, const Node*& dequantize, AttentionPatter
     dequantize = &node;
     return true;
   }
-  if (dequantize == nullptr || pattern.weights_step != 0 || !same_scaling(node, *dequantize))
-    return false;
+  if (dequantize == nullptr || !same_scaling(node, *dequantize)) return false;
+  dequantize = nullptr;
+  if (pattern.weights_step != 0) {
+    if (!is_byte_integer(quantized_type(node))) return false;
+    const std::vector<ScalarStep> steps = rounding_steps(node);
+    pattern.weight_steps.insert(pattern.weight_steps.begin(), steps.begin(), steps.end());
+    return true;
+  }
   pattern.weights_step = node.input(1)->constant()->as_double(0);
   pattern.weights_limit = largest_level(node);
   if (!is_byte_integer(quantized_type(node))) pattern.weights_type = quantized_type(node);
@@ -274,8 +310,8 @@ const Node* find_softmax(const Graph& graph, Value* value, AttentionPattern& pat
     if (!pattern.masked_rows_zero && only_user(graph, value) == nullptr) return nullptr;
     if (value->type.shape.size() == 4) pattern.heads = level_of(value);
     if (const auto* softmax = node->as<Softmax>()) {
-      const bool whole = (dequantize != nullptr) == (pattern.weights_step != 0);
-      return whole && over_last_axis(*softmax, value->type.shape.size()) ? node : nullptr;
+      return dequantize == nullptr && over_last_axis(*softmax, value->type.shape.size()) ? node
+                                                                                         : nullptr;
     }
     const bool rounds = (node->is<Quantize>() || node->is<Dequantize>()) &&
                         through_rounding(*node, dequantize, pattern);

@@ -36,6 +36,8 @@ struct AttentionPattern {
   bool out_transposed = false;  ///< The result is [..., H, Sq].
   bool masked_rows_zero = false;
   std::vector<ScalarStep> steps;  ///< Behind scale and cap, innermost first.
+  std::vector<ScalarStep> masked_steps;  ///< Behind the masks.
+  std::vector<ScalarStep> weight_steps;  ///< Behind the softmax, ahead of weights_step.
   double scale = 1, soft_cap = 0;
   DataType softmax_type = DataType::kFloat32;
   /// Of the quantization between softmax and product; 0: none.
@@ -50,7 +52,7 @@ struct AttentionPattern {
 
 /// The pattern that ends in `root`, the product with v. Handles scales on q, k and the product,
 /// numbers of each head or query among them, caps on the scores, other scalar functions of them and
-/// their quantization, k transposed or not, v times the
+/// their quantization, also behind their masks, k transposed or not, v times the
 /// transposed softmax, masks through sums, where and factors of 0 and 1, guards against rows
 /// without scores, conversions around the softmax, quantization and its reverse behind it, tensors
 /// of rank 3 and more, and masks added between reshapes that part or join the first axes. Operands

@@ -63,7 +63,9 @@ class Rewriter {
     attention->weights_step = pattern_.weights_step;
     attention->weights_limit = pattern_.weights_limit;
     attention->weights_type = pattern_.weights_type;
-    for (const ScalarStep& step : pattern_.steps) attention->score_steps.push_back(to_string(step));
+    attention->score_steps = texts(pattern_.steps);
+    attention->masked_steps = texts(pattern_.masked_steps);
+    attention->weight_steps = texts(pattern_.weight_steps);
     attention->out_bsnh = true;
     attention->softmax_type =
         pattern_.softmax_type == DataType::kFloat64 ? DataType::kFloat64 : DataType::kFloat32;
@@ -88,6 +90,12 @@ class Rewriter {
   }
 
  private:
+  static std::vector<std::string> texts(const std::vector<ScalarStep>& steps) {
+    std::vector<std::string> result;
+    for (const ScalarStep& step : steps) result.push_back(to_string(step));
+    return result;
+  }
+
   Value* with_heads(Value* value) {
     const Shape& shape = value->type.shape;
     if (shape.size() == 4) return value;
@@ -249,7 +257,7 @@ class Rewriter {
   /// Whether the mask keeps exactly the keys up to the query's own, counted from the first or from
   /// the last key on: then it is an attribute.
   bool takes_causality(const ScoreMask& mask, CausalMask& causal) const {
-    if (causal != CausalMask::kNone) return false;
+    if (causal != CausalMask::kNone || !pattern_.masked_steps.empty()) return false;
     const auto triangle = triangle_of(mask.value);
     if (!triangle.has_value()) return false;
     const double below = triangle->below, above = triangle->above;

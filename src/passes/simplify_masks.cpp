@@ -25,6 +25,7 @@ constexpr double kNever = -1e30;
 struct View {
   Dim queries, keys;
   CausalMask causal = CausalMask::kNone;
+  bool calculates = false;  ///< Functions of the sums want numbers: no key is hidden.
   bool appends = false;  ///< There are past keys, or lengths: places of queries are not known here.
 };
 
@@ -35,6 +36,7 @@ View view_of(const Node& node) {
     return shape[shape.size() == 4 && !bsnh ? 2 : 1];
   };
   View view{length(node.input(0), op.q_bsnh), length(node.input(1), op.k_bsnh), op.causal};
+  view.calculates = !op.masked_steps.empty();
   view.appends = node.has_input(4) || node.has_input(6);
   if (node.has_input(4)) view.keys = view.keys + node.input(4)->type.shape[2];
   return view;
@@ -151,7 +153,7 @@ struct Outcome {
 /// to all others.
 void take_causality(Outcome& outcome, View& view) {
   const MaskView mask(*outcome.mask, view);
-  if (!mask.has_all_rows()) return;
+  if (view.calculates || !mask.has_all_rows()) return;
   for (const CausalMask causal : {CausalMask::kUpperLeft, CausalMask::kLowerRight}) {
     if (view.causal != CausalMask::kNone && view.causal != causal) continue;
     const int64_t places = mask.places_of(causal);
@@ -224,7 +226,7 @@ class Simplifier {
   /// Layers share their masks, so each is looked at once.
   const Replacement& replacement(Value* mask, const View& view) {
     const auto key = std::tuple(mask->constant(), view.queries.to_string(), view.keys.to_string(),
-                                view.causal, view.appends);
+                                view.causal, view.appends, view.calculates);
     const auto [found, added] = replacements_.try_emplace(key);
     if (!added) return found->second;
     Outcome outcome = simplified(*mask->constant(), view);
@@ -238,7 +240,7 @@ class Simplifier {
 
   Graph& graph_;
   PassContext& context_;
-  std::map<std::tuple<const Tensor*, std::string, std::string, CausalMask, bool>, Replacement>
+  std::map<std::tuple<const Tensor*, std::string, std::string, CausalMask, bool, bool>, Replacement>
       replacements_;
 };
 

@@ -44,7 +44,9 @@ struct AttentionProblem {
   bool causal = false;
   int64_t diagonal = 0;  ///< Causal: query i sees keys up to i + diagonal.
   bool masked_rows_zero = false;
-  std::vector<ScoreStep> steps;  ///< Behind scale and cap.
+  std::vector<ScoreStep> steps;         ///< Behind scale and cap.
+  std::vector<ScoreStep> masked_steps;  ///< Behind the mask.
+  std::vector<ScoreStep> weight_steps;  ///< Behind the softmax, ahead of the rounding.
   /// Where it is not 0, weights are rounded to multiples of it, `weights_limit` at most. They must
   /// be known for that, so that scores are computed twice.
   float weights_step = 0, weights_limit = 0;

@@ -36,6 +36,18 @@ struct SoftmaxRows {
 
   int64_t padded() const { return (s.keys + V::kWidth - 1) / V::kWidth * V::kWidth; }
 
+  void apply(const std::vector<ScoreStep>& steps, float* row) const {
+    for (const ScoreStep& step : steps) {
+      if (step.instruction.function == PointwiseFunction::k_round) {
+        for (int64_t k = 0; k < padded(); k += V::kWidth) round(V::load(row + k)).store(row + k);
+        continue;
+      }
+      const float* number = step.number.empty() ? nullptr : step.number.data();
+      s.blocks.apply(step.instruction, step.number_first ? number : row,
+                     step.number_first ? row : number, nullptr, row, padded());
+    }
+  }
+
   /// Scale, cap, mask and causality; keys behind the end become -infinity.
   void prepare(int64_t r, float* row) const {
     const AttentionProblem& p = s.problem;
@@ -47,15 +59,7 @@ struct SoftmaxRows {
       for (int64_t k = 0; k < padded(); k += V::kWidth)
         (cap * vector_math::tanh(V::load(row + k) * inverse)).store(row + k);
     }
-    for (const ScoreStep& step : p.steps) {
-      if (step.instruction.function == PointwiseFunction::k_round) {
-        for (int64_t k = 0; k < padded(); k += V::kWidth) round(V::load(row + k)).store(row + k);
-        continue;
-      }
-      const float* number = step.number.empty() ? nullptr : step.number.data();
-      s.blocks.apply(step.instruction, step.number_first ? number : row,
-                     step.number_first ? row : number, nullptr, row, padded());
-    }
+    apply(p.steps, row);
     const int64_t at = s.mask_at + r * p.mask_strides[2];
     if (p.mask == MaskKind::f32 && p.mask_strides[3] == 1) {
       const float* from = static_cast<const float*>(s.mask) + at;
@@ -64,6 +68,7 @@ struct SoftmaxRows {
       for (int64_t k = 0; k < s.keys; ++k)
         row[k] += mask_value(p, s.mask, at + k * p.mask_strides[3]);
     }
+    apply(p.masked_steps, row);
     int64_t visible = s.keys;
     if (p.causal)
       visible = std::clamp<int64_t>(s.first_query + r + p.diagonal + 1 - s.first_key, 0, s.keys);
@@ -96,7 +101,14 @@ struct SoftmaxRows {
 
   /// Weights, still to be divided by their sum, rounded as the problem says.
   void round_row(int64_t r, float* row) const {
-    const V parts = V::broadcast(1 / (s.total[r] * s.problem.weights_step));
+    float total = s.total[r];
+    if (!s.problem.weight_steps.empty()) {
+      const V part = V::broadcast(1 / total);
+      for (int64_t k = 0; k < padded(); k += V::kWidth) (V::load(row + k) * part).store(row + k);
+      apply(s.problem.weight_steps, row);
+      total = 1;
+    }
+    const V parts = V::broadcast(1 / (total * s.problem.weights_step));
     const V limit = V::broadcast(s.problem.weights_limit);
     const V step = V::broadcast(s.multiples != nullptr ? 1.0f : s.problem.weights_step);
     const int places = s.problem.weights_places;

@@ -38,10 +38,9 @@ std::array<int64_t, 4> mask_strides(const Operand& mask) {
   return result;
 }
 
-std::vector<ScoreStep> steps_of(const Attention& op) {
+std::vector<ScoreStep> steps_of(const std::vector<std::string>& texts) {
   std::vector<ScoreStep> steps;
-  for (const ScalarStep& step :
-       parse_scalar_steps(op.score_steps).value_or(std::vector<ScalarStep>())) {
+  for (const ScalarStep& step : parse_scalar_steps(texts).value_or(std::vector<ScalarStep>())) {
     ScoreStep made;
     made.instruction.function = step.function;
     made.instruction.alpha = step.alpha;
@@ -94,7 +93,9 @@ AttentionProblem describe_attention(const Problem& problem) {
   p.causal = op.causal != CausalMask::kNone;
   p.diagonal = op.causal == CausalMask::kLowerRight ? k.length - q.length : 0;
   p.masked_rows_zero = op.masked_rows_zero;
-  p.steps = steps_of(op);
+  p.steps = steps_of(op.score_steps);
+  p.masked_steps = steps_of(op.masked_steps);
+  p.weight_steps = steps_of(op.weight_steps);
   set_rounding(p, op);
   if (problem.has_input(kMask)) {
     const DataType type = problem.input(kMask).type;

@@ -43,11 +43,10 @@ void add_mask(KernelCode& code, const Problem& problem) {
   code.text(fmt::format("#define ATTENTION_MASK {}\n", !present ? 0 : boolean ? 1 : 2));
 }
 
-/// The operations on scores between cap and mask.
-void add_steps(KernelCode& code, const Attention& op) {
+/// A function of one score or weight.
+void add_steps(KernelCode& code, std::string_view name, const std::vector<std::string>& texts) {
   std::string body;
-  for (const ScalarStep& step :
-       parse_scalar_steps(op.score_steps).value_or(std::vector<ScalarStep>())) {
+  for (const ScalarStep& step : parse_scalar_steps(texts).value_or(std::vector<ScalarStep>())) {
     const std::string number = device_real(step.number);
     body += fmt::format(
         "  {{\n    [[maybe_unused]] const T x = {}, y = {}, z = y, alpha = T({}), beta = T({});\n"
@@ -55,9 +54,9 @@ void add_steps(KernelCode& code, const Attention& op) {
         step.number_first ? number : "s", step.number_first ? "s" : number, device_real(step.alpha),
         device_real(step.beta), pointwise_info(step.function).formula);
   }
-  code.constant("kScoreSteps", static_cast<int64_t>(op.score_steps.size()));
-  code.text("__device__ inline float score_steps(float s) {\n  typedef float T;\n" + body +
-            "  return s;\n}\n");
+  code.text(
+      fmt::format("__device__ inline float {}(float s) {{\n  typedef float T;\n{}  return s;\n}}\n",
+                  name, body));
 }
 
 void add_rounding(KernelCode& code, const Attention& op) {
@@ -199,6 +198,8 @@ Status check_limits(DeviceKernel kernel, const Problem& problem, const DeviceAtt
   if (d.q.size % limits.multiple != 0 || d.v.size % limits.multiple != 0)
     return unsupported("heads of no multiple of {} elements", limits.multiple);
   if (d.op->weights_step > 0 && !limits.rounds) return unsupported("weights that are rounded");
+  if (!d.op->masked_steps.empty() && !limits.rounds)
+    return unsupported("functions of scores with their masks");
   return {};
 }
 
@@ -224,7 +225,11 @@ void add_constants(KernelCode& code, const Problem& problem, const DeviceAttenti
   code.inner("kDiagonal", d.op->causal == CausalMask::kLowerRight ? d.k.length - d.q.length : 0);
   code.flag("kMaskedRowsZero", d.op->masked_rows_zero);
   add_rounding(code, *d.op);
-  add_steps(code, *d.op);
+  code.constant("kScoreSteps", static_cast<int64_t>(d.op->score_steps.size()));
+  code.flag("kMaskedSteps", !d.op->masked_steps.empty());
+  add_steps(code, "score_steps", d.op->score_steps);
+  add_steps(code, "masked_steps", d.op->masked_steps);
+  add_steps(code, "weight_steps", d.op->weight_steps);
 }
 
 /// Steps and addresses are multiples of `elements`.

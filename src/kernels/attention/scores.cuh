@@ -29,6 +29,12 @@ __device__ inline float to_exponent(float product, const Mask* mask, int i, int 
   float score = product * float(kScale);
   if (kSoftcap > 0) score = float(kSoftcap) * tanhf(score / float(kSoftcap));
   score = score_steps(score);
+  if constexpr (kMaskedSteps) {
+#if ATTENTION_MASK == 2
+    score += float(widen(mask[i * Index(kMaskQuery) + j * Index(kMaskKey)]));
+#endif
+    return masked_steps(score) * kLog2;
+  }
   float exponent = score * kLog2;
 #if ATTENTION_MASK == 1
   if (!widen(mask[i * Index(kMaskQuery) + j * Index(kMaskKey)])) exponent = -float(kInfinity);
@@ -42,7 +48,7 @@ enum : bool { kRounds = float(kWeightsStep) > 0 };
 
 /// A weight to a multiple of the step: quantized and dequantized.
 __device__ inline float rounded_weight(float weight) {
-  const float quotient = fminf(weight / float(kWeightsStep), float(kWeightsLimit));
+  const float quotient = fminf(weight_steps(weight) / float(kWeightsStep), float(kWeightsLimit));
   if (kWeightsPlaces == 0) return rintf(quotient) * float(kWeightsStep);
   // A float of 8 bits: below the least normal number the addition rounds, else that to so many places does.
   constexpr int kShift = 23 - int(kWeightsPlaces);

@@ -55,7 +55,7 @@ Support supports(const Problem& problem) {
   const cpu::AttentionProblem p = cpu::describe_attention(problem);
   if (p.bf16) return Support::no("bf16");
   if (p.weights_step > 0) return Support::no("weights that are rounded");
-  if (!p.steps.empty()) return Support::no("functions of the scores");
+  if (!p.steps.empty() || !p.masked_steps.empty()) return Support::no("functions of the scores");
   if (p.q_length < 16) return Support::no("too few queries to fill a vector");
   if (p.mask != cpu::MaskKind::none && p.mask_strides[2] != 0)
     return Support::no("a mask that differs between queries");

@@ -74,7 +74,8 @@ Status check_operator(const Problem& problem, const AttentionOp& op) {
   for (int i = kMask + 1; i < static_cast<int>(problem.inputs.size()); ++i)
     if (problem.has_input(i)) return unsupported("a past or lengths of sequences are given");
   if (op.softcap != 0) return unsupported("capped scores");
-  if (!op.score_steps.empty()) return unsupported("functions of the scores");
+  if (!op.score_steps.empty() || !op.masked_steps.empty())
+    return unsupported("functions of the scores");
   if (op.weights_step > 0) return unsupported("weights that are rounded");
   const DataType type = problem.input(kQ).type;
   if (type != DataType::kFloat16 && type != DataType::kBFloat16)

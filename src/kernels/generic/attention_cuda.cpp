@@ -41,7 +41,8 @@ Result<Description> describe(const Problem& problem) {
   d.op = problem.operation.as<Attention>();
   if (d.op == nullptr) return unsupported("not attention");
   if (d.op->weights_step > 0) return unsupported("weights that are rounded");
-  if (!d.op->score_steps.empty()) return unsupported("functions of the scores");
+  if (!d.op->score_steps.empty() || !d.op->masked_steps.empty())
+    return unsupported("functions of the scores");
   d.q = form_of(problem.input(0), d.op->q_heads, d.op->q_bsnh);
   d.k = form_of(problem.input(1), d.op->kv_heads, d.op->k_bsnh);
   d.v = form_of(problem.input(2), d.op->kv_heads, d.op->v_bsnh);

@@ -20,6 +20,9 @@ void add_attention(Cases& cases, DataType type, const Sizes& s, MaskForm mask, C
   if (mask == MaskForm::kAdditive && type == DataType::kFloat32) {
     op.weights_step = 1.0 / 128;
     op.weights_limit = 100;
+    op.weight_steps = {"div x 0.01", "round", "mul x 0.01"};
+    if (causal == CausalMask::kNone)
+      op.masked_steps = {"div x 0.05", "round", "clip -40 87", "mul x 0.05"};
   }
   if (mask == MaskForm::kNone && s.heads == 3) op.score_steps = {"mul x 2", "clip -3 2.5"};
   if (mask == MaskForm::kNone && s.heads == 4) {
