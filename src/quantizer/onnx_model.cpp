@@ -249,9 +249,15 @@ void OnnxModel::drop_unused() {
       nodes->DeleteSubrange(i, 1);
   read.clear();
   note_read(graph(), read);
+  const auto is_unused = [&](const std::string& name) { return !read.contains(name); };
+  // Inputs with a default, as initializers were once, are not to become real ones.
+  auto* inputs = graph().mutable_input();
+  for (int i = inputs->size() - 1; i >= 0; --i)
+    if (is_unused(inputs->Get(i).name()) && constants_.contains(inputs->Get(i).name()))
+      inputs->DeleteSubrange(i, 1);
   auto* all = graph().mutable_initializer();
   for (int i = all->size() - 1; i >= 0; --i)
-    if (!read.contains(all->Get(i).name())) all->DeleteSubrange(i, 1);
+    if (is_unused(all->Get(i).name())) all->DeleteSubrange(i, 1);
   index_constants();
 }
 

@@ -18,6 +18,8 @@ int64_t needed_opset(QuantizeMode mode, bool has_halves) {
 
 Status raise_versions(OnnxModel& model, QuantizeMode mode, bool has_halves) {
   const int64_t needed = needed_opset(mode, has_halves);
+  // Before, initializers had to be inputs as well.
+  model.raise_ir_version(4);
   if (needed > 10) {
     model.raise_ir_version(needed == 19 ? 9 : 10);
     return model.raise_opset(needed);
