@@ -58,7 +58,14 @@ Result<std::map<std::string, Extents>> parse_shapes(const char* text) {
   return shapes;
 }
 
+bool is_empty(const nvinfer1::Dims& dims) {
+  return dims.nbDims > 0 && dims.nbDims <= nvinfer1::Dims::MAX_DIMS &&
+         std::find(dims.d, dims.d + dims.nbDims, 0) != dims.d + dims.nbDims;
+}
+
 Result<Tensor> to_tensor(const QuantizeData& data) {
+  if (data.input != nullptr && is_empty(data.dims))
+    return user_error("the calibration data for '{}' are empty", data.input);
   if (data.input == nullptr || data.values == nullptr || data.dims.nbDims < 1 ||
       data.dims.nbDims > nvinfer1::Dims::MAX_DIMS)
     return user_error("calibration data needs an input's name, values and at least one axis");

@@ -3,7 +3,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <map>
+#include <string>
 
 #include "check/sample.h"
 
@@ -22,6 +25,12 @@ Extents given_extents(const Value& input, const QuantizeSettings& settings) {
   return extents;
 }
 
+bool has_nan(const Tensor& data) {
+  for (int64_t i = 0; is_real(data.type()) && i < data.count(); ++i)
+    if (std::isnan(data.as_double(i))) return true;
+  return false;
+}
+
 Result<const Tensor*> data_for(const Value& input, const QuantizeSettings& settings) {
   const auto found = settings.data.find(input.name);
   if (found == settings.data.end())
@@ -32,6 +41,8 @@ Result<const Tensor*> data_for(const Value& input, const QuantizeSettings& setti
     const Dim& dim = input.type.shape[static_cast<size_t>(i)];
     fits = !dim.is_constant() || dim.constant() == data.extents()[static_cast<size_t>(i)];
   }
+  if (fits && has_nan(data))
+    return user_error("the calibration data for '{}' hold NaN, which has no range", input.name);
   if (fits) return &data;
   return user_error("the calibration data for '{}' is {}, which is not samples of {}", input.name,
                     fmt::join(data.extents(), "x"), to_string(input.type.shape));
@@ -64,10 +75,36 @@ Tensor rows(const Tensor& data, int64_t first, int64_t count, DataType type) {
   return part;
 }
 
+bool fits(const Extents& extents, const Shape& shape) {
+  bool same = extents.size() == shape.size();
+  for (size_t i = 0; same && i < shape.size(); ++i)
+    same = shape[i].is_constant() ? shape[i].constant() == extents[i] : extents[i] > 0;
+  return same;
+}
+
+/// Inputs whose numbers of samples have one name in the model have as many.
+Status check_samples(const Graph& network, const QuantizeSettings& settings) {
+  std::map<std::string, const Value*> first;
+  for (const Value* input : network.inputs()) {
+    const Shape& shape = input->type.shape;
+    if (shape.empty() || shape[0].is_constant()) continue;
+    const Value* other = first.try_emplace(shape[0].to_string(), input).first->second;
+    const int64_t samples = settings.data.at(input->name).extents()[0],
+                  others = settings.data.at(other->name).extents()[0];
+    if (samples != others)
+      return user_error("the calibration data has {} samples for '{}' and {} for '{}'", others,
+                        other->name, samples, input->name);
+  }
+  return {};
+}
+
 Result<CalibrationBatches> random_batch(const Graph& network, const QuantizeSettings& settings) {
   CalibrationBatches batches;
   for (const Value* input : network.inputs()) {
     const Extents extents = given_extents(*input, settings);
+    if (!fits(extents, input->type.shape))
+      return user_error("{} is no shape of '{}', which is {}", fmt::join(extents, "x"), input->name,
+                        to_string(input->type.shape));
     batches.profile[input->name] = {extents, extents, extents};
   }
   TENON_ASSIGN(std::vector<Tensor> inputs, sample_inputs(network, batches.profile));
@@ -90,6 +127,7 @@ Result<CalibrationBatches> calibration_batches(const Graph& network,
     extents[0] = size;
     batches.profile[input->name] = {extents, extents, extents};
   }
+  TENON_TRY(check_samples(network, settings));
   for (int64_t i = 0; i < count; ++i) {
     std::vector<Tensor>& inputs = batches.inputs.emplace_back();
     for (const Value* input : network.inputs()) {

@@ -1,6 +1,7 @@
 #include "quantizer/onnx_layers.h"
 
 #include <algorithm>
+#include <cmath>
 #include <regex>
 #include <set>
 
@@ -57,12 +58,28 @@ bool is_dequantized(const OnnxModel& model, const std::string& name) {
   return false;
 }
 
+bool is_finite(const Tensor& tensor) {
+  for (int64_t i = 0; i < tensor.count(); ++i)
+    if (!std::isfinite(tensor.as_double(i))) return false;
+  return true;
+}
+
+int64_t count_layers(const ::onnx::GraphProto& graph) {
+  int64_t count = 0;
+  for (const NodeProto& node : graph.node()) {
+    count += has_weights(node) ? 1 : 0;
+    for (const auto& one : node.attribute()) count += one.has_g() ? count_layers(one.g()) : 0;
+  }
+  return count;
+}
+
 /// The obstacle for kernels to compute it so, or nothing.
 std::string refusal(const OnnxModel& model, const NodeProto& node,
                     const QuantizeSettings& settings) {
   if (is_dequantized(model, node.input(0)) || is_dequantized(model, node.input(1)))
     return "it is quantized already";
   if (!model.is_constant(node.input(1))) return "its weights are not constant";
+  if (model.is_constant(node.input(0))) return "both its operands are constant";
   const Result<Tensor> weights = model.constant(node.input(1));
   if (!weights.ok()) return weights.error().message;
   if (!is_real(weights->type()) || byte_size(weights->type()) > 4 || byte_size(weights->type()) < 2)
@@ -76,6 +93,7 @@ std::string refusal(const OnnxModel& model, const NodeProto& node,
     return "kernels for 8 bits on GPUs have no groups (--device=cpu)";
   if (integer(node, "transA", 0) != 0) return "its first operand is transposed";
   if (weights->count() == 0) return "its weights are empty";
+  if (!is_finite(*weights)) return "its weights have numbers that are not finite";
   return {};
 }
 
@@ -167,6 +185,22 @@ std::vector<OnnxLayer> find_layers(const OnnxModel& model, const QuantizeSetting
     layers.push_back(std::move(layer));
   }
   return layers;
+}
+
+int64_t count_inner_layers(const OnnxModel& model) {
+  return count_layers(model.graph()) -
+         std::ranges::count_if(model.graph().node(),
+                               [](const auto& node) { return has_weights(node); });
+}
+
+std::vector<std::string> unmatched_types(const std::vector<OnnxLayer>& layers,
+                                         const QuantizeSettings& settings) {
+  std::vector<std::string> unmatched;
+  for (const auto* types : {&settings.op_types, &settings.op_types_left_out})
+    for (const std::string& type : *types)
+      if (std::ranges::find(layers, type, &OnnxLayer::op_type) == layers.end())
+        unmatched.push_back(type);
+  return unmatched;
 }
 
 std::vector<std::string> unmatched_patterns(const std::vector<OnnxLayer>& layers,

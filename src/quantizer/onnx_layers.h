@@ -20,6 +20,12 @@ struct OnnxLayer {
   std::string refusal;       ///< Why it is not quantized; empty: it is.
 };
 
+/// Layers in bodies of control flow, which stay as they are.
+int64_t count_inner_layers(const OnnxModel& model);
+
+/// Types of operators in the settings that no layer has.
+std::vector<std::string> unmatched_types(const std::vector<OnnxLayer>& layers,
+                                         const QuantizeSettings& settings);
 /// Patterns of the settings that match no layer.
 std::vector<std::string> unmatched_patterns(const std::vector<OnnxLayer>& layers,
                                             const QuantizeSettings& settings);

@@ -47,14 +47,16 @@ class OnnxQuantizer {
     layers_ = find_layers(model_, settings_);
     errors_.assign(layers_.size(), -1);
     note_unused(*network.graph);
-    if (std::ranges::none_of(layers_, [](const auto& layer) { return layer.refusal.empty(); }))
-      logger_.warning("No layer of the model can be quantized; it is written as it is");
+    const bool any_at_first = any_is_left();
     TENON_ASSIGN(batches_, calibration_batches(*network.graph, settings_));
-    if (settings_.data.empty() && settings_.mode != QuantizeMode::kInt4)
+    if (settings_.data.empty() && any_at_first && settings_.mode != QuantizeMode::kInt4)
       logger_.warning(
           "There is no calibration data: ranges come from random numbers in [-1, 1]. "
           "Times of the result are meaningful, its accuracy is not");
     TENON_TRY(find_ranges(*network.graph));
+    refuse_without_range();
+    if (!any_is_left())
+      logger_.warning("No layer of the model can be quantized; it is written as it is");
     if (settings_.sensitivity || settings_.max_drop.has_value()) {
       TENON_ASSIGN(expected_, results_of(model_));
       TENON_TRY(measure_layers());
@@ -68,10 +70,30 @@ class OnnxQuantizer {
   }
 
  private:
+  bool any_is_left() const {
+    return std::ranges::any_of(layers_, [](const auto& layer) { return layer.refusal.empty(); });
+  }
+
+  /// Layers that no sample reached, or whose samples were not finite.
+  void refuse_without_range() {
+    if (settings_.mode == QuantizeMode::kInt4) return;
+    for (OnnxLayer& layer : layers_) {
+      const std::string& operand = model_.graph().node(layer.node).input(0);
+      if (layer.refusal.empty() && !ranges_.contains(operand))
+        layer.refusal = fmt::format("the calibration data gave '{}' no finite number", operand);
+    }
+  }
+
   /// Words of the settings that name nothing in the model.
   void note_unused(const Graph& network) const {
     for (const std::string& pattern : unmatched_patterns(layers_, settings_))
       logger_.warning("No layer with weights is named '{}'", pattern);
+    for (const std::string& type : unmatched_types(layers_, settings_))
+      logger_.warning("No layer with weights has the type '{}'", type);
+    if (const int64_t inner = count_inner_layers(model_); inner > 0)
+      logger_.warning("{} layers in bodies of control flow stay as they are", inner);
+    if (!settings_.data.empty() && !settings_.shapes.empty())
+      logger_.warning("Shapes for the calibration are not used: the calibration data have theirs");
     const auto is_input = [&](const std::string& name) {
       return std::ranges::any_of(network.inputs(),
                                  [&](const Value* input) { return input->name == name; });
@@ -101,7 +123,9 @@ class OnnxQuantizer {
     TENON_ASSIGN(ActivationRanges activations,
                  ActivationRanges::create(network, {batches_.profile}, backend,
                                           backend.device->properties().compute_units));
-    for (const std::vector<Tensor>& inputs : batches_.inputs) TENON_TRY(activations.add(inputs));
+    for (const std::vector<Tensor>& inputs : batches_.inputs)
+      if (Status added = activations.add(inputs); !added.ok())
+        return std::move(added).error().with_context("a run with the calibration data");
     for (const auto& [name, numbers] : activations.histograms()) {
       if (numbers.left_out() > 0)
         logger_.warning("'{}' had {} numbers that are not finite", name, numbers.left_out());

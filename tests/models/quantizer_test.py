@@ -219,6 +219,72 @@ def test_what_names_nothing_is_told(tenon, network):
         assert words in text
 
 
+def test_samples_that_give_no_range_are_refused(tenon, network):
+    x = np.load(network.folder / "samples.npz")["x"][:16]
+
+    def refused(status: int = 1, **arrays) -> str:
+        text = tenon("quantize", f"--onnx_path={network.file}", f"--output_path={network.folder / 'q.onnx'}",
+                     f"--calibration_data={saved(network.folder, **arrays)}", status=status)
+        return " ".join(text.split())
+
+    assert "the calibration data in" in refused() and "hold no array" in refused()
+    assert "the calibration data for 'x' are empty" in refused(x=x[:0])
+    holed = x.copy()
+    holed[3].flat[0] = np.nan
+    assert "the calibration data for 'x' hold NaN" in refused(x=holed)
+    assert "--calibration_data: the array 'x' cannot be read" in refused(x=np.array(["a"]))
+    text = refused(status=0, x=np.full_like(x, np.inf))
+    assert "the calibration data gave" in text and "no finite number" in text and "0 layers are quantized" in text
+    assert "is no shape of 'x'" in tenon("quantize", f"--onnx_path={network.file}", "--calibration_shapes=x:0x3", status=1)
+
+
+def test_types_that_no_layer_has_are_told(tenon, network):
+    text = tenon("quantize", f"--onnx_path={network.file}", f"--output_path={network.folder / 'q.onnx'}",
+                 f"--calibration_data={network.folder / 'samples.npz'}", "--op_types_to_quantize=matmul,MatMul,Conv", "--op_types_to_exclude=LSTM")
+    assert "No layer with weights has the type 'matmul'" in text and "No layer with weights has the type 'LSTM'" in text
+
+
+def two_inputs(path: Path, ir_version: int = 8) -> Path:
+    """y = table[ids] w + x, weights among the inputs, as before IR version 4."""
+    random = np.random.default_rng(9)
+    weights = {name: random.normal(0, 0.3, shape).astype(np.float32) for name, shape in (("table", (30, 16)), ("w", (16, 16)))}
+    nodes = [onnx.helper.make_node("Gather", ["table", "ids"], ["a"]), onnx.helper.make_node("MatMul", ["a", "w"], ["b"], "m"),
+             onnx.helper.make_node("Add", ["b", "x"], ["y"])]
+    value = onnx.helper.make_tensor_value_info
+    inputs = [value("ids", onnx.TensorProto.INT64, ["n", 4]), value("x", onnx.TensorProto.FLOAT, ["n", 4, 16])]
+    inputs += [value(name, onnx.TensorProto.FLOAT, array.shape) for name, array in weights.items() if ir_version < 4]
+    graph = onnx.helper.make_graph(nodes, "g", inputs, [value("y", onnx.TensorProto.FLOAT, ["n", 4, 16])],
+                                   [onnx.numpy_helper.from_array(array, name) for name, array in weights.items()])
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 13)], ir_version=ir_version), path)
+    return path
+
+
+def test_samples_of_several_inputs(tenon, tmp_path):
+    model, random = two_inputs(tmp_path / "m.onnx"), np.random.default_rng(3)
+
+    def refused(**arrays) -> str:
+        np.savez(tmp_path / "s.npz", **arrays)
+        return " ".join(tenon("quantize", f"--onnx_path={model}", f"--calibration_data={tmp_path / 's.npz'}", status=1).split())
+
+    x = random.normal(0, 1, (5, 4, 16)).astype(np.float32)
+    assert "has 3 samples for 'ids' and 5 for 'x'" in refused(ids=random.integers(0, 30, (3, 4)), x=x)
+    text = refused(ids=random.integers(30, 60, (5, 4)), x=x)
+    assert "a run with the calibration data" in text and "is outside" in text
+
+
+def test_weights_that_are_inputs_too(tenon, tmp_path):
+    """They are none in the result, which runs in ONNX Runtime."""
+    model, random = two_inputs(tmp_path / "m.onnx", ir_version=3), np.random.default_rng(3)
+    feed = {"ids": random.integers(0, 30, (5, 4)), "x": random.normal(0, 1, (5, 4, 16)).astype(np.float32)}
+    np.savez(tmp_path / "s.npz", **feed)
+    assert "1 layers are quantized" in tenon("quantize", f"--onnx_path={model}", f"--calibration_data={tmp_path / 's.npz'}",
+                                             "--calibration_method=max", f"--output_path={tmp_path / 'q.onnx'}")
+    onnx.checker.check_model(onnx.load(tmp_path / "q.onnx"))
+    exact, rounded = (onnxruntime.InferenceSession(str(tmp_path / name), providers=["CPUExecutionProvider"]).run(None, feed)[0]
+                      for name in ("m.onnx", "q.onnx"))
+    assert np.linalg.norm(rounded - exact) < 0.02 * np.linalg.norm(exact)
+
+
 def test_a_quantized_model_stays_as_it_is(tenon, network):
     model, _ = quantize(tenon, network, "--calibration_method=max")
     text = tenon("quantize", f"--onnx_path={model}", f"--output_path={network.folder / 'again.onnx'}")

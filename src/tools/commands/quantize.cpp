@@ -51,7 +51,10 @@ Status quantize(Session& session, const QuantizeArguments& given) {
   ApiLogger logger(session.console());
   std::vector<NumpyArray> arrays;
   if (const std::string file = text("calibration_data"); !file.empty()) {
-    TENON_ASSIGN(arrays, read_arrays(file));
+    Result<std::vector<NumpyArray>> read = read_arrays(file);
+    if (!read.ok()) return std::move(read).error().with_context("--calibration_data");
+    arrays = *std::move(read);
+    if (arrays.empty()) return user_error("the calibration data in '{}' hold no array", file);
     session.enter(Stage::kModel);
     TENON_TRY(name_single_array(arrays, model, logger));
   }
