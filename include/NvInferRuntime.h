@@ -970,7 +970,7 @@ class IOptimizationProfile : public INoCopy {
 
 /// Libraries that tactics come from.
 enum class TacticSource : int32_t {
-  /// cuBLAS; here the same as kCUBLAS_LT.
+  /// cuBLAS, which no kernel here comes from: products are those of kCUBLAS_LT.
   kCUBLAS TRT_DEPRECATED_ENUM = 0,
   /// The library cuBLASLt.
   kCUBLAS_LT TRT_DEPRECATED_ENUM = 1,

@@ -103,6 +103,7 @@ def test_streams_and_graphs_work_together(gpu):
 
 
 @pytest.mark.parametrize("sources, tactic", [("+CUDNN", "cuda.gemm.cudnn{"), ("-CUDNN", "cuda.gemm.lt{"),
+                                             ("-CUDNN,-CUBLAS", "cuda.gemm.lt{"), ("-CUDNN,-CUBLAS_LT", "cuda.gemm.tile"),
                                              ("-CUDNN,-CUBLAS,-CUBLAS_LT", "cuda.gemm.tile")])
 def test_sources_that_are_switched_off_are_not_used(gpu, tmp_path: Path, sources: str, tactic: str):
     """By times that were recorded on an H200 (tests/select/cuda), where cuDNN is best and cuBLASLt second."""
