@@ -1,7 +1,7 @@
 // Quantization moves towards the start, in front of operators that only move elements or choose the
 // largest (rounding keeps the order): these then work on bytes, and it joins the operator that
-// computed them. A Relu or Clip in front of it goes where the range of the bytes clamps as well.
-// Must run before cancel_quantize.
+// computed them. So do scalar functions of bytes that are quantized again. A Relu or Clip in front
+// of it goes where the range of the bytes clamps as well. Must run before cancel_quantize.
 #include <algorithm>
 #include <limits>
 #include <optional>
@@ -133,6 +133,49 @@ bool hoist_over_slices(Graph& graph, Node& quantize, std::vector<Node*>& open) {
   return true;
 }
 
+/// From the Quantize down to the bytes that it is a function of, one by one: scalar functions, and
+/// a Dequantize at last. Empty where it is none, or something else reads a part of it.
+std::vector<Node*> function_of_bytes(const Graph& graph, Node& quantize) {
+  std::vector<Node*> chain = {&quantize};
+  for (const Value* value = quantize.input(0); only_user(graph, value) != nullptr;) {
+    Node* node = value->producer();
+    if (node == nullptr) return {};
+    chain.push_back(node);
+    if (node->is<Dequantize>())
+      return chain.size() > 2 && is_per_tensor(*node) && is_byte(quantized_type(*node))
+                 ? chain
+                 : std::vector<Node*>();
+    value = operand_beside_numbers(*node);
+    if (value == nullptr || value->type.shape.size() != node->output()->type.shape.size())
+      return {};
+  }
+  return {};
+}
+
+/// A function of bytes that were only moved comes ahead of the move: it joins the operator that
+/// computed them.
+bool hoist_function(Graph& graph, Node& quantize, std::vector<Node*>& open) {
+  if (!may_hoist(quantize) || graph.is_output(quantize.output())) return false;
+  const std::vector<Node*> chain = function_of_bytes(graph, quantize);
+  Node* move = chain.empty() ? nullptr : chain.back()->input(0)->producer();
+  if (move == nullptr || (!is_reshape(move) && !move->is<Transpose>()) ||
+      only_user(graph, move->output()) == nullptr)
+    return false;
+  const Shape moved = move->output()->type.shape;
+  std::vector<Value*> operands = move->inputs();
+  operands[0] = nullptr;
+  Node* after = graph.add_node(move->op->clone(), std::move(operands), 1, move->name);
+  after->origins = move->origins;
+  after->output()->type = {quantized_type(quantize), moved};
+  graph.replace_uses(quantize.output(), after->output());
+  after->set_input(0, quantize.output());
+  chain.back()->set_input(0, move->input(0));
+  for (Node* node : chain) node->output()->type.shape = move->input(0)->type.shape;
+  graph.erase(move);
+  open.push_back(&quantize);
+  return true;
+}
+
 /// Range that a Relu or Clip lets through: least and largest number.
 std::optional<std::pair<double, double>> bounds_of(const Node& node) {
   const auto* pointwise = node.as<Pointwise>();
@@ -180,7 +223,8 @@ bool hoist_quantize(Graph& graph, PassContext& context) {
       changed = true;
     }
     if (!context.allows(quantize) ||
-        (!hoist(graph, quantize, open) && !hoist_over_slices(graph, quantize, open)))
+        (!hoist(graph, quantize, open) && !hoist_over_slices(graph, quantize, open) &&
+         !hoist_function(graph, quantize, open)))
       continue;
     context.applied(name + " moves to the front");
     changed = true;
