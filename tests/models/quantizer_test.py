@@ -234,7 +234,7 @@ def test_samples_that_give_no_range_are_refused(tenon, network):
     assert "the calibration data for 'x' hold NaN" in refused(x=holed)
     assert "--calibration_data: the array 'x' cannot be read" in refused(x=np.array(["a"]))
     text = refused(status=0, x=np.full_like(x, np.inf))
-    assert "the calibration data gave" in text and "no finite number" in text and "0 layers are quantized" in text
+    assert "the calibration data gave" in text and "no finite number" in text
     assert "is no shape of 'x'" in tenon("quantize", f"--onnx_path={network.file}", "--calibration_shapes=x:0x3", status=1)
 
 
@@ -288,7 +288,7 @@ def test_weights_that_are_inputs_too(tenon, tmp_path):
 def test_a_quantized_model_stays_as_it_is(tenon, network):
     model, _ = quantize(tenon, network, "--calibration_method=max")
     text = tenon("quantize", f"--onnx_path={model}", f"--output_path={network.folder / 'again.onnx'}")
-    assert "it is quantized already" in text and "0 layers are quantized" in text
+    assert "it is quantized already" in text
 
 
 def saved(folder: Path, **arrays) -> Path:
