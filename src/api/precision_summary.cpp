@@ -9,6 +9,7 @@
 #include <set>
 
 #include "ops/ops.h"
+#include "passes/pass.h"
 
 namespace tenon::api {
 namespace {
@@ -108,6 +109,24 @@ bool is_nibble(tenon::DataType type) {
   return type == tenon::DataType::kInt4 || type == tenon::DataType::kUInt4;
 }
 
+/// The builder's switch that keeps the pass from a layer; nothing where it may run.
+std::optional<std::string> switch_against(const BuilderConfig& config, std::string_view pass,
+                                          const std::string& layer) {
+  const int level = config.getBuilderOptimizationLevel();
+  if (level < find_pass(pass)->level)
+    return fmt::format("builder optimization level {} leaves the pass {} out", level, pass);
+  for (const std::string_view entry : config.pass_switches().disabled) {
+    const size_t colon = std::min(entry.find(':'), entry.size());
+    if (entry.substr(0, colon) == pass &&
+        (colon == entry.size() || matches_pattern(entry.substr(colon + 1), layer)))
+      return fmt::format("the pass {} is switched off", pass);
+  }
+  for (const std::string& pattern : config.pass_switches().no_fuse)
+    if (pass.starts_with("fuse_") && matches_pattern(pattern, layer))
+      return "it is to stay unfused";
+  return std::nullopt;
+}
+
 void note_names(const Node& node, std::set<std::string>& names) {
   names.insert(node.name);
   names.insert(node.origins.begin(), node.origins.end());
@@ -130,6 +149,7 @@ struct PrecisionSummary::Row {
   const char* words;  ///< "compute in 8-bit integers".
   /// Whether a product of such operands, as a region of the plan has them, is meant.
   std::function<bool(tenon::DataType activations, tenon::DataType weights)> is;
+  const char* pass;  ///< That brings it about.
   /// The 16-bit type that a network may have by itself, and builds choose otherwise; nothing for
   /// types that come by quantization.
   std::optional<tenon::DataType> chosen = std::nullopt;
@@ -161,13 +181,17 @@ const std::vector<PrecisionSummary::Row>& PrecisionSummary::rows() {
       {BuilderFlag::kINT8, "INT8", "compute in 8-bit integers",
        [](tenon::DataType x, tenon::DataType w) {
          return is_byte_integer(x) && is_byte_integer(w);
-       }},
+       },
+       "fuse_quantized"},
       {BuilderFlag::kFP8, "FP8", "compute in 8-bit floating point",
-       [](tenon::DataType x, tenon::DataType w) { return is_small_float(x) && is_small_float(w); }},
+       [](tenon::DataType x, tenon::DataType w) { return is_small_float(x) && is_small_float(w); },
+       "fuse_quantized"},
       {BuilderFlag::kINT4, "INT4", "read weights of 4 bits",
-       [](tenon::DataType, tenon::DataType w) { return is_nibble(w); }},
-      {BuilderFlag::kFP16, "FP16", "compute in 16 bits", both_half, tenon::DataType::kFloat16},
-      {BuilderFlag::kBF16, "BF16", "compute in 16 bits", both_half, tenon::DataType::kBFloat16},
+       [](tenon::DataType, tenon::DataType w) { return is_nibble(w); }, "fuse_quantized"},
+      {BuilderFlag::kFP16, "FP16", "compute in 16 bits", both_half, "lower_precision",
+       tenon::DataType::kFloat16},
+      {BuilderFlag::kBF16, "BF16", "compute in 16 bits", both_half, "lower_precision",
+       tenon::DataType::kBFloat16},
   };
   return kRows;
 }
@@ -244,6 +268,8 @@ std::string PrecisionSummary::reason_for(const Row& row, const Layer& layer) con
       return found->second;
     if (!row.is(layer.activations, layer.weights)) return std::string(quantization_.others);
   }
+  if (row.chosen.has_value() || row.is(layer.activations, layer.weights))
+    if (const auto against = switch_against(config_, row.pass, layer.name)) return *against;
   if (row.chosen.has_value())
     return "the device has no such kernels for it, or layer precisions or types of the network ask "
            "for others";

@@ -1,6 +1,7 @@
 // No flag for a type is ignored in silence: a build tells how many layers with products got it, and
 // why the others did not.
 #include "harness.h"
+#include "tenon/passes.h"
 #include "tenon/quantize.h"
 
 namespace api_test {
@@ -117,6 +118,30 @@ TEST(PrecisionSummaryOfABuild, OfInt4) {
   many.build(many.x, many.dequantized(DataType::kINT4));
   EXPECT_TRUE(many.lines.has("INT4: 1 does not, since no kernel of the device reads them there"))
       << many.lines.all;
+}
+
+/// A switch of the builder is the reason, not the device.
+TEST(PrecisionSummaryOfABuild, OfSwitches) {
+  const auto lines_with = [](const auto& change) {
+    Summary built({BuilderFlag::kINT8});
+    change(*built.config);
+    return built.build(built.rounded(DataType::kINT8), built.dequantized(DataType::kINT8)).all;
+  };
+  const std::string low =
+      lines_with([](IBuilderConfig& config) { config.setBuilderOptimizationLevel(0); });
+  EXPECT_NE(low.find("INT8: 1 does not, since builder optimization level 0"), std::string::npos)
+      << low;
+  const std::string off = lines_with([](IBuilderConfig& config) {
+    Lines unread;
+    tenon::disablePasses(config, "fuse_quantized", unread);
+  });
+  EXPECT_NE(off.find("INT8: 1 does not, since the pass fuse_quantized is switched off"),
+            std::string::npos)
+      << off;
+  const std::string unfused =
+      lines_with([](IBuilderConfig& config) { tenon::keepUnfused(config, "prod*"); });
+  EXPECT_NE(unfused.find("INT8: 1 does not, since it is to stay unfused"), std::string::npos)
+      << unfused;
 }
 
 TEST(PrecisionSummaryOfABuild, OfSeveralFlags) {
