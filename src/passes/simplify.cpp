@@ -191,16 +191,13 @@ bool weights_as_matrix(Graph& graph, Node& node) {
   return true;
 }
 
-/// Whether the inputs of the concat from `first` on are the parts of a split of `value`, all of
-/// them in order, along the same axis.
-bool are_parts_of(const Node& concat, size_t first, const Value& value) {
-  const Node* node = concat.input(static_cast<int>(first))->producer();
-  const auto* split = node == nullptr ? nullptr : node->as<Split>();
-  if (split == nullptr || node->input(0) != &value) return false;
-  const auto rank = static_cast<int64_t>(value.type.shape.size());
+/// Whether the inputs of the concat from `first` on are the parts of a split, all of them in order,
+/// along the same axis.
+bool are_parts_of(const Node& concat, size_t first, const Node& split) {
+  const auto rank = static_cast<int64_t>(split.input(0)->type.shape.size());
   const auto positive = [&](int64_t axis) { return axis < 0 ? axis + rank : axis; };
-  const auto& parts = node->outputs();
-  return positive(split->axis) == positive(concat.as<Concat>()->axis) &&
+  const auto& parts = split.outputs();
+  return positive(split.as<Split>()->axis) == positive(concat.as<Concat>()->axis) &&
          first + parts.size() <= concat.inputs().size() &&
          std::equal(parts.begin(), parts.end(),
                     concat.inputs().begin() + static_cast<std::ptrdiff_t>(first));
@@ -212,9 +209,8 @@ bool join_parts(Node& node) {
   std::vector<Value*> joined;
   for (size_t i = 0; i < node.inputs().size();) {
     Node* before = node.input(static_cast<int>(i))->producer();
-    Value* whole = before != nullptr && before->is<Split>() ? before->input(0) : nullptr;
-    const bool joins = whole != nullptr && are_parts_of(node, i, *whole);
-    joined.push_back(joins ? whole : node.inputs()[i]);
+    const bool joins = before != nullptr && before->is<Split>() && are_parts_of(node, i, *before);
+    joined.push_back(joins ? before->input(0) : node.inputs()[i]);
     i += joins ? before->outputs().size() : 1;
   }
   if (joined.size() == node.inputs().size()) return false;
