@@ -40,6 +40,7 @@ TEST(ExtentRules, OperandsThatAreJoinedFitTogether) {
   EXPECT_NE(differ.find("n = 3 and m = 2"), std::string::npos) << differ;
   // The result has the rows of the first operand.
   EXPECT_NE(broken(kSum, {{"n", 1}, {"m", 3}}), "");
+  EXPECT_EQ(broken(kSum, {{"m", 3}}), "");
   EXPECT_EQ(broken(kSum, {{"n", 3}}), "") << "what is not known yet is asked for later";
 }
 

@@ -1,5 +1,6 @@
 // Symbolic shapes through the operators that move elements.
 #include "node_harness.h"
+#include "ops/shape_input.h"
 
 namespace tenon::test {
 namespace {
@@ -134,6 +135,41 @@ TEST(SymbolicShapes, AttentionWithPast) {
   ASSERT_TRUE(infer_node(*node).ok());
   EXPECT_EQ(node->output(0)->type.shape, (Shape{kBatch, 8, 1, 64}));
   EXPECT_EQ(node->output(1)->type.shape, (Shape{kBatch, 2, past + 1, 64}));
+}
+
+TEST(Types, FewIntegersMayDecideShapes) {
+  const struct {
+    TensorType type;
+    bool may;
+  } types[] = {{{DataType::kInt64, {}}, true},
+               {{DataType::kInt32, {3}}, true},
+               {{DataType::kInt64, {kMaxKnownElements}}, true},
+               {{DataType::kInt64, {kMaxKnownElements + 1}}, false},
+               {{DataType::kInt64, {0}}, false},
+               {{DataType::kInt64, {kBatch}}, false},
+               {{DataType::kInt64, {2, 2}}, false},
+               {{DataType::kFloat32, {3}}, false},
+               {{DataType::kBool, {3}}, false}};
+  for (const auto& [type, may] : types)
+    EXPECT_EQ(can_decide_shapes(type), may) << name_of(type.type) << to_string(type.shape);
+}
+
+TEST(SymbolicShapes, DimsAreThoseOfTheRun) {
+  Chain c;
+  Value* x = c.input({kBatch, 3});
+  c.graph.add_output(c.add(ShapeOf(), {x}));
+  const auto results = evaluate_graph(c.graph, std::vector<Tensor>{ramp({5, 3})});
+  ASSERT_TRUE(results.ok());
+  EXPECT_EQ((*results)[0].to_int64s(), (std::vector<int64_t>{5, 3}));
+  Dims dims;
+  dims.expressions = {"batch*2"};
+  dims.extents = {1};
+  Value* twice = c.add(std::move(dims), {});
+  const SymbolValues symbols = {{"batch", 5}};
+  const auto run = evaluate_node(*twice->producer(), {}, &symbols);
+  ASSERT_TRUE(run.ok());
+  EXPECT_EQ((*run)[0].to_int64s(), (std::vector<int64_t>{10}));
+  EXPECT_FALSE(evaluate_node(*twice->producer(), {}).ok());
 }
 
 TEST(Types, IndicesAreIntegers) {

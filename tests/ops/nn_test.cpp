@@ -211,6 +211,22 @@ TEST(Nn, PlacesOutsideOfAlignedCorners) {
   expect_floats(sample(GridPadding::kReflection), {1.05f, 3.9f});
 }
 
+/// Past the center of the last pixel there is nothing to mix it with.
+TEST(Nn, RegionsAtTheLastPixels) {
+  RoiPool op;
+  op.sampling_ratio = 1;
+  const Tensor x = floats({1, 1, 2, 2}, {1, 2, 30, 40});
+  const Tensor y = run(op, {x, floats({1, 4}, {1.5f, 0, 2.5f, 1}), ints({0})})[0];
+  expect_floats(y, {2});
+}
+
+TEST(Nn, TheLargestOfARegionIsOneOfIts) {
+  RoiPool op;
+  op.function = RoiFunction::kPoolMax;
+  const Tensor x = floats({1, 1, 3, 3}, {9, 8, 7, 6, -2, -3, 5, -1, -4});
+  expect_floats(run(op, {x, floats({1, 5}, {0, 1, 1, 2, 2})})[0], {-1});
+}
+
 /// Indices count in the extents that the window gives; each place must exist in those asked for.
 TEST(Nn, UnpoolingIntoOtherExtents) {
   MaxUnpool op;
@@ -221,6 +237,21 @@ TEST(Nn, UnpoolingIntoOtherExtents) {
   expect_floats(run(op, {x, places, ints({1, 1, 5})})[0], {5, 0, 0, 6, 0});
   EXPECT_NE(error_of(op, {x, places, ints({1, 1, 3})}).find("index 3 is outside"),
             std::string::npos);
+}
+
+TEST(Generate, DftAlongAnAxisInTheMiddle) {
+  const Tensor x = floats({2, 3, 2, 1}, {1, 5, -2, 3, 8, 0, 4, 4, 7, -6, 2, 9});
+  const Tensor y = run(Dft(), {x, Tensor(), Tensor::scalar_i64(1)})[0];
+  for (int64_t o = 0; o < 2; ++o)
+    for (int64_t i = 0; i < 2; ++i) {
+      Tensor line(DataType::kFloat32, {1, 3, 1});
+      for (int64_t k = 0; k < 3; ++k) line.set_from_double(k, x.as_double((o * 3 + k) * 2 + i));
+      const Tensor alone = run(Dft(), {line})[0];
+      for (int64_t k = 0; k < 3; ++k)
+        for (int64_t part = 0; part < 2; ++part)
+          EXPECT_NEAR(y.as_double(((o * 3 + k) * 2 + i) * 2 + part), alone.as_double(2 * k + part),
+                      kNear);
+    }
 }
 
 /// Shares of a normal distribution, of numbers that do not depend on each other.

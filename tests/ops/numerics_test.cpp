@@ -59,6 +59,17 @@ TEST(Numerics, OneWrongElementInTenThousandIsFoundAndNamed) {
   }
 }
 
+/// As a share of what the row allows.
+TEST(Numerics, TheExcessOfOneElement) {
+  const Tolerance row = tolerance(Computation::kKernel, DataType::kFloat32);
+  const double allowed = 8 * (row.spread + row.relative);
+  const std::vector<double> expected = {8};
+  for (const double share : {0.9, 1.1}) {
+    const std::vector<double> actual = {8 + share * allowed};
+    EXPECT_NEAR(compare_numbers(actual, expected, {}, row).excess, share, 1e-3);
+  }
+}
+
 TEST(Numerics, ASmallErrorOfAllElementsIsFound) {
   const std::vector<double> exact = numbers();
   std::vector<double> actual = exact;

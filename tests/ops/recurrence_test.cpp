@@ -129,5 +129,26 @@ TEST(Recurrence, GruResetsBehindTheProduct) {
   expect_gru(true);
 }
 
+Tensor turned(const Tensor& tensor, const std::string& permutation) {
+  return evaluate("transpose{permutation = [" + permutation + "]}", {tensor}).at(0);
+}
+
+/// Samples ahead of steps and directions: the same numbers elsewhere.
+TEST(Recurrence, SamplesMayComeFirst) {
+  const int gates = 3;
+  std::vector<Tensor> operands{drawn({kSteps, kBatch, kInput}, 1),
+                               drawn({2, gates * kHidden, kInput}, 2),
+                               drawn({2, gates * kHidden, kHidden}, 3),
+                               drawn({2, 2 * gates * kHidden}, 4),
+                               tensor_of(kInt32, {kBatch}, {kLengths[0], kLengths[1]}),
+                               drawn({2, kBatch, kHidden}, 5)};
+  const std::string op = "rnn{cell = gru, hidden = 2, direction = bidirectional";
+  const auto steps_first = evaluate(op + "}", operands, 2);
+  for (const int i : {0, 5}) operands[i] = turned(operands[i], "1,0,2");
+  const auto samples_first = evaluate(op + ", batch_first = true}", operands, 2);
+  EXPECT_EQ(values_of(samples_first.at(0)), values_of(turned(steps_first.at(0), "2,0,1,3")));
+  EXPECT_EQ(values_of(samples_first.at(1)), values_of(turned(steps_first.at(1), "1,0,2")));
+}
+
 }  // namespace
 }  // namespace tenon

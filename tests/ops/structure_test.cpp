@@ -65,6 +65,24 @@ TEST(Loop, CarriesStacksAndStops) {
   EXPECT_EQ(values_of(results.at(1)), (Doubles{2, 20, 3, 30, 4, 40, 5, 50, 6, 60}));
 }
 
+/// ONNX writes scalars as vectors of one number, too.
+TEST(Loop, TakesVectorsOfOneNumber) {
+  const char* body = R"(
+    %2 = loop(%0, _, %1) {carried = 1}
+      graph "body" (%0: i64[], %1: bool[], %2: f32[2]) {
+        %3 = add(%2, %2) : f32[]
+        return %1, %3
+      } : f32[]
+    return %2)";
+  const auto graph = graph_of("%0: i64[1], %1: f32[2]", body);
+  ASSERT_NE(graph, nullptr);
+  const Tensor trips = Tensor::vector_i64(std::vector<int64_t>{3});
+  const auto results = run(*graph, {trips, tensor_of(DataType::kFloat32, {2}, {1, 10})});
+  EXPECT_EQ(values_of(results.at(0)), (Doubles{8, 80}));
+  EXPECT_NE(infer_error("%0: i64[1,1], %1: f32[2]", body).find("must be a scalar"),
+            std::string::npos);
+}
+
 TEST(Loop, NeverRunsWhereItsFirstConditionIsFalse) {
   for (const char* condition : {"0", "1"}) {
     const auto graph = graph_of("%0: f32[2]", fmt::format(R"(
