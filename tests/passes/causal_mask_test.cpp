@@ -151,6 +151,10 @@ TEST(CausalMask, MovedParts) {
       "  %17 = constant() {value = i64[2]{6,1}}\n  %18 = reshape \"r\"(%9, %17)\n";
   for (const std::string_view compare : kComparisons)
     EXPECT_TRUE(is_found(turned + fmt::format("  %20 = {} \"m\"(%16, %18)", compare)));
+  // Positions that are repeated along the other axis before they are compared.
+  const std::string repeated = "  %15 = expand \"c\"(%9, %6)\n  %16 = expand \"r\"(%8, %6)\n";
+  for (const std::string_view compare : kComparisons)
+    EXPECT_TRUE(is_found(repeated + fmt::format("  %20 = {} \"m\"(%15, %16)", compare)));
 }
 
 }  // namespace

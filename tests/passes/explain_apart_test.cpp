@@ -66,6 +66,21 @@ TEST(ExplainApart, OtherReadersAreNamed) {
   EXPECT_NE(lines[0].find("'second'"), std::string::npos) << lines[0];
 }
 
+TEST(ExplainApart, ManyReadersAreCounted) {
+  const auto lines = apart_in(R"(graph "" (%0: f32[2,4], %1: f32[4,4]) {
+  %2 = matmul "product"(%0, %1) : f32[2,4]
+  %3 = relu "relu"(%2) : f32[2,4]
+  %4 = concat "a"(%2, %0) {axis = 0} : f32[4,4]
+  %5 = concat "b"(%2, %0) {axis = 1} : f32[2,8]
+  %6 = reduce "c"(%2) {axes = [0]} : f32[1,4]
+  %7 = reduce "d"(%2) {axes = [1]} : f32[2,1]
+  %8 = softmax "e"(%2) {axes = [0]} : f32[2,4]
+  return %3, %4, %5, %6, %7, %8
+})");
+  ASSERT_FALSE(lines.empty());
+  EXPECT_NE(lines[0].find(" and 2 more too"), std::string::npos) << lines[0];
+}
+
 TEST(ExplainApart, OperatorsWithoutEpilogueAreNamed) {
   const auto lines = apart_in(R"(graph "" (%0: f32[2,4], %1: f32[2,4]) {
   %2 = concat "join"(%0, %1) {axis = 1} : f32[2,8]
