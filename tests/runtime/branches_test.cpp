@@ -48,6 +48,9 @@ TEST(Branches, SurviveTheirText) {
   EXPECT_EQ(parse_branches(to_text(branches)), branches);
   for (const char* damaged : {"1", "1=", "1=1:", "1=1:-1", "x=1:1", "1=1:1000", "1=1:1,2=1:1"})
     EXPECT_TRUE(parse_branches(damaged).empty()) << damaged;
+  // 64 streams at most, which count from 0.
+  EXPECT_FALSE(parse_branches("1=1:63").empty());
+  EXPECT_TRUE(parse_branches("1=1:64").empty());
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "graphs.h"
 #include "ir/text.h"
 #include "ops/table.h"
+#include "plan/points.h"
 
 namespace tenon {
 namespace {
@@ -53,6 +54,18 @@ TEST(GraphParts, StretchesAreAsLongAsTheExtentsThatAreKnownAllow) {
   EXPECT_EQ(parts->front().inputs.size(), 1u);
   EXPECT_EQ(parts->front().outputs.size(), 2u);
   EXPECT_EQ(parts->front().symbols, (std::set<std::string>{"rows"}));
+}
+
+TEST(Points, AxesBehindTheFirstMayVary) {
+  const auto vary = [](const char* type) {
+    const auto graph = graph_of(fmt::format("(%0: {0}) {{\n  %1 = relu(%0) : {0}\n  return %1\n}}", type));
+    return graph != nullptr && inner_axes_vary(*graph);
+  };
+  EXPECT_TRUE(vary("f32[rows,columns]"));
+  EXPECT_TRUE(vary("f32[2,columns]"));
+  EXPECT_FALSE(vary("f32[rows,6]"));
+  EXPECT_FALSE(vary("f32[2,6]"));
+  EXPECT_FALSE(vary("f32[]"));
 }
 
 TEST(GraphParts, WholeGraphsWithoutSuchNodesAreOneStretch) {

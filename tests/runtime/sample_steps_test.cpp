@@ -136,6 +136,12 @@ TEST(SampleSteps, TakesImagesApartAndSharesTheRest) {
   EXPECT_EQ(shared->input_bytes[1], 0);
 }
 
+TEST(SampleSteps, TakesSignalsApart) {
+  Sum signals({4, 64, 128 * 128});
+  signals.problem.inputs[0].extents = signals.problem.outputs[0].extents = {4, 64, 128 * 128};
+  EXPECT_TRUE(sample_step(signals.problem, {}).has_value());
+}
+
 TEST(SampleSteps, LeavesOthersWhole) {
   const Tensor scale(DataType::kFloat32, {4, 1, 1, 1});
   EXPECT_FALSE(sample_step(Sum({4, 1, 1, 1}, &scale).problem, {}).has_value())
