@@ -140,6 +140,32 @@ TEST(Lower, PartsOfRowsBeginAtExpressions) {
   expect_round_trip(*list);
 }
 
+TEST(Lower, PartsOfASplitBeginBehindThoseAheadOfThem) {
+  auto graph = std::make_unique<Graph>();
+  Value* x = graph->add_input("x", {DataType::kFloat32, {batch(), Dim(8)}});
+  Value* w = graph->add_constant(numbers({8, 24}, 1, 0.1), "w");
+  Value* product = graph->add_node(std::make_unique<MatMul>(), {x, w})->output();
+  auto split = std::make_unique<Split>();
+  split->axis = 1;
+  Node* parts = graph->add_node(std::move(split), {product}, 3);
+  for (int i = 0; i < 3; ++i) {
+    Value* other = graph->add_constant(numbers({8, 8}, 2 + i, 0.1), fmt::format("w{}", i));
+    Value* y = graph->add_node(std::make_unique<MatMul>(), {parts->output(i), other})->output();
+    y->name = fmt::format("y{}", i);
+    graph->add_output(y);
+  }
+  graph->add_output(product);
+  product->name = "product";
+  const auto engine = engine_of(std::move(graph), {{{"x", {{1, 8}, {4, 8}, {16, 8}}}}});
+  ASSERT_TRUE(engine.ok()) << engine.error().message;
+  const auto list = list_of(*engine, {{"batch", 3}});
+  ASSERT_TRUE(list.ok()) << list.error().message;
+  EXPECT_FALSE(list->is_fixed) << print(*list);
+  for (const char* offset : {"[32]", "[64]"})
+    EXPECT_NE(print(*list).find(offset), std::string::npos) << print(*list);
+  expect_round_trip(*list);
+}
+
 TEST(Lower, ValuesThatAreCopiedToSeveralOutputsLastThroughAllCopies) {
   auto graph = std::make_unique<Graph>();
   Value* x = graph->add_input("x", {DataType::kFloat32, {Dim(3), Dim(kChannels)}});

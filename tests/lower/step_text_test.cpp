@@ -52,6 +52,25 @@ TEST(StepText, SaysWhereItIsWrong) {
   EXPECT_EQ(error("steps \"a\" (1, 1) {\n"), "line 2, column 1: '}' expected");
 }
 
+/// Neighbours of one section run together, and else those that take the samples of one batch.
+TEST(StepText, GroupsEndWithTheirSectionOrBatch) {
+  const auto list = parse_steps(R"(steps "" (1, 1) {
+  step 0 "a": 1 @k (i0) -> (o0) samples [batch]
+  step 1 "b": 2 @k (i0) -> (o0) samples [batch]
+  step 2 "c": 3 @k (i0) -> (o0) samples [other]
+  step 3 "d": 4 @k (i0) -> (o0) section 1 stream 0
+  step 4 "e": 5 @k (i0) -> (o0) samples [batch] section 1 stream 1
+  step 5 "f": 6 @k (i0) -> (o0) section 2 stream 0
+  step 6 "g": 7 @k (i0) -> (o0)
+  step 7 "h": 8 @k (i0) -> (o0)
+})");
+  ASSERT_TRUE(list.ok()) << list.error().message;
+  std::vector<size_t> ends;
+  for (size_t first = 0; first < list->steps.size(); first = ends.back())
+    ends.push_back(group_end(*list, first));
+  EXPECT_EQ(ends, (std::vector<size_t>{2, 3, 5, 6, 7, 8}));
+}
+
 TEST(StepText, ArenasFollowFromTheValuesOfSymbols) {
   const auto list = parse_steps(R"(steps "" (0, 0) {
   buffer b0 [100*batch]: steps 0 to 1

@@ -58,7 +58,8 @@ TEST(GraphParts, StretchesAreAsLongAsTheExtentsThatAreKnownAllow) {
 
 TEST(Points, AxesBehindTheFirstMayVary) {
   const auto vary = [](const char* type) {
-    const auto graph = graph_of(fmt::format("(%0: {0}) {{\n  %1 = relu(%0) : {0}\n  return %1\n}}", type));
+    const auto graph =
+        graph_of(fmt::format("(%0: {0}) {{\n  %1 = relu(%0) : {0}\n  return %1\n}}", type));
     return graph != nullptr && inner_axes_vary(*graph);
   };
   EXPECT_TRUE(vary("f32[rows,columns]"));
