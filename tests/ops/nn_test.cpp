@@ -209,6 +209,12 @@ TEST(Nn, PlacesOutsideOfAlignedCorners) {
   expect_floats(sample(GridPadding::kZeros), {0.95f, 3.8f});
   expect_floats(sample(GridPadding::kBorder), {1, 4});
   expect_floats(sample(GridPadding::kReflection), {1.05f, 3.9f});
+  op.mode = ResizeMode::kCubic;
+  expect_floats(sample(GridPadding::kBorder), {1, 4});
+  // Between the first two pixels, with the second one on both sides.
+  const Tensor inside = floats({1, 1, 1, 2}, {-0.5f, 0});
+  op.padding = GridPadding::kReflection;
+  expect_floats(run(op, {x, inside})[0], {0.59375f * 3 - 0.09375f * 6});
 }
 
 /// Past the center of the last pixel there is nothing to mix it with.
