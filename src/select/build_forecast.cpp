@@ -28,6 +28,15 @@ bool is_same(const KernelWork& a, const KernelWork& b) {
   return a.operations == b.operations && a.bytes == b.bytes && a.weights == b.weights;
 }
 
+/// Kernels of one name that compute in other types go at another pace.
+std::string named(std::string_view name, DataType type) {
+  return fmt::format("{} {}", name_of(type), name);
+}
+
+double weight_count(const KernelWork& work) {
+  return work.weights / std::max(byte_size(work.type), 1);
+}
+
 }  // namespace
 
 LocalRates& BuildForecast::of_kind(Kinds& kinds, std::string_view kind) const {
@@ -42,9 +51,8 @@ BuildForecast::BuildForecast(int threads, const MachinePace& pace, int runs)
       runs_(runs),
       pace_(pace),
       all_(new_trials()),
-      making_(kMake * pace.step, kWeightByte * pace.byte),
       run_(kOperation * pace.step, kByte * pace.byte),
-      other_making_(making_),
+      other_making_(kMake * pace.step, kWeightByte * pace.byte),
       other_run_(run_) {}
 
 BuildForecast::Trials BuildForecast::new_trials() const {
@@ -81,7 +89,9 @@ void BuildForecast::recall(const PaceBook& book) {
     of_kind(kinds_, kind).recall(figures);
   recall(all_, book.find(prefix_of("all")));
   run_.recall(book.find(prefix_of("run")));
-  making_.recall(book.find(prefix_of("making")));
+  for (const auto& [type, figures] : book.with_prefix(prefix_of("making")))
+    if (const auto known = data_type_by_name(type); known.has_value())
+      making_.try_emplace(*known, new_trials().make).first->second.recall(figures);
   const auto others_made = book.find(prefix_of("others' making"));
   const auto others_ran = book.find(prefix_of("others' run"));
   knows_others_ = !others_made.empty() && !others_ran.empty();
@@ -95,7 +105,8 @@ void BuildForecast::keep(PaceBook& book) const {
   for (const auto& [kind, rates] : kinds_) book.set(prefix_of("kind") + kind, rates.learned());
   book.set(prefix_of("all"), learned(all_));
   if (has_run_) book.set(prefix_of("run"), run_.learned());
-  if (has_made_) book.set(prefix_of("making"), making_.learned());
+  for (const auto& [type, rates] : making_)
+    book.set(prefix_of("making") + std::string(name_of(type)), rates.learned());
   if (!has_others_) return;
   book.set(prefix_of("others' making"), other_making_.learned());
   book.set(prefix_of("others' run"), other_run_.learned());
@@ -128,7 +139,7 @@ void BuildForecast::tried(const std::string& tactic, const KernelWork& work,
   layers.makes[tactic] = times.make;
   const double rest = std::max(times.all - times.make, 0.0);
   const double launch = times.launches > 0 ? rest / times.launches : 0;
-  Trials& own = trials_.try_emplace(tactic, new_trials()).first->second;
+  Trials& own = trials_.try_emplace(named(tactic, work.type), new_trials()).first->second;
   for (Trials* trials : {&own, &all_}) {
     trials->make.add(1, work.weights, times.make);
     if (times.launches > 0 && trials->ran > 0) {
@@ -145,7 +156,7 @@ void BuildForecast::tried(const std::string& tactic, const KernelWork& work,
   }
   if (times.launches == 0 || !times.is_preferred) return;
   run_.add(work.operations / threads_, work.bytes, launch);
-  of_kind(kinds_, work.kind).add(work.operations / threads_, work.bytes, launch);
+  of_kind(kinds_, named(work.kind, work.type)).add(work.operations / threads_, work.bytes, launch);
   has_run_ = true;
 }
 
@@ -154,7 +165,7 @@ void BuildForecast::ran_other(const KernelWork& work, double seconds) {
   knows_others_ = has_others_ = true;
   const double guess = guessed_launch(work);
   if (guess <= 0) return;
-  std::vector<double>& ratios = other_kinds_[std::string(work.kind)];
+  std::vector<double>& ratios = other_kinds_[named(work.kind, work.type)];
   const double ratio = seconds / guess;
   ratios.insert(std::ranges::upper_bound(ratios, ratio), ratio);
 }
@@ -173,8 +184,13 @@ double BuildForecast::guessed_launch(const KernelWork& work) const {
   return work.operations / threads_ * kOperation * pace_.step + work.bytes * kByte * pace_.byte;
 }
 
+const TwoRates& BuildForecast::making_of(DataType type) const {
+  const auto found = making_.find(type);
+  return found != making_.end() ? found->second : other_making_;
+}
+
 double BuildForecast::making(double kernels, double weights) const {
-  return (has_made_ ? making_ : other_making_).seconds(kernels, weights);
+  return making_of(DataType::kFloat32).seconds(kernels, weights);
 }
 
 std::optional<double> BuildForecast::others(double kernels, const KernelWork& work) const {
@@ -187,12 +203,15 @@ void BuildForecast::will_make(const KernelWork& work) {
   Layers& layers = layers_[key(work)];
   ++layers.open;
   layers.weights = work.weights;
+  layers.type = work.type;
 }
 
 void BuildForecast::made_other(const KernelWork& work, double kept, double seconds) {
   other_making_.add(1, kept, seconds);
-  double& least = others_.try_emplace(work.weights, kept).first->second;
-  least = std::min(least, kept);
+  if (work.weights <= 0) return;
+  const double share = kept / work.weights;
+  double& least = others_.try_emplace(weight_count(work), share).first->second;
+  least = std::min(least, share);
 }
 
 void BuildForecast::made(const KernelWork& work, double kept, double seconds) {
@@ -202,16 +221,16 @@ void BuildForecast::made(const KernelWork& work, double kept, double seconds) {
     took_ += seconds;
     --found->second.open;
   }
-  making_.add(1, kept, seconds);
-  has_made_ = true;
+  making_.try_emplace(work.type, new_trials().make).first->second.add(1, kept, seconds);
   moved(kept, seconds);
 }
 
 /// Others keep weights in another form, or need none either.
 double BuildForecast::make_of(const KernelWork& work, const Layers& layers) const {
   if (layers.make >= 0) return layers.make;
-  const auto found = others_.find(work.weights);
-  return making(1, found != others_.end() ? found->second : work.weights);
+  const auto found = others_.find(weight_count(work));
+  const double kept = found != others_.end() ? found->second : 1;
+  return making_of(work.type).seconds(1, kept * work.weights);
 }
 
 /// Scaled by the ratio of measured and predicted seconds of the kernels made so far.
@@ -219,7 +238,8 @@ double BuildForecast::making_left() const {
   double left = 0;
   for (const auto& [place, layers] : layers_)
     if (layers.open > 0)
-      left += layers.open * make_of({place.first, place.second, layers.weights}, layers);
+      left += layers.open *
+              make_of({place.first, place.second, layers.weights, {}, layers.type}, layers);
   return left * (took_ + kGuessSeconds) / (said_ + kGuessSeconds);
 }
 
@@ -243,15 +263,19 @@ double BuildForecast::running(double operations, double bytes) const {
 /// What ran and is the most like it: preferred kernels of the kind, else others of it. Other kinds
 /// say less of it than the machine's pace does.
 double BuildForecast::usual_launch(const KernelWork& work) const {
-  if (const auto found = kinds_.find(work.kind); found != kinds_.end())
-    return found->second.seconds(work.operations / threads_, work.bytes);
-  if (const auto found = other_kinds_.find(work.kind); found != other_kinds_.end())
-    return found->second[found->second.size() / 2] * guessed_launch(work);
+  for (const DataType type : {work.type, DataType::kFloat32}) {
+    const std::string kind = named(work.kind, type);
+    if (const auto found = kinds_.find(kind); found != kinds_.end())
+      return found->second.seconds(work.operations / threads_, work.bytes);
+    if (const auto found = other_kinds_.find(kind); found != other_kinds_.end())
+      return found->second[found->second.size() / 2] * guessed_launch(work);
+  }
   return guessed_launch(work);
 }
 
 double BuildForecast::usual_make(const KernelWork& work) const {
-  if (has_made_ || all_.count == 0) return making(1, work.weights);
+  if (making_.contains(work.type) || all_.count == 0)
+    return making_of(work.type).seconds(1, work.weights);
   return make_of(all_, work);
 }
 
@@ -293,7 +317,7 @@ double BuildForecast::make_of(const Trials& trials, const KernelWork& work) cons
 double BuildForecast::trial_of(const Candidate& candidate) const {
   const KernelWork& work = candidate.work;
   double launch = usual_launch(work), make = usual_make(work);
-  const auto found = trials_.find(candidate.tactic);
+  const auto found = trials_.find(named(candidate.tactic, work.type));
   const Trials& own = found == trials_.end() ? all_ : found->second;
   if (found != trials_.end()) {
     const double squared = static_cast<double>(own.count) * own.count;

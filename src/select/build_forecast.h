@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "ir/data_type.h"
 #include "select/local_rates.h"
 #include "select/machine_pace.h"
 #include "select/pace_book.h"
@@ -23,6 +24,7 @@ struct KernelWork {
   double bytes = 0;            ///< Of operands, read and written.
   double weights = 0;          ///< Bytes of constants, which it keeps in a form of its own.
   std::string_view kind = {};  ///< The operation that most of it goes to: paces differ.
+  DataType type = DataType::kFloat32;  ///< Of its operands: paces differ.
 };
 
 /// How long a build's candidates will take to be tried, and its kernels to be made and run, where
@@ -111,6 +113,7 @@ class BuildForecast {
   struct Layers {
     int open = 0;
     double weights = 0;
+    DataType type = DataType::kFloat32;
     double make = -1;  ///< Seconds, of the kernel that was decided for; -1: it was not tried.
     std::map<std::string, double> makes;  ///< Seconds, of each tactic's trial.
   };
@@ -118,6 +121,7 @@ class BuildForecast {
   static Key key(const KernelWork& work) { return {work.operations, work.bytes}; }
   using Kinds = std::map<std::string, LocalRates, std::less<>>;
   LocalRates& of_kind(Kinds& kinds, std::string_view kind) const;
+  const TwoRates& making_of(DataType type) const;
   Trials new_trials() const;
   double launch_of(const Trials& trials, const KernelWork& work) const;
   double make_of(const Trials& trials, const KernelWork& work) const;
@@ -142,10 +146,11 @@ class BuildForecast {
   std::map<std::string, Trials> trials_;
   Trials all_;
   std::map<Key, Layers> layers_;
-  /// Bytes that kernels which are not the plan's keep, by their weights.
+  /// The share of weights that kernels which are not the plan's keep, by the number of weights.
   std::map<double, double> others_;
-  TwoRates making_, run_;
-  bool has_made_ = false, has_run_ = false;
+  std::map<DataType, TwoRates> making_;  ///< Of the plan's kernels.
+  TwoRates run_;
+  bool has_run_ = false;
   TwoRates other_making_, other_run_;               ///< Of kernels that are not the plan's.
   bool knows_others_ = false, has_others_ = false;  ///< From any build; from this one.
   Kinds kinds_;                                     ///< Of preferred kernels, by kind.

@@ -65,6 +65,7 @@ KernelWork work_of(const Problem& problem) {
   const Operation heavy = problem.outputs.empty() ? Operation() : heaviest(problem.operation);
   KernelWork work{.operations = multiplications(problem),
                   .kind = heavy ? heavy.name() : problem.operation.name()};
+  if (!problem.inputs.empty()) work.type = problem.input(0).type;
   for (const auto* operands : {&problem.inputs, &problem.outputs})
     for (const Operand& operand : *operands) {
       const double bytes = count_of(operand) * static_cast<double>(byte_size(operand.type));

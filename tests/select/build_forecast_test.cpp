@@ -159,6 +159,34 @@ TEST(BuildForecast, KernelsOfOtherPlansTellUntilCandidatesDo) {
   EXPECT_NEAR(forecast.running(1e9, 0), 0.03, 0.003);
 }
 
+/// A tactic's kernels of 16 bits go at a pace of their own, and so does making them.
+TEST(BuildForecast, TypesAreToldApart) {
+  BuildForecast forecast;
+  const KernelWork wide{1e9, 0, 4e6, "conv"};
+  const KernelWork narrow{1e9, 0, 2e6, "conv", DataType::kBFloat16};
+  for (int i = 0; i < 8; ++i) {
+    forecast.tried("a", wide, {1e-6, 5 * 0.1, 5, true});
+    forecast.tried("a", narrow, {1e-6, 27 * 1e-3, 27, true});
+    forecast.made(wide, 4e6, 0.1);
+    forecast.made(narrow, 2e6, 1e-3);
+  }
+  forecast.will_try("a", narrow);
+  EXPECT_NEAR(forecast.trials_left(), 27e-3, 9e-3);
+  forecast.will_make(narrow);
+  EXPECT_LT(forecast.making_left(), 0.01);
+}
+
+/// Weights that a wider reference reads as they are need no other form in 16 bits either.
+TEST(BuildForecast, ReferencesOfAnotherTypeTellWhatIsKept) {
+  BuildForecast forecast;
+  const KernelWork table{1, 1e8, 1e8, "gather"};
+  const KernelWork narrow{1, 5e7, 5e7, "gather", DataType::kBFloat16};
+  forecast.will_make(narrow);
+  const double all = forecast.making_left();
+  forecast.made_other(table, 0, 4e-5);
+  EXPECT_LT(forecast.making_left(), 0.1 * all);
+}
+
 TEST(BuildForecast, ATrialUnderWayFollowsItsFirstLaunches) {
   BuildForecast forecast;
   const KernelWork work{1e9, 0, 0};
