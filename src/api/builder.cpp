@@ -376,7 +376,7 @@ Result<std::unique_ptr<Graph>> optimized_graph(Network& network, BuilderConfig& 
   return std::move(request.graph);
 }
 
-Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuilderConfig& config) {
+Result<LargeBytes> Builder::build(INetworkDefinition& network, IBuilderConfig& config) {
   auto* definition = dynamic_cast<Network*>(&network);
   auto* settings = dynamic_cast<BuilderConfig*>(&config);
   if (definition == nullptr || settings == nullptr)

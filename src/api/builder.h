@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/large_memory.h"
 #include "ir/graph.h"
 #include "network/report.h"
 #include "plugin/logger_lease.h"
@@ -61,7 +62,7 @@ class Builder final : public surface::Implementation<IBuilder> {
 
  private:
   Status try_build(network::Network& network, const BuilderConfig& config);
-  Result<std::vector<std::byte>> build(INetworkDefinition& network, IBuilderConfig& config);
+  Result<LargeBytes> build(INetworkDefinition& network, IBuilderConfig& config);
 
   std::shared_ptr<network::Reporter> reporter_;
   plugin::LoggerLease lease_;

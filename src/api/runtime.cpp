@@ -38,9 +38,9 @@ void warn_of_missing_libraries(const Plan& plan, const Backend& backend, Logger&
 }
 
 /// Asks for no byte behind the plan: readers may fail there, and later bytes are not the plan's.
-Result<std::vector<std::byte>> read_stream(const std::function<int64_t(void*, int64_t)>& read) {
+Result<LargeBytes> read_stream(const std::function<int64_t(void*, int64_t)>& read) {
   constexpr size_t kPiece = size_t{16} << 20;  // A damaged size must not take all memory at once.
-  std::vector<std::byte> bytes;
+  LargeBytes bytes;
   size_t size = kPlanPeek;
   while (bytes.size() < size) {
     const size_t held = bytes.size();
@@ -141,8 +141,11 @@ ICudaEngine* Runtime::deserializeCudaEngine(const void* blob, std::size_t size) 
 }
 
 ICudaEngine* Runtime::load_stream(const std::function<int64_t(void*, int64_t)>& read) noexcept {
-  const auto bytes = guarded("reading a plan", [&] { return read_stream(read); });
-  if (bytes.ok()) return load(nullptr, bytes->data(), bytes->size());
+  auto bytes = guarded("reading a plan", [&] { return read_stream(read); });
+  if (bytes.ok()) {
+    const auto plan = std::make_shared<const LargeBytes>(std::move(bytes).value());
+    return load(plan, plan->data(), plan->size());
+  }
   reporter_->report(bytes.error());
   return nullptr;
 }

@@ -1,39 +1,25 @@
 #include "ir/tensor.h"
 
 #include <fmt/format.h>
-#include <sys/mman.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include <cmath>
 #include <cstring>
-#include <new>
 
 #include "base/arithmetic.h"
 #include "base/guard.h"
-#include "base/host_memory.h"
+#include "base/large_memory.h"
 #include "ir/element.h"
 
 namespace tenon {
 namespace {
 
-constexpr std::align_val_t kAlignment{64};
-// Large tensors, such as the weights of a plan, are written once as a whole: with small pages most
-// of that time would be page faults.
-constexpr std::align_val_t kHugePage{size_t{2} << 20};
-constexpr size_t kLarge = size_t{4} << 20;
-
 /// Never null; throws OutOfMemory.
 std::shared_ptr<std::byte> allocate(int64_t bytes) {
   // A tensor without elements has an address too: it is defined.
-  const size_t size = (static_cast<size_t>(std::max<int64_t>(bytes, 1)) + 63) / 64 * 64;
-  if (!fits_host_memory(bytes)) throw OutOfMemory(bytes);
-  const std::align_val_t alignment = size < kLarge ? kAlignment : kHugePage;
-  auto* memory = static_cast<std::byte*>(::operator new(size, alignment, std::nothrow));
-  if (memory == nullptr) throw OutOfMemory(bytes);
-  // Where the system declines, pages stay small.
-  if (size >= kLarge) static_cast<void>(madvise(memory, size, MADV_HUGEPAGE));
-  return {memory, [alignment](std::byte* address) { ::operator delete(address, alignment); }};
+  const auto size = static_cast<size_t>(std::max<int64_t>(bytes, 0));
+  return {allocate_large(size), [size](std::byte* address) { free_large(address, size); }};
 }
 
 std::string extents_text(const Extents& extents) {

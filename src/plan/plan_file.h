@@ -4,8 +4,8 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <vector>
 
+#include "base/large_memory.h"
 #include "base/status.h"
 #include "plan/plan.h"
 
@@ -32,7 +32,7 @@ struct PlanVersion {
 
 /// The same plan gives the same bytes. Of a stripped plan, or with
 /// `strip`, no weights are written.
-Result<std::vector<std::byte>> write_plan(const Plan& plan, bool strip = false);
+Result<LargeBytes> write_plan(const Plan& plan, bool strip = false);
 
 /// Checks magic, sizes, checksum, the description's structure and every index before use; any
 /// damage is a named error. Weights stay where they are: `owner` keeps `bytes` alive (null: they

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <unordered_map>
 
-#include "base/bytes.h"
+#include "base/guard.h"
 #include "base/mapped_file.h"
 #include "base/version.h"
 #include "plan/plan_file.h"
@@ -39,11 +39,14 @@ class WeightSection {
     return entry->second;
   }
   size_t size() const { return size_; }
+  /// All size() bytes.
   void write(std::byte* to) const {
-    size_t offset = 0;
     for (const Tensor& tensor : tensors_) {
-      if (tensor.byte_count() > 0) std::memcpy(to + offset, tensor.bytes(), tensor.byte_count());
-      offset = round_up(offset + tensor.byte_count(), kWeightAlignment);
+      const auto bytes = static_cast<size_t>(tensor.byte_count());
+      if (bytes > 0) std::memcpy(to, tensor.bytes(), bytes);
+      const size_t placed = round_up(bytes, kWeightAlignment);
+      std::memset(to + bytes, 0, placed - bytes);
+      to += placed;
     }
   }
 
@@ -237,7 +240,7 @@ Offset<flatbuffers::Vector<Offset<fb::Choice>>> write_choices(FlatBufferBuilder&
   return builder.CreateVector(written);
 }
 
-void write_header(std::vector<std::byte>& file, size_t description, size_t weights) {
+void write_header(LargeBytes& file, size_t description, size_t weights) {
   const PlanHeader header{
       kPlanMagic,  0,       file.size(), description, {kApiMajor, kApiMinor, kApiPatch, kApiBuild},
       kPlanFormat, weights, {0, 0}};
@@ -267,7 +270,7 @@ PlanChecksum plan_checksum(std::span<const std::byte> file, bool mapped) {
 
 namespace {
 
-Result<std::vector<std::byte>> write_unguarded(const Plan& plan, bool strip) {
+Result<LargeBytes> write_unguarded(const Plan& plan, bool strip) {
   FlatBufferBuilder builder;
   strip = strip || plan.stripped;
   WeightSection weights(strip);
@@ -292,7 +295,8 @@ Result<std::vector<std::byte>> write_unguarded(const Plan& plan, bool strip) {
       builder.CreateVectorOfStrings(plan.passes), builder.CreateVector(profiles), graph, network,
       codes, choices, libraries));
   const size_t weights_offset = round_up(kPlanPage + builder.GetSize(), kPlanPage);
-  std::vector<std::byte> file = make_bytes(weights_offset + weights.size());
+  LargeBytes file(weights_offset + weights.size());
+  std::memset(file.data(), 0, weights_offset);
   std::memcpy(file.data() + kPlanPage, builder.GetBufferPointer(), builder.GetSize());
   weights.write(file.data() + weights_offset);
   write_header(file, builder.GetSize(), weights_offset);
@@ -301,7 +305,7 @@ Result<std::vector<std::byte>> write_unguarded(const Plan& plan, bool strip) {
 
 }  // namespace
 
-Result<std::vector<std::byte>> write_plan(const Plan& plan, bool strip) {
+Result<LargeBytes> write_plan(const Plan& plan, bool strip) {
   return guarded("writing the plan", [&] { return write_unguarded(plan, strip); });
 }
 

@@ -149,7 +149,7 @@ Result<std::string> try_plan(uint64_t seed) {
   NullLogger logger;
   TimingCache cache;
   TENON_ASSIGN(const Plan plan, compile(std::move(request), cache, logger));
-  TENON_ASSIGN(const std::vector<std::byte> bytes, write_plan(plan));
+  TENON_ASSIGN(const LargeBytes bytes, write_plan(plan));
   TENON_ASSIGN(Plan loaded, read_plan(bytes, nullptr));
   TENON_ASSIGN(const auto engine, Engine::create(std::move(loaded), backend));
   TENON_ASSIGN(const auto actual, run_on_device(engine, inputs, threads));

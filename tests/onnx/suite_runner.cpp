@@ -83,7 +83,7 @@ Result<Plan> build(const ImportedModel& model, const std::set<std::string>& trie
   TimingCache cache;
   NullLogger logger;
   TENON_ASSIGN(const Plan plan, compile(std::move(request), cache, logger));
-  TENON_ASSIGN(const std::vector<std::byte> bytes, write_plan(plan));
+  TENON_ASSIGN(const LargeBytes bytes, write_plan(plan));
   return read_plan(bytes, nullptr);
 }
 

@@ -42,7 +42,7 @@ inline Result<std::shared_ptr<Engine>> engine_of(std::unique_ptr<Graph> graph,
   TimingCache cache;
   NullLogger logger;
   TENON_ASSIGN(const Plan plan, compile(std::move(request), cache, logger));
-  TENON_ASSIGN(const std::vector<std::byte> bytes, write_plan(plan));
+  TENON_ASSIGN(const LargeBytes bytes, write_plan(plan));
   TENON_ASSIGN(Plan loaded, read_plan(bytes, nullptr));
   return Engine::create(std::move(loaded), cpu_backend(2));
 }

@@ -36,7 +36,9 @@ std::vector<std::byte> stored_plan(int format) {
 }
 
 /// As if the file had been written in another format, whose number stands in either place.
-std::vector<std::byte> with_format(std::vector<std::byte> bytes, uint32_t ahead, uint32_t behind) {
+std::vector<std::byte> with_format(std::span<const std::byte> plan, uint32_t ahead,
+                                   uint32_t behind) {
+  std::vector<std::byte> bytes(plan.begin(), plan.end());
   std::memcpy(bytes.data() + offsetof(PlanHeader, serialization), &ahead, sizeof ahead);
   std::memcpy(bytes.data() + offsetof(PlanHeader, format), &behind, sizeof behind);
   const PlanChecksum checksum = plan_checksum(bytes);

@@ -89,9 +89,8 @@ Status build(Session& session, const CommandLine& line) {
     arguments.give(OptionId::saveEngine, plan_name(line.words().front()));
   TENON_ASSIGN(const auto plan, build_on_page(session, arguments, line.text("progressLog")));
   const std::span<const char> bytes(static_cast<const char*>(plan->data()), plan->size());
-  TENON_TRY(show_plan(session, bytes));
+  TENON_ASSIGN(const Json json, show_plan(session, bytes));
   session.show_warnings();
-  TENON_ASSIGN(const Json json, plan_json(session, bytes));
   show_next(session, line, arguments, json["device"]);
   return {};
 }

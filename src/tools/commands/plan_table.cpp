@@ -80,15 +80,15 @@ std::string counts_text(std::string_view title, const Json& counts) {
   return wrapped(fmt::format("  {}", title), text, 14);
 }
 
-Status show_plan(Session& session, std::span<const char> plan) {
-  TENON_ASSIGN(const Json json, plan_json(session, plan));
+Result<Json> show_plan(Session& session, std::span<const char> plan) {
+  TENON_ASSIGN(Json json, plan_json(session, plan));
   session.heading("Plan");
   show_borders(session, json);
   session.line("{}", counts_text("precisions", json["precisions"]));
   const Json& settings = json["settings"];
   if (settings.contains("self_check_cost"))
     session.line("{}", wrapped("  accuracy", settings["self_check_cost"].get<std::string>(), 14));
-  return {};
+  return json;
 }
 
 }  // namespace tenon::tools

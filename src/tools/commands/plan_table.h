@@ -24,7 +24,7 @@ void show_weights(Session& session, const Json& json);
 /// "Conv 53, Relu 49, ...": the counts of an object, the largest first, wrapped behind a title.
 std::string counts_text(std::string_view title, const Json& counts);
 
-/// The result table of a build.
-Status show_plan(Session& session, std::span<const char> plan);
+/// Prints the result table of a build; the description that it shows.
+Result<Json> show_plan(Session& session, std::span<const char> plan);
 
 }  // namespace tenon::tools
