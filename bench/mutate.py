@@ -9,7 +9,7 @@ one, true for false, && for ||, a statement dropped. Comments, strings, includes
 is built with the test programs and these are run; a change that does not compile counts for nothing. Printed: noticed or
 not, with the line, and the share. The file is put back after each, also when the run is stopped. The seed and a change itself
 tell whether it is drawn, so that a run can be repeated after other lines were edited; --list prints them and builds nothing;
---again takes those that a former run's output calls MISSED. Changes without an effect that a test could see are listed in
+--again takes the changes that a former run's output calls MISSED. Changes without an effect that a test could see are listed in
 bench/mutants_same.tsv (as printed, without the line's number, and the reason): they are run too, but a missed one does not count.
 
 With --at-once all changes are compiled together, each behind a question for the variable TENON_MUTANT, which saves a build a

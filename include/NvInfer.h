@@ -2880,8 +2880,8 @@ constexpr int32_t EnumMax<PreviewFeature>() noexcept {
 enum class HardwareCompatibilityLevel : int32_t {
   /// The build's device.
   kNONE = 0,
-  /// All GPUs of compute capability 8.0 and later. Kernels are those that all of them run, with at
-  /// most 99 KiB of shared memory a block; cuDNN and cuBLASLt are left out.
+  /// All GPUs of compute capability 8.0 and later. Kernels run on each of them and use at most 99
+  /// KiB of shared memory a block; cuDNN and cuBLASLt are left out.
   kAMPERE_PLUS = 1,
   /// GPUs of the build's compute capability.
   kSAME_COMPUTE_CAPABILITY = 2,

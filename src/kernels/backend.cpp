@@ -110,7 +110,7 @@ bool create_refuses(const Backend& backend, const Tactic& tactic, const Problem&
 }
 
 /// Tactics in the order in which they stand in for another. Where shapes come while an application
-/// waits, those that are planned for each come last.
+/// waits, kernels that are planned for each come last.
 std::vector<const Tactic*> substitutes(const Backend& backend) {
   std::vector<const Tactic*> order;
   for (const Tactic& tactic : backend.tactics) order.push_back(&tactic);

@@ -90,7 +90,7 @@ class Chain {
     return false;
   }
 
-  /// What reads the numbers behind the last quantization has kernels for reals alone: a result in
+  /// A reader of the numbers behind the last quantization has kernels for reals alone: a result in
   /// bytes would be dequantized by a step of its own.
   bool is_for_reals() const {
     if (steps_.size() <= end_ || !steps_[end_]->is<Dequantize>()) return false;

@@ -43,7 +43,7 @@ struct SelectOptions {
   /// By node name: tactics that were chosen before and are taken without a look at others.
   std::map<std::string, std::string> chosen;
   bool warm = false;  ///< The device was busy until now.
-  /// Kernels will meet shapes while an application waits: those that are planned for each
+  /// Kernels will meet shapes while an application waits: kernels planned for each
   /// shape anew, for milliseconds, are candidates only where nothing else but fallbacks is.
   bool many_shapes = false;
   /// By node name: the only tactics to look at, where one of them fits.

@@ -52,7 +52,7 @@ TEST(StepText, SaysWhereItIsWrong) {
   EXPECT_EQ(error("steps \"a\" (1, 1) {\n"), "line 2, column 1: '}' expected");
 }
 
-/// Neighbours of one section run together, and else those that take the samples of one batch.
+/// Neighbours of one section run together, and else steps that take the samples of one batch.
 TEST(StepText, GroupsEndWithTheirSectionOrBatch) {
   const auto list = parse_steps(R"(steps "" (1, 1) {
   step 0 "a": 1 @k (i0) -> (o0) samples [batch]

@@ -52,7 +52,7 @@ class Hasher {
     XXH3_128bits_update(state_.get(), text.data(), size);
   }
 
-  /// One piece of a text, or what it is known by.
+  /// One piece of a text, or its key.
   void add_piece(std::string_view piece, bool is_file) {
     if (!is_file) return add(piece);
     const XXH128_hash_t hash = lasting_hash(piece);

@@ -61,8 +61,8 @@ CodeWork compiler_work();
 /// The key of that cache: 32 hex digits.
 std::string device_code_hash(const DeviceCode& code, const CodeTarget& target,
                              std::string_view compiler);
-/// The key of a CodeLibrary, whatever compiler made of it. A family's says what it is for. Text
-/// that is unwritten stays so.
+/// The key of a CodeLibrary, of any compiler. A family's key names its target. Text that is
+/// unwritten stays so.
 std::string source_hash(const SourceText& text, std::span<const std::string> options,
                         const CodeTarget& target, std::span<const SourceFile> headers = {});
 inline std::string source_hash(const DeviceCode& code, const CodeTarget& target) {
@@ -70,7 +70,7 @@ inline std::string source_hash(const DeviceCode& code, const CodeTarget& target)
 }
 /// Whether code of that key runs on the target.
 bool is_for(std::string_view source_hash, const CodeTarget& target);
-/// Compiles for a library that collects what it does not have; for all of a family.
+/// Compiles for a library that collects missing code; for all targets of a family.
 Status collect_device_code(const DeviceCode& code, const CodeTarget& target, CodeLibrary& library);
 
 }  // namespace tenon::cuda

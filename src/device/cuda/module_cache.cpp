@@ -5,7 +5,7 @@
 
 namespace tenon::cuda {
 
-/// What is there is found by many threads at a time.
+/// Many threads look up entries at a time.
 std::optional<ModuleCache::Loaded> ModuleCache::find_ready(const std::string& key) const {
   const std::shared_lock lock(mutex_);
   const auto found = entries_.find(key);

@@ -73,7 +73,7 @@ struct Inverse {
 };
 Inverse inverse_of(int64_t divisor);
 
-/// Recorded text, and what it is where some of its numbers are open.
+/// Recorded text, and its form where some of its numbers are open.
 class OpenText {
  public:
   void add(std::string_view text) { exact_.text(text), open_.text(text); }
