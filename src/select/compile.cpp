@@ -234,9 +234,9 @@ double constant_bytes(const Graph& graph) {
 /// Foresees the steps behind the choice: kernels are made for a plan's constants, where the device
 /// `packs` them, and the plan is written.
 void foresee_plan(BuildWatch& watch, const Graph& graph, bool packs) {
-  // A copy; and to find equal tensors, to clear its new memory, and for the checksum a pass each,
-  // which take as long again.
-  constexpr double kCopies = 2;
+  // The copy goes to large pages, which are new in less time than the small ones that the pace is
+  // of: that leaves the time of a pass to find equal tensors, and of one for the checksum.
+  constexpr double kCopies = 1;
   watch.foresee(BuildWatch::Step::kWrite, BuildWatch::Span::kWhole,
                 [bytes = constant_bytes(graph)](const BuildWatch::Known& known) {
                   const double slower = known.kernels.moving().value_or(known.stretch);

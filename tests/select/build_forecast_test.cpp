@@ -255,6 +255,17 @@ TEST(BuildForecast, WeightsThatAreReadAsTheyAreTakeNoTime) {
   EXPECT_FALSE(forecast.moving().has_value());
 }
 
+/// The first kernels that are made often keep nothing, and say nothing of those that do.
+TEST(BuildForecast, TablesSayNothingOfThePaceOfProducts) {
+  BuildForecast forecast;
+  const KernelWork table{1, 1e8, 1e8}, product{1e6, 1e6, 1e6};
+  forecast.will_make(table);
+  for (int i = 0; i < 10; ++i) forecast.will_make(product);
+  forecast.made(table, 0, 1e-5);
+  const double products = 10 * forecast.making(1, 1e6);
+  EXPECT_NEAR(forecast.making_left(), products, 0.1 * products);
+}
+
 /// Trials that ran in memory that was there say little of a plan's weights, which need new pages.
 TEST(BuildForecast, KernelsThatWereMadeTellMoreThanTrials) {
   BuildForecast forecast;
