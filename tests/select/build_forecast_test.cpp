@@ -255,7 +255,7 @@ TEST(BuildForecast, WeightsThatAreReadAsTheyAreTakeNoTime) {
   EXPECT_FALSE(forecast.moving().has_value());
 }
 
-/// The first kernels that are made often keep nothing, and say nothing of those that do.
+/// The first kernels that are made often keep no weights, and say nothing of kernels with weights.
 TEST(BuildForecast, TablesSayNothingOfThePaceOfProducts) {
   BuildForecast forecast;
   const KernelWork table{1, 1e8, 1e8}, product{1e6, 1e6, 1e6};
