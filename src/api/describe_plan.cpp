@@ -97,8 +97,8 @@ Json describe(const Plan& plan) {
                     {"name", plan.device_name},
                     {"architecture", plan.architecture}};
   if (const auto family = parse_family(plan.architecture, 1))
-    json["device"]["runs_on"] = fmt::format("GPUs of compute capability {}.{} and later",
-                                            family->least / 10, family->least % 10);
+    json["device"]["runs_on"] =
+        fmt::format("GPUs of compute capability {} and later", capability_text(family->least));
   for (const Value* input : plan.graph->inputs())
     json["inputs"].push_back(input_json(*input, plan));
   for (const Value* output : plan.graph->outputs()) json["outputs"].push_back(border(*output));

@@ -30,16 +30,13 @@ std::function<void(std::string_view)> FamilyBuild::listener() {
 
 void FamilyBuild::report(const Backend& backend, Logger& logger) {
   if (!active_) return;
-  const auto version = [](int capability) {
-    return fmt::format("{}.{}", capability / 10, capability % 10);
-  };
   const DeviceProperties& own = *own_properties(*backend.device);
   const size_t count = left_out_.size();
   logger.info(
       "Hardware compatibility: the plan runs on GPUs of compute capability {} and later. Kernels "
       "that {} has and others have not are left out: of {} {}; kernels of cuDNN and cuBLASLt are "
       "left out of all",
-      version(DeviceFamily::kFirst), version(own.compute_capability), count,
+      capability_text(DeviceFamily::kFirst), capability_text(own.compute_capability), count,
       count == 1 ? "layer" : "layers");
 }
 

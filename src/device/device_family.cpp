@@ -13,6 +13,10 @@ constexpr size_t kLeastShared = size_t{99} << 10;
 
 }  // namespace
 
+std::string capability_text(int capability) {
+  return fmt::format("{}.{}", capability / 10, capability % 10);
+}
+
 std::string architecture_of(const DeviceFamily& family) {
   return fmt::format("{}{}+", kPrefix, family.least);
 }
@@ -43,9 +47,6 @@ DeviceProperties shared_properties(const DeviceProperties& own, const DeviceFami
 Status stand_for(Device& device, const DeviceFamily& family) {
   const DeviceProperties& own = device.properties();
   auto* const member = dynamic_cast<FamilyMember*>(&device);
-  const auto version = [](int capability) {
-    return fmt::format("{}.{}", capability / 10, capability % 10);
-  };
   if (member == nullptr)
     return user_error("'{}' is no GPU: there are no others of its kind that a plan could run on",
                       own.name);
@@ -58,7 +59,7 @@ Status stand_for(Device& device, const DeviceFamily& family) {
     return user_error(
         "the plan is for GPUs of compute capability {} and later (hardware compatibility level "
         "kAMPERE_PLUS), and '{}' has {}; build it for this GPU alone (kNONE)",
-        version(family.least), own.name, version(own.compute_capability));
+        capability_text(family.least), own.name, capability_text(own.compute_capability));
   member->stand_for(family);
   return {};
 }

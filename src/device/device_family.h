@@ -19,6 +19,9 @@ struct DeviceFamily {
 /// The plan's setting of a family's compute_units, which kernels are made by where it runs.
 inline constexpr const char* kFamilyUnitsSetting = "family_units";
 
+/// "8.0" of compute capability 80.
+std::string capability_text(int capability);
+
 /// "sm_80+", the architecture of a family's plans, and back; nothing for architectures of one GPU.
 std::string architecture_of(const DeviceFamily& family);
 std::optional<DeviceFamily> parse_family(std::string_view architecture, int compute_units);

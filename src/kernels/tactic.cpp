@@ -13,11 +13,6 @@ bool limits_shared_memory(const Problem& problem) {
 
 namespace {
 
-/// "8.0" of 80.
-std::string version_of(int capability) {
-  return fmt::format("{}.{}", capability / 10, capability % 10);
-}
-
 /// Of a problem without a device everything is asked that does not depend on it.
 Support runs_on(const Architectures& needed, const Device* device) {
   if (device == nullptr || device->properties().kind != DeviceKind::kCuda) return {};
@@ -25,9 +20,11 @@ Support runs_on(const Architectures& needed, const Device* device) {
   if (needed.least == needed.most && capability != needed.least)
     return Support::no(fmt::format("its instructions are those of sm_{}a", needed.least));
   if (capability < needed.least)
-    return Support::no(fmt::format("it needs compute capability {}", version_of(needed.least)));
+    return Support::no(
+        fmt::format("it needs compute capability {}", capability_text(needed.least)));
   if (capability > needed.most)
-    return Support::no(fmt::format("it ends at compute capability {}", version_of(needed.most)));
+    return Support::no(
+        fmt::format("it ends at compute capability {}", capability_text(needed.most)));
   return {};
 }
 
@@ -40,7 +37,7 @@ Support runs_on_family(const TacticTraits& traits, const Device* device) {
     return Support::no(
         fmt::format("the plan is for later GPUs too, and it ends at compute "
                     "capability {}",
-                    version_of(traits.architectures.most)));
+                    capability_text(traits.architectures.most)));
   return {};
 }
 

@@ -13,6 +13,7 @@
 #include "base/stopwatch.h"
 #include "device/cuda/kernel_cache.h"
 #include "device/cuda/nvrtc.h"
+#include "device/device_family.h"
 
 namespace tenon::cuda {
 namespace {
@@ -115,8 +116,8 @@ Result<CompilerTarget> choose_target(const Nvrtc& nvrtc, const CodeTarget& wante
   for (const int candidate : known)
     if (candidate <= capability) target.capability = std::max(target.capability, candidate);
   if (target.capability == 0)
-    return unsupported("NVRTC {} does not compile for compute capability {}.{}", nvrtc.version,
-                       capability / 10, capability % 10);
+    return unsupported("NVRTC {} does not compile for compute capability {}", nvrtc.version,
+                       capability_text(capability));
   target.machine_code = !wanted.assembly && target.capability == capability;
   return target;
 }
