@@ -1,7 +1,5 @@
 #include "check/plan_trial.h"
 
-#include <algorithm>
-
 #include "plan/shape_values.h"
 
 namespace tenon {
@@ -63,14 +61,7 @@ Result<double> PlanTrial::time(int runs) {
 }
 
 Result<std::map<int, double>> PlanTrial::layers(int runs) {
-  class Times final : public StepTimes {
-   public:
-    void report(const Node& node, double milliseconds) override {
-      const auto [entry, is_new] = shortest.try_emplace(&node, milliseconds);
-      if (!is_new) entry->second = std::min(entry->second, milliseconds);
-    }
-    std::map<const Node*, double> shortest;
-  } times;
+  ShortestTimes times;
   context_->set_step_times(&times);
   Status status;
   for (int i = 0; i < runs && status.ok(); ++i) status = context_->enqueue(stream_.get());
@@ -79,8 +70,8 @@ Result<std::map<int, double>> PlanTrial::layers(int runs) {
   std::map<int, double> by_place;
   int place = 0;
   for (const auto& node : engine_->graph().nodes()) {
-    const auto found = times.shortest.find(node.get());
-    if (found != times.shortest.end()) by_place[place] = found->second;
+    const auto found = times.by_node.find(node.get());
+    if (found != times.by_node.end()) by_place[place] = found->second;
     ++place;
   }
   return by_place;

@@ -23,16 +23,6 @@ constexpr double kShort = 10;
 /// What plain layers, and a plan with them, must better quantized ones by, so that builds repeat.
 constexpr double kLayerMargin = 0.9, kMargin = 0.95;
 
-/// The shortest time of each step, by node.
-class ShortestTimes final : public StepTimes {
- public:
-  void report(const Node& node, double milliseconds) override {
-    const auto [entry, is_new] = by_node.try_emplace(&node, milliseconds);
-    if (!is_new) entry->second = std::min(entry->second, milliseconds);
-  }
-  std::map<const Node*, double> by_node;
-};
-
 void note_names(const Node& node, std::set<std::string>& names) {
   names.insert(node.name);
   names.insert(node.origins.begin(), node.origins.end());

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
+#include <map>
 #include <vector>
 
 #include "device/device.h"
@@ -14,6 +16,16 @@ class StepTimes {
  public:
   virtual ~StepTimes() = default;
   virtual void report(const Node& node, double milliseconds) = 0;
+};
+
+/// The shortest time of each step of several runs, by node.
+class ShortestTimes final : public StepTimes {
+ public:
+  void report(const Node& node, double milliseconds) override {
+    const auto [entry, is_new] = by_node.try_emplace(&node, milliseconds);
+    if (!is_new) entry->second = std::min(entry->second, milliseconds);
+  }
+  std::map<const Node*, double> by_node;
 };
 
 /// Measures the steps of one run: on a device with streams by an event behind each step, which does
