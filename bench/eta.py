@@ -2,10 +2,11 @@
 """How honest the estimates of `tenon build` are: builds models, and compares at half time how long was said to be left with
 how long it took.
 
-usage: eta.py --tenon build/release/bin/tenon --models build/models [--device -1] [--repeat N] [BUILD...]
+usage: eta.py --tenon build/release/bin/tenon --models build/models [--device -1] [--repeat N] [--logs DIR] [BUILD...]
 
 A BUILD is a model's name with flags behind it, each behind a comma: bert_base,--shapes=input:1x128. Without any, twenty
-builds of the models in --models. The last line counts those whose estimate at half time was within 30 %.
+builds of the models in --models. --logs keeps the progress that each build told. The last line counts builds whose estimate
+at half time was within 30 %.
 """
 import argparse
 import json
@@ -26,7 +27,7 @@ BUILDS = [
 ]
 
 
-def build(tenon: str, models: Path, words: list[str], device: str) -> list[dict]:
+def build(tenon: str, models: Path, words: list[str], device: str, logs: Path | None) -> list[dict]:
     """The states of a build, the last of them at its end."""
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "log"
@@ -34,6 +35,9 @@ def build(tenon: str, models: Path, words: list[str], device: str) -> list[dict]
                                f"--progressLog={log}", *words[1:]], capture_output=True, text=True)
         if done.returncode:
             sys.exit(f"eta: {' '.join(words)}: {done.stdout}{done.stderr}")
+        if logs is not None:
+            logs.mkdir(parents=True, exist_ok=True)
+            (logs / re.sub("[^A-Za-z0-9]+", "_", " ".join(words))).write_text(log.read_text())
         return [json.loads(line) for line in log.read_text().splitlines()]
 
 
@@ -61,6 +65,7 @@ def main() -> int:
     parser.add_argument("--models", type=Path, required=True)
     parser.add_argument("--device", default="-1")
     parser.add_argument("--repeat", type=int, default=1)
+    parser.add_argument("--logs", type=Path)
     parser.add_argument("builds", nargs="*")
     options = parser.parse_args()
     good = count = 0
@@ -68,7 +73,7 @@ def main() -> int:
     for words in (re.split(",(?=--)", text) for text in (options.builds or BUILDS) * options.repeat):
         if not (options.models / f"{words[0]}.onnx").exists():
             continue
-        total, left, said, parts = at(build(options.tenon, options.models, words, options.device), 0.5)
+        total, left, said, parts = at(build(options.tenon, options.models, words, options.device, options.logs), 0.5)
         off = said / left - 1
         good, count = good + (abs(off) <= LIMIT), count + 1
         print(f"{' '.join(words):60} {total:8.2f} {left:13.2f} {said:8.2f} {off:+8.0%}  {parts}", flush=True)

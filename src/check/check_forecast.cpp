@@ -52,7 +52,7 @@ double CheckForecast::regions(double seconds, const BuildWatch::Known& known) co
   std::ranges::sort(takes);
   double spent = 0;
   for (const double one : takes)
-    if (one <= seconds - spent) spent += one / threads;
+    if (one <= seconds - spent) spent += one / static_cast<double>(workers);
   return spent;
 }
 

@@ -15,7 +15,7 @@ struct CheckForecast {
   double operations = 0;            ///< All multiplications.
   double bytes = 0;                 ///< Of all values that the network makes.
   double kernels = 0, weights = 0;  ///< Nodes, and bytes of their constants.
-  int threads = 1;
+  size_t workers = 1;               ///< That compare regions.
   int cores = 1;              ///< Of the reference.
   bool on_processor = false;  ///< The reference runs kernels that were not tuned.
   bool beside_build = false;  ///< The reference is evaluated while the build goes on.

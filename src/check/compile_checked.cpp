@@ -195,7 +195,7 @@ class CheckedBuild {
     forecast.bytes = sizeof(float) * work.elements;
     forecast.kernels = work.kernels;
     forecast.weights = constant_bytes();
-    forecast.threads = std::max(request_.select.threads, 1);
+    forecast.workers = RegionCheck::workers(request_.backend, request_.select.threads);
     forecast.cores = static_cast<int>(helper_threads());
     forecast.plain = plain_pace_;
     forecast.on_processor = on_processor();

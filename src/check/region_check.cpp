@@ -263,14 +263,18 @@ double RegionCheck::seconds_left(const Paces& paces, double time) const {
   return left;
 }
 
+size_t RegionCheck::workers(const Backend& backend, int threads) {
+  if (!backend.device->capabilities().host_cores) return helper_threads();
+  return static_cast<size_t>(std::max(threads, 1));
+}
+
 RegionReport RegionCheck::compare(const Deadline& deadline, const Told& told) {
   std::mutex mutex;
-  const bool host_cores = backend_.device->capabilities().host_cores;
-  Paces paces{host_cores};
+  Paces paces{backend_.device->capabilities().host_cores};
   Deadline until_told(kTellSeconds);
-  const size_t workers = host_cores ? static_cast<size_t>(threads_) : helper_threads();
+  const size_t at_once = workers(backend_, threads_);
   const auto asked = stop_question();
-  for_each_parallel(regions_.size(), workers, [&](size_t i) {
+  for_each_parallel(regions_.size(), at_once, [&](size_t i) {
     const StopScope stops([&] { return deadline.passed() || (asked && asked()); });
     Region& region = regions_[i];
     if (region.state != Region::kOpen || deadline.passed()) return;
@@ -302,7 +306,7 @@ RegionReport RegionCheck::compare(const Deadline& deadline, const Told& told) {
     if (!told) return;
     if (const double time = deadline.left(); until_told.left() <= 0) {
       until_told = Deadline(kTellSeconds);
-      told(std::min(seconds_left(paces, time) / static_cast<double>(workers), std::max(time, 0.0)));
+      told(std::min(seconds_left(paces, time) / static_cast<double>(at_once), std::max(time, 0.0)));
     }
   });
   RegionReport report;

@@ -42,6 +42,8 @@ class RegionCheck {
  public:
   RegionCheck(const Plan& plan, const Backend& backend, int threads)
       : plan_(plan), backend_(backend), threads_(threads) {}
+  /// Regions are compared so many at a time: beside a device of its own, by all cores.
+  static size_t workers(const Backend& backend, int threads);
 
   /// The plan's outputs. Before regions are compared.
   Result<std::vector<Tensor>> run(std::span<const Tensor> inputs);

@@ -40,7 +40,7 @@ inline constexpr size_t kMostMakers = 48;
 inline constexpr int kStagedLevel = 3;
 /// From which level on layers are timed in their sequence too.
 inline constexpr int kSequenceLevel = 3;
-/// Seconds that this is expected to take a layer.
+/// Seconds that this is expected to take for each different layer.
 inline constexpr double kSequenceSeconds = 0.05;
 
 }  // namespace tenon::effort

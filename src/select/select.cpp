@@ -1,6 +1,8 @@
 #include "select/select.h"
 
 #include <algorithm>
+#include <set>
+#include <string>
 
 #include "device/described_device.h"
 #include "ops/control_flow.h"
@@ -25,6 +27,13 @@ bool is_tuned_in_sequence(const Layers& layers, const Backend& backend,
                           const SelectOptions& options) {
   return options.level >= effort::kSequenceLevel &&
          backend.device->capabilities().replays_launches && layers.nodes.size() > 1;
+}
+
+/// Layers of one problem are tried together.
+size_t different(const Layers& layers) {
+  std::set<std::string> keys;
+  for (const Problem& problem : layers.problems) keys.insert(problem_key(problem));
+  return keys.size();
 }
 
 /// Bytes that a candidate which was not timed takes.
@@ -103,7 +112,7 @@ Status select_in(Graph& graph, const ConcreteGraph& concrete, const Backend& bac
   Steps steps(options, layers.problems, in_sequence);
   if (options.watch != nullptr && in_sequence)
     options.watch->expect(BuildWatch::Step::kSequence,
-                          effort::kSequenceSeconds * static_cast<double>(layers.nodes.size()));
+                          effort::kSequenceSeconds * static_cast<double>(different(layers)));
   if (options.watch != nullptr)
     options.watch->kernels([&](BuildForecast& kernels) {
       for (const Problem& problem : layers.problems) kernels.will_make(work_of(problem));

@@ -121,8 +121,7 @@ Status Selector::tune(const Layers& layers, std::vector<std::string>& tactics) {
     told->note(BuildWatch::Step::kSequence, fmt::format("{} layers", layers.nodes.size()));
   }
   const auto advance = [&](size_t count) {
-    if (told != nullptr)
-      told->did(BuildWatch::Step::kSequence, effort::kSequenceSeconds * static_cast<double>(count));
+    if (told != nullptr) told->did(BuildWatch::Step::kSequence, effort::kSequenceSeconds);
     return steps_ == nullptr || steps_->advance(static_cast<int>(count));
   };
   const Status tuned = tune_in_sequence(

@@ -13,6 +13,7 @@
 #include "ops/math.h"
 #include "ops/movement.h"
 #include "ops/table.h"
+#include "select/effort.h"
 
 namespace tenon {
 namespace {
@@ -88,6 +89,17 @@ TEST_F(SequenceTuningTest, TheBestAloneIsTakenForOneLayer) {
 TEST_F(SequenceTuningTest, TheBestInSequenceIsTakenForSeveral) {
   EXPECT_EQ(tactic_of(kThree), "cuda.b");
   EXPECT_EQ(device_->captured, Launches({'b', 'b', 'b'}));
+}
+
+TEST_F(SequenceTuningTest, LayersOfOneProblemAreForeseenAsOne) {
+  BuildWatch watch;
+  double foreseen = 0;
+  SelectOptions options{.watch = &watch};
+  options.before_trials = [&] {
+    foreseen = watch.state().left[static_cast<size_t>(BuildWatch::Step::kSequence)];
+  };
+  tactic_of(kThree, options);
+  EXPECT_NEAR(foreseen, effort::kSequenceSeconds, 1e-9);
 }
 
 TEST_F(SequenceTuningTest, PartsOfConstantsAreThere) {
