@@ -64,6 +64,8 @@ struct Products : Session {
     config->setFlag(BuilderFlag::kINT8);
     // From level 3 on, layers as small as these may be faster in floating point, and stay so.
     config->setBuilderOptimizationLevel(2);
+    // A GPU's kernels in FP32 and in TF32 may be chosen in two builds of the same layer.
+    config->clearFlag(BuilderFlag::kTF32);
   }
   static std::vector<float> ramp(int count, float size = 1) {
     std::vector<float> values;
@@ -250,7 +252,9 @@ TEST(Calibration, LayersThatAreToStayInFloatingPointDo) {
   for (int i = 0; i < session.network->getNbLayers(); ++i)
     if (session.network->getLayer(i)->getType() == LayerType::kMATRIX_MULTIPLY)
       session.network->getLayer(i)->setPrecision(DataType::kFLOAT);
-  EXPECT_EQ(session.error(), 0);
+  const float error = session.error();
+  EXPECT_GE(error, 0);
+  EXPECT_LT(error, 1e-5F);
 }
 
 /// Whichever way is faster, the build logs the result.
