@@ -63,8 +63,11 @@ double CheckForecast::seconds(const BuildWatch::Known& known) const {
     waited = beside_build ? std::max(reference(known) - built, 0.0) : reference(known);
   const double run = known.kernels.making(kernels, 0) + known.kernels.running(operations, bytes);
   const double left = std::max(waited - reference_ahead, 0.0);
-  if (all_regions) return left + waited * kEvaluations + run + regions(kForever, known);
-  const double behind = evaluations * waited;
+  const double evaluation = evaluation_took >= 0 ? evaluation_took
+                            : beside_build       ? reference(known)
+                                                 : waited;
+  if (all_regions) return left + evaluation * kEvaluations + run + regions(kForever, known);
+  const double behind = evaluations * evaluation;
   const Shares look = shares(look_seconds(built, waited + run), behind);
   return left + run + std::min(regions(look.regions, known), look.regions) +
          (look.evaluates ? behind : 0);

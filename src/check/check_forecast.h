@@ -25,6 +25,7 @@ struct CheckForecast {
   double evaluations = 0;
   double build = -1;               ///< Seconds that the build took; negative while it goes on.
   double reference_took = -1;      ///< The same of waiting for the reference.
+  double evaluation_took = -1;     ///< The same of the reference by itself.
   double reference_ahead = 0;      ///< The part of it that has passed while the build went on.
   std::optional<PlainPace> plain;  ///< Where it was measured.
 

@@ -205,6 +205,8 @@ class CheckedBuild {
     if (build_seconds_ > 0) forecast.build = build_seconds_;
     if (ahead_ > 0 || waited_ > 0) forecast.reference_took = std::max(waited_, ahead_);
     forecast.reference_ahead = ahead_;
+    // Its thread may still be at it before the build has ended.
+    if (build_seconds_ > 0 && waited_ > 0) forecast.evaluation_took = evaluation_;
     return forecast;
   }
 
@@ -279,7 +281,9 @@ class CheckedBuild {
       if (!inputs.ok()) return inputs.error().message;
       inputs_ = std::move(inputs).value();
     }
+    Stopwatch watch;
     const Status evaluated = reference_->evaluate(inputs_, told_of_reference());
+    evaluation_ = watch.lap();
     return evaluated.ok() ? std::string() : evaluated.error().message;
   }
 
@@ -323,7 +327,7 @@ class CheckedBuild {
   /// Tells how much longer regions are compared, and values inside are looked at behind that.
   RegionCheck::Told told() const {
     if (watch_ == nullptr) return {};
-    const double behind = with_regions() ? CheckForecast::kEvaluations * waited_ : 0;
+    const double behind = with_regions() ? CheckForecast::kEvaluations * evaluation_ : 0;
     return [this, behind](double left) { tell_left(left + behind); };
   }
 
@@ -331,8 +335,8 @@ class CheckedBuild {
   void tell_evaluations_left() const {
     if (watch_ == nullptr || with_regions()) return;
     const bool of_rounding = rounded_.empty() && is_notable() && shares_.evaluates;
-    const bool of_passes = request_.passes.precision.has_value() ? shares_.evaluates : !is_near();
-    tell_left(waited_ * (of_rounding + of_passes));
+    const bool of_passes = rounds_products() ? shares_.evaluates : !is_near();
+    tell_left(evaluation_ * (of_rounding + of_passes));
   }
 
   void tell_left(double seconds) const {
@@ -357,7 +361,7 @@ class CheckedBuild {
                                  watch_ == nullptr ? kForever : watch_->left_to_check());
     const double behind =
         evaluations_behind(reference_work(*network_, request_.profiles[0]).kernels);
-    shares_ = CheckForecast::shares(look, behind * waited_);
+    shares_ = CheckForecast::shares(look, behind * evaluation_);
     report_ = regions.compare(Deadline(with_regions() ? kForever : shares_.regions), told());
     tell_evaluations_left();
     logger_.verbose("Build times: the plan ran in {:.2f} s, its regions were compared in {:.2f} s",
@@ -444,12 +448,15 @@ class CheckedBuild {
                found_, [](const Deviation& deviation) { return deviation.norm > kNotable; });
   }
 
-  /// Evaluations behind the look at regions in a 16-bit precision: of what the passes made, and
-  /// with rounding where it shows. The roundings of layers behind one another add up like random
-  /// steps.
+  /// Whether products are computed in less than the network's own precision.
+  bool rounds_products() const { return request_.passes.precision.has_value() || in_tf32(); }
+
+  /// Evaluations behind the look at regions where products are rounded: of what the passes made,
+  /// and with rounding where it shows. The roundings of layers behind one another add up like
+  /// random steps.
   double evaluations_behind(double layers) const {
-    if (!request_.passes.precision.has_value()) return 0;
-    const double rounding = *request_.passes.precision == DataType::kBFloat16 ? 0x1p-9 : 0x1p-12;
+    if (!rounds_products()) return 0;
+    const double rounding = request_.passes.precision == DataType::kBFloat16 ? 0x1p-9 : 0x1p-12;
     return 1 + (rounding * std::sqrt(layers) > kNotable);
   }
 
@@ -465,8 +472,8 @@ class CheckedBuild {
   /// in its own precision, next to which sums in another order alone are right.
   bool passes_differ() {
     if (rounds_to_bytes(*network_)) return false;
-    if (request_.passes.precision.has_value() ? !shares_.evaluates && !with_regions() : is_near())
-      return false;
+    if (rounds_products() && !shares_.evaluates && !with_regions()) return false;
+    if (!request_.passes.precision.has_value() && is_near()) return false;
     const auto outputs = reference_->after_passes(request_.passes);
     if (!outputs.ok()) return false;
     if (differs_without_rounding(*outputs, {}).empty()) return false;
@@ -693,6 +700,7 @@ class CheckedBuild {
   std::optional<PlainPace> plain_pace_;                  ///< Of builds that are watched.
   std::optional<std::map<std::string, Tensor>> values_;  ///< Of the inside, where asked for.
   double build_seconds_ = 0;
+  double evaluation_ = 0;         ///< Seconds of the reference, by the thread that evaluated it.
   double waited_ = 0;             ///< For the reference.
   double ahead_ = 0;              ///< The part of it that passed before kernels were tried.
   CheckForecast::Shares shares_;  ///< Of the time of a check that finds nothing.

@@ -10,8 +10,6 @@ namespace {
 
 /// So many seconds of announced work must be done before the pace is believed.
 constexpr double kPrior = 0.2;
-/// The same of a kind.
-constexpr double kKindPrior = 0.02;
 /// What is left of a step that takes longer than expected, of the time that it has taken.
 constexpr double kOverdue = 0.25;
 /// The share of a budget that is kept for the check at most.
@@ -121,15 +119,15 @@ void BuildWatch::expect(Step step, const std::string& kind, double seconds) {
   const std::lock_guard lock(mutex_);
   Part& part = parts_[static_cast<size_t>(step)];
   part.expected += seconds;
+  if (part.kinds.empty()) part.kinds_from = seconds_in(part, step);
   part.kinds[kind].expected += seconds;
 }
 
-void BuildWatch::did(Step step, const std::string& kind, double seconds, double took) {
+void BuildWatch::did(Step step, const std::string& kind, double seconds) {
   const std::lock_guard lock(mutex_);
   Part& part = parts_[static_cast<size_t>(step)];
   part.done += seconds;
   part.kinds[kind].done += seconds;
-  part.kinds[kind].took += took;
 }
 
 double BuildWatch::pace_of(const Part& part, double seconds) const {
@@ -196,17 +194,15 @@ double BuildWatch::announced_of(Step step) const {
   const double here = seconds_in(part, step);
   if (part.done == 0) return left;
   const double usual = pace_of(part, here);
-  // Kinds go at paces of their own; those of which nothing is known go at the usual one.
-  double remaining = 0, of_kinds = 0, took = 0;
+  // As if all work ahead were of the pace so far, until a kind has shown its own.
+  const double beside = std::max(here - part.kinds_from, 0.0);
+  double slowest = 0, of_kinds = 0;
   for (const auto& [name, kind] : part.kinds) {
     const double open = std::max(kind.expected - kind.done, 0.0);
-    remaining += open * (kind.took + kKindPrior * usual) / (kind.done + kKindPrior);
+    slowest = std::max(slowest, open * (beside + kPrior * usual) / (kind.done + kPrior));
     of_kinds += open;
-    took += kind.took;
   }
-  // Time between the pieces of work is lost to all of them.
-  const double lost = took > kPrior ? std::max(here / took, 1.0) : 1.0;
-  return remaining * lost + std::max(left - of_kinds, 0.0) * usual;
+  return slowest + std::max(left - of_kinds, 0.0) * usual;
 }
 
 /// A trial that is over its time by some is expected to take as long again.

@@ -51,10 +51,10 @@ class BuildWatch {
   void expect(Step step, double seconds);
   /// Of the step that runs: so many of the announced seconds are done.
   void did(Step step, double seconds);
-  /// The same of work of a kind (a kernel's name), whose pace is its own: it took so many real
-  /// seconds.
+  /// The same of work of a kind (a kernel's name). Kinds are worked on side by side, each at a pace
+  /// of its own: the slowest decides how long the step takes.
   void expect(Step step, const std::string& kind, double seconds);
-  void did(Step step, const std::string& kind, double seconds, double took);
+  void did(Step step, const std::string& kind, double seconds);
 
   /// The facts of a forecast.
   struct Known {
@@ -104,7 +104,7 @@ class BuildWatch {
  private:
   using Clock = std::chrono::steady_clock;
   struct Kind {
-    double expected = 0, done = 0, took = 0;
+    double expected = 0, done = 0;
   };
   struct Part {
     double expected = 0, done = 0;  ///< Announced seconds.
@@ -112,6 +112,7 @@ class BuildWatch {
     bool begun = false, told = false;
     std::string facts;
     std::map<std::string, Kind> kinds;  ///< Their sums are in expected and done too.
+    double kinds_from = 0;              ///< Real seconds of the step ahead of them.
     Forecast forecast;
     Span span = Span::kWhole;  ///< Of the forecast.
   };

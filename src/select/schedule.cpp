@@ -47,7 +47,8 @@ void Schedule::announce(const Problem& problem, const Shortlist& list) const {
   const KernelWork work = work_of(problem);
   for (const Option& option : list.fitting) {
     if (!is_foreseen())
-      watch.expect(BuildWatch::Step::kChoose, "", trial_seconds(problem, option));
+      watch.expect(BuildWatch::Step::kChoose, std::string(option.tactic->name),
+                   trial_seconds(problem, option));
     else if (!KnownTimes(scope_).find(problem, option))
       watch.kernels([&](BuildForecast& kernels) {
         kernels.will_try(std::string(option.tactic->name), work);
@@ -71,7 +72,8 @@ void Schedule::did(const Problem& problem, const Option& option, double expected
                    const BuildForecast::TrialTimes& times) const {
   if (!is_announced(problem)) return;
   if (!is_foreseen())
-    scope_.options.watch->did(BuildWatch::Step::kChoose, "", expected, times.all);
+    scope_.options.watch->did(BuildWatch::Step::kChoose, std::string(option.tactic->name),
+                              expected);
   else if (expected > 0)
     scope_.options.watch->kernels([&](BuildForecast& kernels) {
       kernels.tried(std::string(option.tactic->name), work_of(problem), times);
@@ -84,7 +86,7 @@ void Schedule::tell_left_out(const Problem& problem, std::span<const Option> opt
   for (size_t i = 0; i < trials.size(); ++i) {
     if (trials[i].time.has_value()) continue;
     if (!is_foreseen())
-      scope_.options.watch->expect(BuildWatch::Step::kChoose, "",
+      scope_.options.watch->expect(BuildWatch::Step::kChoose, std::string(options[i].tactic->name),
                                    -trial_seconds(problem, options[i]));
     else
       scope_.options.watch->kernels([&](BuildForecast& kernels) {

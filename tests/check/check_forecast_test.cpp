@@ -60,6 +60,22 @@ TEST(CheckForecast, EvaluationsShareTheTimeOfTheLook) {
   EXPECT_NEAR(forecast.seconds(known), full, 1.1);
 }
 
+/// A reference that was ready when the build ended takes as long when it is evaluated again.
+TEST(CheckForecast, EvaluationsTakeTheReferencesOwnTime) {
+  const BuildForecast kernels;
+  const BuildWatch::Known known{kernels, kernels.pace(), 1, 0, 30};
+  CheckForecast forecast;
+  forecast.costs = {{1e9, 0}};
+  forecast.plain = PlainPace{1e-10, 1e-9, 1e-9};
+  forecast.beside_build = true;
+  forecast.build = 30;
+  forecast.reference_took = 0;
+  const double without = forecast.seconds(known);
+  forecast.evaluation_took = 2;
+  forecast.evaluations = 2;
+  EXPECT_NEAR(forecast.seconds(known), without + 4, 1e-9);
+}
+
 TEST(CheckForecast, EvaluationsTakeHalfOfTheLookAtMost) {
   const auto half = CheckForecast::shares(10, 5), more = CheckForecast::shares(10, 5.1);
   EXPECT_TRUE(half.evaluates);
