@@ -40,7 +40,14 @@ inline constexpr size_t kMostMakers = 48;
 inline constexpr int kStagedLevel = 3;
 /// From which level on layers are timed in their sequence too.
 inline constexpr int kSequenceLevel = 3;
-/// Seconds that this is expected to take for each different layer.
-inline constexpr double kSequenceSeconds = 0.05;
+/// Replays of the whole sequence that time it.
+inline constexpr int kSequenceReplays = 15;
+/// Rivals of a layer, usually; and seconds to put one into the sequence and to record that.
+inline constexpr double kUsualRivals = 3, kChangeSeconds = 3e-3;
+/// Seconds that so many rivals are expected to take in a sequence of so many seconds.
+inline double sequence_seconds(double rivals, double sequence) {
+  constexpr int kWarmReplays = 2;
+  return rivals * (kChangeSeconds + (kSequenceReplays + kWarmReplays) * sequence);
+}
 
 }  // namespace tenon::effort

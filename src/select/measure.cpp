@@ -7,6 +7,7 @@
 #include <set>
 
 #include "device/cpu/caches.h"
+#include "select/effort.h"
 
 namespace tenon {
 namespace {
@@ -231,7 +232,7 @@ Result<Sample> Measurer::sample(const Problem& problem, const Kernel& kernel) {
 }
 
 Result<SequenceTime> Measurer::time_sequence(const std::function<Status()>& launch_all) {
-  constexpr int kReplays = 15;
+  constexpr int kReplays = effort::kSequenceReplays;
   TENON_ASSIGN(const Queue where, queue());
   Streams& streams = *device_.streams();
   TENON_ASSIGN(const DeviceHandle graph, streams.capture(where.stream, launch_all));

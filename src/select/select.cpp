@@ -1,8 +1,6 @@
 #include "select/select.h"
 
 #include <algorithm>
-#include <set>
-#include <string>
 
 #include "device/described_device.h"
 #include "ops/control_flow.h"
@@ -27,13 +25,6 @@ bool is_tuned_in_sequence(const Layers& layers, const Backend& backend,
                           const SelectOptions& options) {
   return options.level >= effort::kSequenceLevel &&
          backend.device->capabilities().replays_launches && layers.nodes.size() > 1;
-}
-
-/// Layers of one problem are tried together.
-size_t different(const Layers& layers) {
-  std::set<std::string> keys;
-  for (const Problem& problem : layers.problems) keys.insert(problem_key(problem));
-  return keys.size();
 }
 
 /// Bytes that a candidate which was not timed takes.
@@ -111,8 +102,7 @@ Status select_in(Graph& graph, const ConcreteGraph& concrete, const Backend& bac
       is_sequence && options.chosen.empty() && is_tuned_in_sequence(layers, backend, options);
   Steps steps(options, layers.problems, in_sequence);
   if (options.watch != nullptr && in_sequence)
-    options.watch->expect(BuildWatch::Step::kSequence,
-                          effort::kSequenceSeconds * static_cast<double>(different(layers)));
+    options.watch->expect(BuildWatch::Step::kSequence, Selector::expected_sequence(layers));
   if (options.watch != nullptr)
     options.watch->kernels([&](BuildForecast& kernels) {
       for (const Problem& problem : layers.problems) kernels.will_make(work_of(problem));

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
+#include <set>
+#include <utility>
 
 #include "base/guard.h"
 #include "base/parallel.h"
@@ -112,16 +115,38 @@ std::vector<size_t> Selector::prepare(const std::vector<Problem>& problems) {
   return order;
 }
 
+double Selector::expected_sequence(const Layers& layers) {
+  std::set<std::string> keys;
+  double all = 0;
+  for (const Problem& problem : layers.problems) {
+    keys.insert(problem_key(problem));
+    all += expected_launch(problem);
+  }
+  return effort::sequence_seconds(effort::kUsualRivals * static_cast<double>(keys.size()), all);
+}
+
 /// tune_in_sequence() with the times of each problem alone.
 Status Selector::tune(const Layers& layers, std::vector<std::string>& tactics) {
   Stopwatch watch;
   BuildWatch* const told = scope_.options.watch;
+  double sequence = 0, rivals = 0;
+  std::set<std::string> keys;
+  for (const Problem& problem : layers.problems) {
+    const std::string key = problem_key(problem);
+    const Rivals& known = rivals_.at(key);
+    if (known.best > 0 && std::isfinite(known.best)) sequence += 1e-3 * known.best;
+    if (keys.insert(key).second) rivals += known.others();
+  }
   if (told != nullptr) {
     told->begin(BuildWatch::Step::kSequence);
     told->note(BuildWatch::Step::kSequence, fmt::format("{} layers", layers.nodes.size()));
+    told->expect(BuildWatch::Step::kSequence,
+                 effort::sequence_seconds(rivals, sequence) - expected_sequence(layers));
   }
-  const auto advance = [&](size_t count) {
-    if (told != nullptr) told->did(BuildWatch::Step::kSequence, effort::kSequenceSeconds);
+  double under_way = 0;
+  const auto advance = [&](size_t count, const Rivals& next) {
+    const double seconds = effort::sequence_seconds(next.others(), sequence);
+    if (told != nullptr) told->did(BuildWatch::Step::kSequence, std::exchange(under_way, seconds));
     return steps_ == nullptr || steps_->advance(static_cast<int>(count));
   };
   const Status tuned = tune_in_sequence(

@@ -21,6 +21,9 @@ namespace tenon {
 /// are equal are decided once.
 class Selector {
  public:
+  /// Seconds that the layers' rivals take in their sequence, before anything was timed.
+  static double expected_sequence(const Layers& layers);
+
   /// `steps` is told of each problem that is decided; may be null.
   Selector(const Backend& backend, const SelectOptions& options, TimingCache& cache, Steps* steps)
       : scope_{backend, options, cache, is_described(*backend.device)},

@@ -212,10 +212,10 @@ Status tune_in_sequence(const SequenceTuning& tuning, std::vector<std::string>& 
   if (!first.ok()) return sequence.complete();
   SequenceTime best = try_own(tuning, sequence, *first);
   for (Role& role : sequence.roles()) {
-    if (!tuning.advance(role.layers.size()))
+    const Rivals& rivals = tuning.rivals.at(role.key);
+    if (!tuning.advance(role.layers.size(), rivals))
       return user_error("the progress monitor stopped the build");
     if (tuning.options.watch != nullptr && tuning.options.watch->tuning_is_over()) break;
-    const Rivals& rivals = tuning.rivals.at(role.key);
     if (rivals.best * static_cast<double>(role.layers.size()) < best.median * kLeastPart) continue;
     sequence.expect(role, rivals.tactics);
     for (const std::string& rival : rivals.tactics) {

@@ -20,6 +20,9 @@ struct Rivals {
   double best = 0;                   ///< Milliseconds of the best.
   std::vector<std::string> tactics;  ///< The best first.
   std::string own;  ///< The best that comes from no library, if it is not far off; or empty.
+
+  /// How many there are beside the best.
+  double others() const { return tactics.empty() ? 0 : static_cast<double>(tactics.size() - 1); }
 };
 /// Puts the fastest of measured candidates first; of two that are about equally fast the earlier.
 void put_best_first(std::vector<Candidate>& candidates);
@@ -33,7 +36,9 @@ struct SequenceTuning {
   Measurer& measurer;
   const Layers& layers;
   const std::map<std::string, Rivals>& rivals;  ///< By problem key.
-  std::function<bool(size_t)> advance;          ///< Told of layers that are tuned; false to stop.
+  /// Told of layers of one problem that are about to be tuned, by their number, and of their
+  /// rivals; false to stop.
+  std::function<bool(size_t, const Rivals&)> advance;
 };
 
 /// The best of a layer alone need not be the best among its neighbours: their operands fill the
