@@ -90,9 +90,11 @@ class OpBase : public Op {
     auto each = [&visitor](std::string_view name, auto& value) {
       using T = std::remove_reference_t<decltype(value)>;
       if constexpr (std::is_enum_v<T> && !std::is_same_v<T, DataType>) {
-        int number = static_cast<int>(value);
+        const int before = static_cast<int>(value);
+        int number = before;
         visitor.visit_enum(name, number, enum_names(value));
-        value = static_cast<T>(number);
+        // Visitors that only read share an operator among threads.
+        if (number != before) value = static_cast<T>(number);
       } else {
         visitor.visit(name, value);
       }

@@ -72,6 +72,7 @@ Result<std::shared_ptr<CudaDevice>> CudaDevice::open(int ordinal) {
   TENON_TRY(keep_context(device->device_, device->context_));
   TENON_TRY(device->activate());
   device->read_library_versions();
+  prepare_ranges();
   return device;
 }
 

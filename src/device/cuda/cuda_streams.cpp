@@ -142,6 +142,12 @@ Status CudaDevice::launch_graph(void* graph, void* stream) {
   return {};
 }
 
+void CudaDevice::prepare_ranges() {
+#ifdef TENON_HAVE_NVTX
+  // The first range would find its functions while other threads read where they are.
+  [[maybe_unused]] static const bool ready = (nvtxInitialize(nullptr), true);
+#endif
+}
 void CudaDevice::push_range(const char* name) {
 #ifdef TENON_HAVE_NVTX
   nvtxRangePushA(name);
