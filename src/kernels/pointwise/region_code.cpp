@@ -17,8 +17,9 @@ namespace {
 
 /// Exact, in any arithmetic type.
 std::string literal(double value) {
-  if (std::isnan(value)) return "__builtin_nan(\"\")";
-  if (std::isinf(value)) return value > 0 ? "__builtin_huge_val()" : "(-__builtin_huge_val())";
+  // Macros of the prelude: the run-time compiler does not know the host compilers' builtins.
+  if (std::isnan(value)) return "kNan";
+  if (std::isinf(value)) return value > 0 ? "kInfinity" : "(-kInfinity)";
   char digits[64];
   const auto end =
       std::to_chars(std::begin(digits), std::end(digits), std::fabs(value), std::chars_format::hex);

@@ -1,4 +1,6 @@
 // Pointwise operators and regions, casts, copies.
+#include <limits>
+
 #include "kernels/jit/kernel_case.h"
 
 namespace tenon::test {
@@ -63,6 +65,15 @@ void add_broadcasts(Cases& cases) {
                   input(random_reals(DataType::kFloat16, {24, 1, 1}, 2))})
       .output_layout(Layout::kChannelsLast)
       .then(PointwiseFunction::k_relu);
+  const auto all = [](double value) {
+    Tensor tensor(DataType::kFloat32, {1});
+    tensor.set_from_double(0, value);
+    return constant(std::move(tensor));
+  };
+  constexpr double kInfinite = std::numeric_limits<double>::infinity();
+  add(cases, "infinite numbers", Pointwise(PointwiseFunction::k_max),
+      std::vector{input(random_reals(DataType::kFloat32, {4, 6, 32}, 3)), all(-kInfinite)})
+      .then(PointwiseFunction::k_min, all(kInfinite));
   add(cases, "large sum", Pointwise(PointwiseFunction::k_add),
       std::vector{input(random_reals(DataType::kFloat16, {1 << 21}, 1)),
                   input(random_reals(DataType::kFloat16, {1 << 21}, 2))});

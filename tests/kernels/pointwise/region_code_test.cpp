@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "comma_locale.h"
 
 namespace tenon {
@@ -28,6 +30,23 @@ TEST(Code, HasTheSameNumbersInEveryLocale) {
   const CommaLocale comma;
   if (!comma.complete()) GTEST_SKIP() << "no locale with a decimal comma can be made here";
   EXPECT_EQ(code()->text, plain->text);
+}
+
+TEST(Code, NamesNumbersThatAreNotFinite) {
+  PointwiseProgram program;
+  program.inputs = 1;
+  program.outputs = {1};
+  constexpr double kInfinite = std::numeric_limits<double>::infinity();
+  program.instructions.push_back({.function = PointwiseFunction::k_affine,
+                                  .to = DataType::kFloat32,
+                                  .alpha = -kInfinite,
+                                  .beta = std::numeric_limits<double>::quiet_NaN(),
+                                  .sources = {0, -1, -1}});
+  const auto code =
+      make_loop_code(program, {{64}, {{1}, {1}}}, {CodeOperand{}, CodeOperand{}}, 4096);
+  ASSERT_TRUE(code.ok()) << code.error().message;
+  EXPECT_NE(code->text.find("T((-kInfinity))"), std::string::npos) << code->text;
+  EXPECT_NE(code->text.find("T(kNan)"), std::string::npos) << code->text;
 }
 
 TEST(Code, LoadsSeveralTimesAheadWhereThereIsMoreThanTheDeviceHolds) {
