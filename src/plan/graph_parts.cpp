@@ -8,6 +8,7 @@
 #include "ops/dims.h"
 #include "ops/ops.h"
 #include "ops/structure.h"
+#include "plan/shape_values.h"
 
 namespace tenon {
 namespace {
@@ -214,16 +215,33 @@ Result<std::vector<GraphPart>> split_by_symbols(const Graph& graph, std::set<std
   return Splitter(graph, std::move(known)).all();
 }
 
+std::set<std::string> input_symbols(const Graph& graph) {
+  std::set<std::string> known;
+  const auto add = [&](const std::vector<Dim>& dims) {
+    for (const Dim& dim : dims)
+      for (std::string& name : dim.symbols()) known.insert(std::move(name));
+  };
+  for (const Value* input : graph.inputs()) {
+    add(input->type.shape);
+    if (is_shape_input(*input)) add(*input->elements);
+  }
+  return known;
+}
+
+bool is_open(const Node& node, const std::set<std::string>& known) {
+  if (std::ranges::any_of(node.outputs(),
+                          [&](const Value* value) { return !is_known(*value, known); }))
+    return true;
+  for (size_t i = 0; is_control_flow(node) && i < node.bodies.size(); ++i)
+    if (may_run(node, static_cast<int>(i)) && has_open_extents(*node.bodies[i], known)) return true;
+  return false;
+}
+
 bool has_open_extents(const Graph& graph, const std::set<std::string>& known) {
-  const auto open = [&](const Value* value) { return !is_known(*value, known); };
-  if (std::ranges::any_of(graph.inputs(), open)) return true;
-  return std::ranges::any_of(graph.nodes(), [&](const auto& node) {
-    if (std::ranges::any_of(node->outputs(), open)) return true;
-    for (size_t i = 0; is_control_flow(*node) && i < node->bodies.size(); ++i)
-      if (may_run(*node, static_cast<int>(i)) && has_open_extents(*node->bodies[i], known))
-        return true;
-    return false;
-  });
+  return std::ranges::any_of(graph.inputs(),
+                             [&](const Value* value) { return !is_known(*value, known); }) ||
+         std::ranges::any_of(graph.nodes(),
+                             [&](const auto& node) { return is_open(*node, known); });
 }
 
 }  // namespace tenon

@@ -1,9 +1,13 @@
 #include "quantizer/activation_ranges.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <set>
 
 #include "ops/ops.h"
 #include "ops/strided.h"
+#include "plan/graph_parts.h"
 #include "select/agreement.h"
 #include "select/compile.h"
 
@@ -39,6 +43,34 @@ CompileRequest request_for(const Graph& network, std::vector<Profile> profiles,
   return request;
 }
 
+/// Leaves the part in front of extents that data decide; false where there is none.
+bool cut_at_open_extents(Graph& graph) {
+  const std::set<std::string> known = input_symbols(graph);
+  if (!has_open_extents(graph, known)) return true;
+  std::set<const Value*> behind;
+  std::vector<Value*> ends;
+  const auto end_at = [&](Value* value) {
+    const bool is_made = value != nullptr && value->producer() != nullptr &&
+                         value->constant() == nullptr && !behind.contains(value);
+    if (!is_made || std::ranges::find(ends, value) != ends.end()) return;
+    if (value->name.empty()) value->name = fmt::format("end {}", ends.size());
+    ends.push_back(value);
+  };
+  for (const auto& node : graph.nodes()) {
+    if (!is_open(*node, known) && std::ranges::none_of(node->inputs(), [&](const Value* input) {
+          return behind.contains(input);
+        }))
+      continue;
+    behind.insert(node->outputs().begin(), node->outputs().end());
+    for (Value* input : node->inputs()) end_at(input);
+  }
+  for (Value* output : graph.outputs()) end_at(output);
+  graph.clear_outputs();
+  for (Value* end : ends) graph.add_output(end);
+  graph.remove_dead();
+  return !ends.empty() && !has_open_extents(graph, known);
+}
+
 }  // namespace
 
 Result<ActivationRanges> ActivationRanges::create(const Graph& network,
@@ -48,8 +80,10 @@ Result<ActivationRanges> ActivationRanges::create(const Graph& network,
   ranges.backend_ = backend;
   TimingCache nothing;
   NullLogger quiet;
-  TENON_ASSIGN(Plan plan, compile(request_for(network, std::move(profiles), backend, threads),
-                                  nothing, quiet));
+  CompileRequest request = request_for(network, std::move(profiles), backend, threads);
+  if (!cut_at_open_extents(*request.graph))
+    return unsupported("the network has data-dependent shapes from its first layers on");
+  TENON_ASSIGN(Plan plan, compile(std::move(request), nothing, quiet));
   TENON_ASSIGN(ranges.engine_, Engine::create(std::move(plan), backend));
   if (ranges.engine_->data_dependent()) return unsupported("the network has data-dependent shapes");
   TENON_ASSIGN(ranges.context_, Context::create(ranges.engine_, threads));
@@ -65,7 +99,6 @@ Result<void*> ActivationRanges::memory(size_t bytes) {
 Status ActivationRanges::bind(std::span<const Tensor> inputs) {
   const Graph& graph = engine_->graph();
   buffers_.clear();
-  outputs_.clear();
   inputs_.assign(inputs.begin(), inputs.end());
   for (size_t i = 0; i < inputs_.size(); ++i) {
     const std::string& name = graph.inputs()[i]->name;
@@ -82,9 +115,8 @@ Status ActivationRanges::bind(std::span<const Tensor> inputs) {
   TENON_TRY(context_->read_values());
   for (const Value* output : graph.outputs()) {
     TENON_ASSIGN(const Extents extents, context_->shape(output->name));
-    TENON_ASSIGN(Tensor tensor, Tensor::create(output->type.type, extents));
+    TENON_ASSIGN(const Tensor tensor, Tensor::create(output->type.type, extents));
     TENON_ASSIGN(void* address, memory(static_cast<size_t>(tensor.byte_count())));
-    outputs_.push_back(std::move(tensor));
     TENON_TRY(context_->set_address(output->name, address));
   }
   return context_->prepare();
@@ -122,10 +154,6 @@ Status ActivationRanges::add(std::span<const Tensor> inputs) {
   }
   TENON_TRY(
       context_->enqueue_observed([this](const StepResult& result) { return look_at(result); }));
-  for (size_t i = 0; i < outputs_.size(); ++i)
-    TENON_TRY(backend_.device->download(outputs_[i].mutable_bytes(),
-                                        context_->address(engine_->graph().outputs()[i]->name),
-                                        static_cast<size_t>(outputs_[i].byte_count()), {}));
   ++batches_;
   return backend_.device->synchronize({});
 }

@@ -16,7 +16,8 @@ namespace tenon {
 /// thread-safe.
 class ActivationRanges {
  public:
-  /// `threads`: of a CPU. The network is copied. Fails where shapes are data-dependent.
+  /// `threads`: of a CPU. The network is copied. Tensors behind shapes that data decide are left
+  /// out.
   static Result<ActivationRanges> create(const Graph& network, std::vector<Profile> profiles,
                                          const Backend& backend, int threads);
 
@@ -25,8 +26,6 @@ class ActivationRanges {
   int batches() const { return batches_; }
   /// By name, of tensors that have one and were given a number.
   std::map<std::string, Histogram> histograms() const;
-  /// The network's outputs for the last batch.
-  const std::vector<Tensor>& outputs() const { return outputs_; }
 
  private:
   Status bind(std::span<const Tensor> inputs);
@@ -36,7 +35,7 @@ class ActivationRanges {
   Backend backend_;
   std::shared_ptr<Engine> engine_;
   std::unique_ptr<Context> context_;
-  std::vector<Tensor> inputs_, outputs_;
+  std::vector<Tensor> inputs_;
   std::vector<DeviceBuffer> buffers_;  ///< Of the batch that is run.
   std::map<const Value*, Histogram> by_value_;
   int batches_ = 0;

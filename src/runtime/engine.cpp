@@ -25,16 +25,7 @@ std::optional<int> index_of(const std::vector<Value*>& values, std::string_view 
 }
 
 bool depends_on_data(const Graph& graph) {
-  std::set<std::string> known;
-  const auto add = [&](const std::vector<Dim>& dims) {
-    for (const Dim& dim : dims)
-      for (std::string& name : dim.symbols()) known.insert(std::move(name));
-  };
-  for (const Value* input : graph.inputs()) {
-    add(input->type.shape);
-    if (is_shape_input(*input)) add(*input->elements);
-  }
-  return has_open_extents(graph, known);
+  return has_open_extents(graph, input_symbols(graph));
 }
 
 bool has_plugins(const Graph& graph) {

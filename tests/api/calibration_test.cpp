@@ -132,6 +132,23 @@ TYPED_TEST(CalibratorTest, BatchesGiveRangesAndACache) {
   EXPECT_EQ(again.given, 0);
 }
 
+/// As where a suppression of boxes ends a detector.
+TEST(Calibration, TensorsInFrontOfExtentsThatDataDecideGetRanges) {
+  Batches<IInt8EntropyCalibrator2> calibrator(3);
+  Products session;
+  ITensor* active = session.network->getLayer(4)->getOutput(0);
+  ASSERT_STREQ(active->getName(), "active");
+  ITensor* where = session.network->addNonZero(*active)->getOutput(0);
+  session.output(
+      session.network->addElementWise(*where, *where, ElementWiseOperation::kSUM)->getOutput(0),
+      "where");
+  session.config->setInt8Calibrator(&calibrator);
+  ASSERT_TRUE(session.build()) << session.log.text();
+  EXPECT_EQ(calibrator.given, 3);
+  for (const char* name : {"x", "active", "y"})
+    EXPECT_NE(calibrator.cache.find(std::string("\n") + name + ": "), std::string::npos) << name;
+}
+
 TEST(Calibration, ANetworkWithoutProductsIsCalibratedToo) {
   Batches<IInt8EntropyCalibrator2> calibrator(3);
   Session session;
