@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "device/kernel_threads.h"
+#include "ops/control_flow.h"
 
 namespace tenon::api {
 namespace {
@@ -21,9 +22,21 @@ std::string value_of(const Plan& plan, const char* name) {
   return found == plan.settings.end() ? std::string() : found->second;
 }
 
+/// Kernels by the names of layers, those of bodies too; empty for names that several kernels have.
 void collect_tactics(const Graph& graph, std::map<std::string, std::string>& tactics) {
-  for (const auto& node : graph.nodes())
-    if (!node->tactic.empty()) tactics[node->name] = node->tactic;
+  for (const auto& node : graph.nodes()) {
+    for (const auto& body : node->bodies) collect_tactics(*body, tactics);
+    if (node->tactic.empty() || node->tactic == kViewTactic || is_control_flow(*node)) continue;
+    const auto [known, is_new] = tactics.emplace(node->name, node->tactic);
+    if (!is_new && known->second != node->tactic) known->second.clear();
+  }
+}
+
+std::map<std::string, std::string> tactics_of(const Graph& graph) {
+  std::map<std::string, std::string> tactics;
+  collect_tactics(graph, tactics);
+  std::erase_if(tactics, [](const auto& one) { return one.second.empty(); });
+  return tactics;
 }
 
 /// "name=1" for each of kPassFlags.
@@ -128,7 +141,7 @@ Result<Plan> optimize_again(const Plan& plan, std::unique_ptr<Graph> network,
   TENON_ASSIGN(request.passes, passes_of(plan));
   request.select.level = 0;
   request.select.threads = kernel_threads(*backend.device);
-  collect_tactics(*plan.graph, request.select.chosen);
+  request.select.chosen = tactics_of(*plan.graph);
   request.backend = backend;
   TimingCache cache;
   Silence silence;

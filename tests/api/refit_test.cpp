@@ -226,6 +226,39 @@ TEST(Refit, WeightsMayBeOptimizedOtherwise) {
   EXPECT_EQ(result(), (F{0, 6, 0, 6}));
 }
 
+/// Layers inside of a loop have names of their own, or the loop's.
+TEST(Refit, LoopsKeepTheirKernels) {
+  Session session;
+  ITensor* x = session.input("x", DataType::kFLOAT, {3, 2});
+  const F before = {1, 0, 0, 1}, after = {0, 2, 2, 0};
+  const Weights w = session.weights(before);
+  session.network->setWeightsName(w, "w");
+  ITensor* matrix = session.network->addConstant(dims({2, 2}), w)->getOutput(0);
+  ILoop* loop = session.network->addLoop();
+  loop->setName("loop");
+  loop->addTripLimit(*session.constant32({}, {3}), TripLimit::kCOUNT);
+  IRecurrenceLayer* sum = loop->addRecurrence(*session.constant({2}, {0, 0}));
+  ITensor* row = loop->addIterator(*x)->getOutput(0);
+  ITensor* product =
+      session.network
+          ->addMatrixMultiply(*row, MatrixOperation::kVECTOR, *matrix, MatrixOperation::kNONE)
+          ->getOutput(0);
+  ITensor* next =
+      session.network->addElementWise(*sum->getOutput(0), *product, ElementWiseOperation::kSUM)
+          ->getOutput(0);
+  sum->setInput(1, *next);
+  session.output(loop->addLoopOutput(*sum->getOutput(0), LoopOutput::kLAST_VALUE)->getOutput(0),
+                 "y");
+  session.config->setFlag(BuilderFlag::kREFIT);
+  const Arrays inputs = {{"x", floats({3, 2}, {1, 2, 3, 4, 5, 6})}};
+  EXPECT_EQ(session.run(inputs)["y"].values<float>(), (F{9, 12}));
+  std::unique_ptr<IRefitter> refitter(createInferRefitter(*session.engine, session.log));
+  EXPECT_TRUE(refitter->setNamedWeights("w", of(after)));
+  EXPECT_TRUE(refitter->refitCudaEngine()) << session.log.text();
+  EXPECT_EQ(session.run(inputs)["y"].values<float>(), (F{24, 18}));
+  EXPECT_EQ(session.log.warnings, std::vector<std::string>());
+}
+
 TEST(Refit, WrongWeightsAreRefused) {
   Network session(1, 2, 3);
   ASSERT_TRUE(session.build());
