@@ -24,6 +24,7 @@
 #include "api/recipe.h"
 #include "api/reproducer.h"
 #include "api/runtime.h"
+#include "api/tactic_libraries.h"
 #include "base/environment.h"
 #include "base/guard.h"
 #include "base/mapped_file.h"
@@ -120,16 +121,12 @@ Result<Backend> chosen_backend(const BuilderConfig& config, int32_t max_threads,
   return backend;
 }
 
-/// Origins of kernels that the configuration's sources leave out. Products by cuBLASLt are
-/// kCUBLAS_LT's alone: there are none by cuBLAS.
+/// Origins of kernels that the configuration's sources leave out.
 std::string barred_origins(const BuilderConfig& config) {
-  constexpr std::pair<TacticOrigin, TacticSource> kSources[] = {
-      {TacticOrigin::kCudnn, TacticSource::kCUDNN},
-      {TacticOrigin::kCublasLt, TacticSource::kCUBLAS_LT}};
   std::string names;
-  for (const auto& [origin, source] : kSources)
-    if (!config.takes_from(source))
-      names += (names.empty() ? "" : ",") + std::string(name_of(origin));
+  for (const TacticLibrary& library : kTacticLibraries)
+    if (!config.takes_from(library.source))
+      names += (names.empty() ? "" : ",") + std::string(name_of(library.origin));
   return names;
 }
 

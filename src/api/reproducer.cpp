@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "api/builder_config.h"
+#include "api/tactic_libraries.h"
 #include "base/ascii.h"
 #include "base/environment.h"
 #include "base/guard.h"
@@ -23,13 +24,6 @@ constexpr FlagText kFlags[] = {
     {BuilderFlag::kINT8, true, "--int8"},         {BuilderFlag::kFP8, true, "--fp8"},
     {BuilderFlag::kTF32, false, "--noTF32"},      {BuilderFlag::kREFIT, true, "--refit"},
     {BuilderFlag::kDIRECT_IO, true, "--directIO"}};
-
-struct SourceText {
-  TacticSource source;
-  const char* name;
-};
-constexpr SourceText kSources[] = {{TacticSource::kCUDNN, "CUDNN"},
-                                   {TacticSource::kCUBLAS_LT, "CUBLAS_LT"}};
 
 /// For a shell.
 std::string quoted(const std::string& word) {
@@ -61,8 +55,8 @@ std::vector<std::string> flags_of(const BuilderConfig& config, bool strongly_typ
   if (strongly_typed) words.emplace_back("--stronglyTyped");
   if (config.exact_numerics()) words.emplace_back("--numerics=exact");
   std::string sources;
-  for (const SourceText& one : kSources)
-    if (!config.takes_from(one.source)) sources += fmt::format(",-{}", one.name);
+  for (const TacticLibrary& library : kTacticLibraries)
+    if (!config.takes_from(library.source)) sources += fmt::format(",-{}", library.name);
   if (!sources.empty()) words.push_back("--tacticSources=" + sources.substr(1));
   if (profiles.empty() || profiles.front().empty()) return words;
   words.push_back("--minShapes=" + shapes_text(profiles.front(), &ShapeRange::min));
