@@ -537,6 +537,11 @@ IBuilderConfig* Builder::createBuilderConfig() noexcept {
                             [&]() -> IBuilderConfig* { return new BuilderConfig(reporter_); });
 }
 INetworkDefinition* Builder::createNetworkV2(NetworkDefinitionCreationFlags flags) noexcept {
+  if (flags >> nvinfer1::EnumMax<nvinfer1::NetworkDefinitionCreationFlag>() != 0) {
+    reporter_->report(user_error(
+        "createNetworkV2: the flags {:#x} hold bits of no NetworkDefinitionCreationFlag", flags));
+    return nullptr;
+  }
   return reporter_->guarded("createNetworkV2", nullptr, [&]() -> INetworkDefinition* {
     return new Network(*this, reporter_, flags);
   });

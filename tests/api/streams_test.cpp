@@ -1,5 +1,6 @@
 // Plans through readers and writers, memory of the application's, and the symbols that programs
 // look up.
+#include <NvOnnxParser.h>
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -204,6 +205,22 @@ TEST(Symbols, AreFoundByName) {
   EXPECT_TRUE(setInternalLibraryPath("/"));
   EXPECT_FALSE(setInternalLibraryPath(nullptr));
   EXPECT_FALSE(setInternalLibraryPath("/nowhere"));
+}
+
+TEST(Symbols, NullIsTold) {
+  Log log;
+  EXPECT_EQ(createInferRefitter_INTERNAL(nullptr, &log, NV_TENSORRT_VERSION), nullptr);
+  EXPECT_TRUE(log.complained("no engine"));
+  EXPECT_EQ(createNvOnnxParser_INTERNAL(nullptr, &log, NV_ONNX_PARSER_VERSION), nullptr);
+  EXPECT_TRUE(log.complained("no network"));
+  EXPECT_EQ(createNvOnnxParserRefitter_INTERNAL(nullptr, &log, NV_ONNX_PARSER_VERSION), nullptr);
+  EXPECT_TRUE(log.complained("no refitter"));
+}
+
+TEST(Builder, FlagsOfNoNetworkAreRefused) {
+  Session session;
+  EXPECT_EQ(session.builder->createNetworkV2(1U << 4), nullptr);
+  EXPECT_TRUE(session.log.complained("0x10"));
 }
 
 TEST(Symbols, ProgramsOfAnotherMajorVersionAreRefused) {
