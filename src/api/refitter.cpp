@@ -118,13 +118,20 @@ bool Refitter::give(Entry& entry, const Weights& weights) {
 }
 
 bool Refitter::setNamedWeights(const char* name, Weights weights) noexcept {
-  Entry* entry = find(name, "setNamedWeights");
-  return entry != nullptr && give(*entry, weights);
+  return reporter_->guarded("setNamedWeights", false, [&] {
+    Entry* entry = find(name, "setNamedWeights");
+    return entry != nullptr && give(*entry, weights);
+  });
 }
 
 bool Refitter::setNamedWeightsWithLocation(const char* name, Weights weights,
                                            TensorLocation location) noexcept {
   if (location != TensorLocation::kDEVICE) return setNamedWeights(name, weights);
+  return reporter_->guarded("setNamedWeights", false,
+                            [&] { return take_from_device(name, weights); });
+}
+
+bool Refitter::take_from_device(const char* name, const Weights& weights) {
   Entry* entry = find(name, "setNamedWeights");
   if (entry == nullptr) return false;
   if (!fits(*entry, weights)) return give(*entry, weights);  // Which says why not.
@@ -153,14 +160,16 @@ Status Refitter::fetch(const Weights& weights, std::vector<std::byte>& copy) con
 }
 
 bool Refitter::setWeights(const char* layerName, WeightsRole role, Weights weights) noexcept {
-  for (Entry& entry : entries_)
-    if (layerName != nullptr && entry.layer == layerName &&
-        (entry.role == role || role == WeightsRole::kANY))
-      return give(entry, weights);
-  reporter_->report(user_error("setWeights: layer '{}' has no weights of role {}",
-                               layerName == nullptr ? "(null)" : layerName,
-                               static_cast<int>(role)));
-  return false;
+  return reporter_->guarded("setWeights", false, [&] {
+    for (Entry& entry : entries_)
+      if (layerName != nullptr && entry.layer == layerName &&
+          (entry.role == role || role == WeightsRole::kANY))
+        return give(entry, weights);
+    reporter_->report(user_error("setWeights: layer '{}' has no weights of role {}",
+                                 layerName == nullptr ? "(null)" : layerName,
+                                 static_cast<int>(role)));
+    return false;
+  });
 }
 
 class Refitter::Changes {

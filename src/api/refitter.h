@@ -77,6 +77,7 @@ class Refitter final : public surface::Implementation<IRefitter> {
   Entry* find(const char* name, const char* method) const;
   const Range* range_of(const char* tensor) const;
   static bool fits(const Entry& entry, const Weights& weights);
+  bool take_from_device(const char* name, const Weights& weights);
   bool give(Entry& entry, const Weights& weights);
   /// Weights from memory of the device.
   Status fetch(const Weights& weights, std::vector<std::byte>& copy) const;
