@@ -7,12 +7,14 @@ namespace tenon::api {
 Status FamilyBuild::prepare(const nvinfer1::IBuilderConfig& config, Backend& backend,
                             Logger& logger) {
   using nvinfer1::HardwareCompatibilityLevel;
-  if (config.getHardwareCompatibilityLevel() != HardwareCompatibilityLevel::kAMPERE_PLUS) return {};
-  if (backend.device->capabilities().host_cores) {
-    logger.warning(
-        "The hardware compatibility level kAMPERE_PLUS has no effect: the plan is for the CPU");
+  const HardwareCompatibilityLevel level = config.getHardwareCompatibilityLevel();
+  if (level != HardwareCompatibilityLevel::kNONE && backend.device->capabilities().host_cores) {
+    logger.warning("The hardware compatibility level {} has no effect: the plan is for the CPU",
+                   level == HardwareCompatibilityLevel::kAMPERE_PLUS ? "kAMPERE_PLUS"
+                                                                     : "kSAME_COMPUTE_CAPABILITY");
     return {};
   }
+  if (level != HardwareCompatibilityLevel::kAMPERE_PLUS) return {};
   const int units = backend.device->properties().compute_units;
   TENON_TRY(stand_for(*backend.device, {DeviceFamily::kFirst, units}));
   active_ = true;

@@ -54,6 +54,13 @@ def test_flags_of_gpus_say_why_they_have_no_effect(trtexec, tmp_path: Path):
         assert f"--{name} has no effect on the CPU: {reason(name)}" in text
 
 
+@pytest.mark.parametrize("level, word", [("ampere+", "kAMPERE_PLUS"), ("sameComputeCapability", "kSAME_COMPUTE_CAPABILITY")])
+def test_a_level_of_gpus_is_remarked_once(trtexec, tmp_path: Path, level: str, word: str):
+    write_model(tmp_path / "m.onnx", 2)
+    text = trtexec("--onnx=m.onnx", "--skipInference", "--device=-1", f"--hardwareCompatibilityLevel={level}")
+    assert [f"compatibility level {word} has no effect" in line for line in text.splitlines() if "has no effect" in line] == [True]
+
+
 @pytest.mark.parametrize("name", of("kRefused"))
 def test_flags_that_are_refused_say_why(trtexec, tmp_path: Path, name: str):
     write_model(tmp_path / "m.onnx", 2)
