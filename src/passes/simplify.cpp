@@ -1,7 +1,8 @@
 // Operators that change nothing are dropped, chains of data movement merged: identity, cast to the
-// same type, reshape or expand to the same shape, sums with 0, products with 1, choices by a
-// constant, choices by a NaN test of integers, transposes of transposes, reshapes of reshapes,
-// casts behind casts to wider types, activations applied twice, parts of a split joined again.
+// same type, reshape or expand to the same shape, sums with 0, products with 1, conjunctions with
+// true, choices by a constant, choices by a NaN test of integers, transposes of transposes,
+// reshapes of reshapes, casts behind casts to wider types, activations applied twice, parts of a
+// split joined again.
 // Nodes with two spellings get one: x - constant is a sum, axes of a reduction that are an operand
 // are its attribute, weights of a product are a matrix without axes of 1 in front.
 #include <algorithm>
@@ -45,17 +46,22 @@ std::optional<double> filled_with(const Value* value) {
   return a.has_value() && b.has_value() ? std::optional(*a * *b) : std::nullopt;
 }
 
-/// x + 0, x - 0, x * 1, x / 1, x ^ 1 in x's own shape.
+bool has_zero_unit(PointwiseFunction function) {
+  return function == k_add || function == k_sub || function == k_or;
+}
+
+/// x + 0, x - 0, x * 1, x / 1, x ^ 1, x and true, x or false in x's own shape.
 Value* neutral(const Node& node) {
   const auto* pointwise = node.as<Pointwise>();
   if (pointwise == nullptr || node.inputs().size() != 2) return nullptr;
-  const bool sum = pointwise->function == k_add, product = pointwise->function == k_mul;
+  const bool commutes = pointwise->function == k_add || pointwise->function == k_mul ||
+                        pointwise->function == k_and || pointwise->function == k_or;
   const bool one_sided =
       pointwise->function == k_sub || pointwise->function == k_div || pointwise->function == k_pow;
-  for (int i = 0; i < (one_sided ? 1 : sum || product ? 2 : 0); ++i) {
+  for (int i = 0; i < (one_sided ? 1 : commutes ? 2 : 0); ++i) {
     Value* kept = node.input(i);
     const auto scalar = filled_with(node.input(1 - i));
-    const double unit = sum || pointwise->function == k_sub ? 0 : 1;
+    const double unit = has_zero_unit(pointwise->function) ? 0 : 1;
     if (scalar == unit && kept->type == node.output()->type) return kept;
   }
   return nullptr;
