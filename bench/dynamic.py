@@ -9,13 +9,17 @@ the shape when it met it first, in a process without a kernel cache: kernels com
 A model is a name of models/, one of bench/zoo_models.py as zoo:NAME (exported here, its inputs' first axis open, or the
 one of --axis: 1 are the lengths of sequences), or a file.
 
+With --steps N also the N steps that lose most, each timed alone: steps are told apart by their names, and one that the
+other plan has under no name, or not at all, counts whole.
+
 usage: dynamic.py [--tenon FILE] [--range MIN,OPT,MAX] [--values N,...] [--symbol NAME] [--axis N] [--precision P] [--cpu]
-                  [--count N] [--plans DIR] [--json FILE] MODEL...
+                  [--count N] [--steps N] [--plans DIR] [--json FILE] MODEL...
 """
 import argparse
 import json
 import shutil
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -74,6 +78,7 @@ class Plan:
                         for which, end in zip(("min", "opt", "max"), ends)]
         self.options += [f"--onnx={model}", *check_gpu.PRECISIONS[arguments.precision]]
         self.options += check_gpu.half_io_options(model) if self.half else []
+        self.options += ["--profilingVerbosity=detailed"] if arguments.steps else []
         self.options += ["--device=-1"] if arguments.cpu else [f"--timingCacheFile={folder / 'timing.cache'}"]
         self.file = folder / f"{model.stem}.{'-'.join(map(str, ends))}.plan"
         self.worker = Worker(arguments.tenon, "worker")
@@ -99,6 +104,32 @@ class Plan:
 
     def time(self, count: int) -> list[float]:
         return self.worker.ask("run", name="m", count=count)["ms"]
+
+
+    def steps(self, value: int) -> dict[str, tuple[float, str]]:
+        """Microseconds and kernel of each step under a shape, by name."""
+        times, layers = self.folder / "times.json", self.folder / "layers.json"
+        options = [f"--loadEngine={self.file}", f"--shapes={shapes_of(self.model, self.arguments.symbol, value)}",
+                   "--iterations=30", "--duration=0", "--separateProfileRun", "--noDataTransfers", "--profilingVerbosity=detailed",
+                   f"--exportProfile={times}", f"--exportLayerInfo={layers}"]
+        options += ["--device=-1"] if self.arguments.cpu else []
+        subprocess.run(["trtexec", *options], executable=self.arguments.tenon, check=True, stdout=subprocess.DEVNULL)
+        kernels = {layer["Name"]: layer.get("TacticName", "") for layer in json.loads(layers.read_text())["Layers"]
+                   if isinstance(layer, dict)}
+        return {step["name"]: (step["medianMs"] * 1000, kernels.get(step["name"], ""))
+                for step in json.loads(times.read_text()) if "name" in step}
+
+
+def print_steps(dynamic: Plan, static: Plan, value: int, count: int) -> None:
+    ours, best = dynamic.steps(value), static.steps(value)
+    nothing = (0.0, "")
+    lost = sorted(((ours.get(name, nothing)[0] - best.get(name, nothing)[0], name) for name in {**ours, **best}),
+                  reverse=True)
+    print(f"        steps: {len(ours)} in {sum(t for t, _ in ours.values()):.1f} us, static {len(best)} in "
+          f"{sum(t for t, _ in best.values()):.1f} us", flush=True)
+    for more, name in lost[:count]:
+        print(f"        {more:+7.2f} us {name[-60:]}: {ours.get(name, nothing)[0]:.2f} {ours.get(name, nothing)[1]}, "
+              f"static {best.get(name, nothing)[0]:.2f} {best.get(name, nothing)[1]}", flush=True)
 
 
 def take_turns(dynamic: Plan, static: Plan, count: int) -> tuple[float, float]:
@@ -134,6 +165,8 @@ def compare(arguments, model: Path, folder: Path) -> list[dict]:
                             "static_build_ms": static.build_ms, "build_ms": dynamic.build_ms})
             print(f"  {value:>4}: {ours:8.4f} ms, static {best:8.4f}, ratio {ours / best:.3f}; first ready after "
                   f"{first:.0f} ms, later {again:.0f} ms, {compiled} kernels compiled so far", flush=True)
+            if arguments.steps:
+                print_steps(dynamic, static, value, arguments.steps)
     dynamic.worker.close()
     return results
 
@@ -150,6 +183,7 @@ def main() -> int:
     parser.add_argument("--precision", default="fp16", choices=check_gpu.PRECISIONS)
     parser.add_argument("--cpu", action="store_true")
     parser.add_argument("--count", type=int, default=20, help="runs a turn")
+    parser.add_argument("--steps", type=int, default=0)
     parser.add_argument("--plans", type=Path, help="folder that keeps the plans for the ranges")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
