@@ -2,8 +2,10 @@
 """Damages small models, plans and timing caches at random, and gives them to the program in little memory: each must
 end in a result or an error, without crash or hang. Checksums are made right again, so that the damage gets through.
 
-usage: damage.py --build build/release [--count 2000] [--seconds 600] [--seed 1] [--keep FOLDER]
-       (--keep: where inputs are left that end the program)"""
+usage: damage.py --build build/release [--count 2000] [--seconds 600] [--seed 1] [--device cuda] [--kinds KIND,...]
+                 [--keep FOLDER]
+       (--device cuda: plans and caches of a GPU, without a limit on address space, which its driver reserves in plenty;
+       --keep: where inputs are left that end the program)"""
 import argparse
 import ctypes
 import ctypes.util
@@ -22,7 +24,9 @@ import onnx  # noqa: E402
 from worker_client import Worker, WorkerError  # noqa: E402
 
 MEMORY = 3 << 30
-SECONDS = 10  # A case may take.
+SECONDS, SECONDS_ON_GPU = 10, 60  # A case may take. (A GPU's kernels are compiled.)
+KINDS = "model,model,plan,cache"
+GONE = "takes no more work from it"  # Says the program of a GPU on which a kernel went wrong.
 OPERATORS = ["Add", "Cast", "Concat", "Conv", "ConvTranspose", "CumSum", "Einsum", "Expand", "Flatten", "Gather", "GatherND", "Gemm", "If",
              "LSTM", "Loop", "MatMul", "MaxPool", "Mod", "NonMaxSuppression", "NonZero", "OneHot", "Pad", "Range", "ReduceSum", "Reshape",
              "Resize", "Scan", "ScatterND", "Slice", "Softmax", "Split", "Squeeze", "Tile", "TopK", "Transpose", "Unsqueeze", "Where"]
@@ -154,17 +158,19 @@ def change_types(proto: onnx.ModelProto, draw: random.Random) -> None:
 class Program:
     """A worker that is started again where it ends."""
 
-    def __init__(self, build: Path):
-        self.command, self.worker = [str(build / "bin/tenon"), "worker"], None
+    def __init__(self, build: Path, device: str):
+        limit = ["prlimit", f"--as={MEMORY}"] if device == "cpu" else []
+        self.command, self.worker = [*limit, str(build / "bin/tenon"), "worker"], None
+        self.seconds = SECONDS if device == "cpu" else SECONDS_ON_GPU
 
     def ask(self, command: str, **arguments) -> str | None:
         """How it went wrong, or nothing: errors are as it should be, and `self.done` says whether there was none."""
         self.done = False
         if self.worker is None:
-            self.worker = Worker("prlimit", f"--as={MEMORY}", *self.command)
+            self.worker = Worker(*self.command)
         hung = threading.Event()
         process = self.worker.process
-        timer = threading.Timer(SECONDS, lambda: (hung.set(), process.kill()))
+        timer = threading.Timer(self.seconds, lambda: (hung.set(), process.kill()))
         timer.start()
         try:
             self.worker.ask(command, **arguments)
@@ -173,6 +179,9 @@ class Program:
             if "the worker ended" in str(error):
                 self.worker = None
                 return f"hangs: {command}" if hung.is_set() else str(error)
+            if GONE in str(error):
+                self.close()
+                self.worker = None
         finally:
             timer.cancel()
         return None
@@ -183,8 +192,9 @@ class Program:
 
 
 class Damage:
-    def __init__(self, build: Path, folder: Path, seed: int):
-        self.program, self.folder, self.draw, self.checksums = Program(build), folder, random.Random(seed), Checksums()
+    def __init__(self, build: Path, folder: Path, seed: int, device: str, kinds: list[str]):
+        self.kinds, self.device = kinds, ["--device=-1"] if device == "cpu" else []
+        self.program, self.folder, self.draw, self.checksums = Program(build, device), folder, random.Random(seed), Checksums()
         self.models = [make() for make in make_corpus.MODELS.values()]
         self.models = [proto.SerializeToString() for proto in self.models]
         self.plans, self.caches = [], []
@@ -199,7 +209,7 @@ class Damage:
                 self.caches.append(cache.read_bytes())
 
     def build(self, model: Path, *options: str) -> str | None:
-        words = [f"--onnx={model}", "--device=-1", "--noSelfCheck", "--builderOptimizationLevel=0", *options]
+        words = [f"--onnx={model}", *self.device, "--noSelfCheck", "--builderOptimizationLevel=0", *options]
         return self.program.ask("build", name="m", options=words)
 
     def run(self) -> str | None:
@@ -211,7 +221,7 @@ class Damage:
         return None
 
     def try_once(self) -> tuple[str | None, Path]:
-        kind = self.draw.choice(["model", "model", "plan", "cache"])
+        kind = self.draw.choice(self.kinds)
         if kind == "model":
             file = self.folder / "damaged.onnx"
             model = self.draw.choice(self.models)
@@ -230,11 +240,11 @@ class Damage:
         return self.build(self.folder / "0.onnx", f"--timingCacheFile={file}"), file
 
 
-def run(build: Path, count: int, seconds: float, seed: int, keep: Path | None) -> tuple[int, list[str]]:
+def run(build: Path, count: int, seconds: float, seed: int, keep: Path | None, device: str = "cpu", kinds: str = KINDS) -> tuple[int, list[str]]:
     """How many were tried, and the failures."""
     wrong = []
     with tempfile.TemporaryDirectory() as folder:
-        damage, end, tried = Damage(build, Path(folder), seed), time.monotonic() + seconds, 0
+        damage, end, tried = Damage(build, Path(folder), seed, device, kinds.split(",")), time.monotonic() + seconds, 0
         while tried < count and time.monotonic() < end:
             problem, file = damage.try_once()
             tried += 1
@@ -255,9 +265,11 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=2000)
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
+    parser.add_argument("--kinds", default=KINDS, help="one is drawn for each case")
     parser.add_argument("--keep", type=Path)
     options = parser.parse_args()
-    tried, wrong = run(options.build.resolve(), options.count, options.seconds, options.seed, options.keep)
+    tried, wrong = run(options.build.resolve(), options.count, options.seconds, options.seed, options.keep, options.device, options.kinds)
     print(f"{tried} damaged files, {len(wrong)} that end the program or hang")
     return 1 if wrong else 0
 
