@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/stopwatch.h"
+#include "check/deadline.h"
 #include "check/rounding.h"
 #include "check/sensitivity.h"
 #include "gpu_bindings.h"
@@ -40,11 +41,14 @@ constexpr uint64_t kOnceWrong[] = {32836, 35439};
 
 struct Seeds {
   uint64_t first = 0, count = 400;
+  double seconds = 1e9;  ///< No seed begins later.
 };
 
-/// TENON_TEST_SEEDS=FIRST:COUNT; 20,000 take two minutes.
+/// TENON_TEST_SEEDS=FIRST:COUNT, and TENON_TEST_SECONDS=N; 20,000 take two minutes.
 Seeds seeds() {
   Seeds seeds;
+  if (const char* limit = std::getenv("TENON_TEST_SECONDS"))
+    seeds.seconds = std::strtod(limit, nullptr);
   const char* text = std::getenv("TENON_TEST_SEEDS");
   if (text == nullptr) return seeds;
   const std::string_view all = text;
@@ -165,13 +169,16 @@ std::string try_seed(uint64_t seed) {
 
 TEST(RandomGraphs, ComputeWhatTheReferenceDoes) {
   const Seeds tried = seeds();
-  for (uint64_t seed = tried.first; seed < tried.first + tried.count; ++seed) {
+  const Deadline end(tried.seconds);
+  uint64_t seed = tried.first;
+  for (; seed < tried.first + tried.count && !end.passed(); ++seed) {
     Stopwatch watch;
     const std::string wrong = try_seed(seed);
     EXPECT_EQ(wrong, "") << "TENON_TEST_SEEDS=" << seed << ":1";
     EXPECT_LT(watch.lap(), on_gpu() ? kSecondsOnGpu : kSeconds)
         << "TENON_TEST_SEEDS=" << seed << ":1";
   }
+  fmt::print("{} graphs\n", seed - tried.first);
 }
 
 TEST(RandomGraphs, ThatAreIllConditioned) {
