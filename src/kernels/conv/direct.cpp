@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/arithmetic.h"
+#include "device/cpu/aligned_buffer.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/gemm/pack.h"
 
@@ -36,29 +37,45 @@ struct WeightMatrix {
     return bf16_to_float(static_cast<const uint16_t*>(weights)[index]);
   }
 
-  void write(const std::vector<Spatial>& taps, float* matrix) const {
+  /// The columns from `first` to `last` alone, as a matrix by themselves: few of them, and of few
+  /// channels at a time, stay in the caches on their way.
+  void write(const std::vector<Spatial>& taps, int64_t first, int64_t last, float* matrix) const {
+    constexpr int64_t kChannels = 16;
+    const int64_t in_each = p.input_channels / p.groups;
+    for (int64_t c = 0; c < in_each; c += kChannels)
+      for (size_t i = 0; i < taps.size(); ++i)
+        write_block(taps, i, {c, std::min(c + kChannels, in_each)}, {first, last}, matrix);
+  }
+
+ private:
+  struct Range {
+    int64_t first, last;
+  };
+
+  /// Of one tap.
+  void write_block(const std::vector<Spatial>& taps, size_t i, Range channels, Range columns,
+                   float* matrix) const {
     const int64_t in_each = p.input_channels / p.groups, out_each = p.output_channels / p.groups;
     const int64_t count = static_cast<int64_t>(taps.size()) / pixels, each = volume(p.kernel);
     // Strides of the weights' axes: first, second, and those of the kernel as one.
     const int64_t second = p.transposed ? out_each : in_each;
     const int64_t steps[] = {second * each, p.channels_last_weights ? 1 : each,
                              p.channels_last_weights ? second : 1};
-    const int64_t first = group * (p.transposed ? in_each : out_each) * steps[0];
     const int64_t channel_step = steps[p.transposed ? 0 : 1];
     const int64_t column_step = steps[p.transposed ? 1 : 0];
-    for (int64_t i = 0; i < count * pixels; ++i) {
-      const Spatial& tap = taps[i];
-      const int64_t pixel = i / count, t = i % count;
-      const int64_t spatial = (tap[0] * p.kernel[1] + tap[1]) * p.kernel[2] + tap[2];
-      for (int64_t c = 0; c < in_each; ++c) {
-        float* row = matrix +
-                     (channels_outermost ? c * count + t : t * in_each + c) * out_each * pixels +
-                     pixel * out_each;
-        const int64_t from = first + spatial * steps[2] + c * channel_step;
-        for (int64_t n = 0; n < out_each; ++n)
-          row[n] = tap[2] < 0 ? 0.0f : at(from + n * column_step);
-      }
-    }
+    const Spatial& tap = taps[i];
+    const int64_t pixel = static_cast<int64_t>(i) / count, t = static_cast<int64_t>(i) % count;
+    const int64_t spatial = (tap[0] * p.kernel[1] + tap[1]) * p.kernel[2] + tap[2];
+    const int64_t from = group * (p.transposed ? in_each : out_each) * steps[0] +
+                         spatial * steps[2] - pixel * out_each * column_step;
+    const int64_t width = columns.last - columns.first;
+    const int64_t row_step = (channels_outermost ? count : 1) * width;
+    float* rows = matrix + (channels_outermost ? t : t * in_each) * width;
+    const int64_t end = std::min(columns.last, (pixel + 1) * out_each);
+    for (int64_t n = std::max(columns.first, pixel * out_each); n < end; ++n)
+      for (int64_t c = channels.first; c < channels.last; ++c)
+        rows[c * row_step + n - columns.first] =
+            tap[2] < 0 ? 0.0f : at(from + n * column_step + c * channel_step);
   }
 };
 
@@ -245,38 +262,48 @@ Status DirectConvolution::pack(const Microkernels& kernels, const void* weights)
   if (problem_.weights_change) return {};
   TENON_ASSIGN(packed_, PackedWeights::make(packed_bytes_, problem_.packed, weights));
   if (packed_.filled()) return {};
-  std::vector<float> dense(dense_bytes() / sizeof(float));
-  for (size_t i = 0; i < taps_.size(); ++i)
-    for (int64_t g = 0; g < problem_.groups; ++g)
-      pack_group(i, g, weights, dense.data(), static_cast<char*>(packed_.target()));
+  const int threads = packing_threads(packed_bytes_, problem_.threads);
+  ThreadPool pool(threads);
+  std::vector<char> dense(dense_bytes() * static_cast<size_t>(threads));
+  pack_all(weights, pool, dense.data(), static_cast<char*>(packed_.target()));
   return {};
+}
+
+int64_t DirectConvolution::panels() const {
+  return phases_.empty() ? 0 : ceil_div(phases_[0].plan.n, kernels_->panel);
+}
+
+int64_t DirectConvolution::pack_tasks() const {
+  return static_cast<int64_t>(taps_.size()) * problem_.groups * panels();
 }
 
 size_t DirectConvolution::dense_bytes() const {
   int64_t most = 0;
-  for (const Phase& phase : phases_) most = std::max(most, phase.plan.k * phase.plan.n);
-  return align_up(static_cast<size_t>(most) * sizeof(float));
+  for (const Phase& phase : phases_) most = std::max(most, phase.plan.k);
+  return align_up(static_cast<size_t>(most * kernels_->panel) * sizeof(float));
 }
 
-void DirectConvolution::pack_group(size_t index, int64_t group, const void* weights, float* dense,
+void DirectConvolution::pack_panel(int64_t task, const void* weights, float* dense,
                                    char* to) const {
+  const int64_t panel = task % panels(), group = task / panels() % problem_.groups;
+  const auto index = static_cast<size_t>(task / panels() / problem_.groups);
   const Phase& phase = phases_[index];
-  const int64_t n = phase.plan.n, k = phase.plan.k;
-  WeightMatrix{problem_, weights, group, problem_.channels_first_input, merged_}.write(taps_[index],
-                                                                                       dense);
-  pack_panels(*kernels_, {dense, ElementType::f32, n, 1}, k, n, 0,
-              (n + kernels_->panel - 1) / kernels_->panel,
-              to + phase.packed_offset + group * phase.packed_each);
+  const int64_t k = phase.plan.k, first = panel * kernels_->panel;
+  const int64_t last = std::min<int64_t>(first + kernels_->panel, phase.plan.n);
+  const WeightMatrix matrix{problem_, weights, group, problem_.channels_first_input, merged_};
+  matrix.write(taps_[index], first, last, dense);
+  const MatrixView columns{dense, ElementType::f32, last - first, 1};
+  pack_panels(*kernels_, columns, k, last - first, 0, 1,
+              to + phase.packed_offset + group * phase.packed_each +
+                  panel * static_cast<int64_t>(tenon::cpu::packed_bytes(*kernels_, k, 1)));
 }
 
-/// `dense` has room for a matrix of each worker.
+/// `dense` has room for a panel of each worker.
 void DirectConvolution::pack_all(const void* weights, ThreadPool& pool, char* dense,
                                  char* to) const {
-  const auto count = static_cast<int64_t>(taps_.size()) * problem_.groups;
-  pool.parallel_for(count, 1, [&](int64_t begin, int64_t end, int worker) {
+  pool.parallel_for(pack_tasks(), 1, [&](int64_t begin, int64_t end, int worker) {
     for (int64_t i = begin; i < end; ++i)
-      pack_group(static_cast<size_t>(i / problem_.groups), i % problem_.groups, weights,
-                 reinterpret_cast<float*>(dense + worker * dense_bytes()), to);
+      pack_panel(i, weights, reinterpret_cast<float*>(dense + worker * dense_bytes()), to);
   });
 }
 

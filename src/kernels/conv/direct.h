@@ -52,9 +52,11 @@ class DirectConvolution {
   bool merges_residues(const Microkernels& kernels) const;
   Gather base_gather(const Microkernels& kernels) const;
   Status pack(const Microkernels& kernels, const void* weights);
-  void pack_group(size_t index, int64_t group, const void* weights, float* dense, char* to) const;
+  int64_t panels() const;      ///< Of a group's weights, in each phase.
+  int64_t pack_tasks() const;  ///< Panels of all weights.
+  void pack_panel(int64_t task, const void* weights, float* dense, char* to) const;
   void pack_all(const void* weights, ThreadPool& pool, char* dense, char* to) const;
-  size_t dense_bytes() const;  ///< of one group's weights as a matrix
+  size_t dense_bytes() const;  ///< of a panel's weights as a matrix
   int64_t tasks(const Phase& phase) const;
   size_t worker_bytes() const;
   size_t repeated_bytes() const;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "device/cpu/aligned_buffer.h"
+
 namespace tenon::cpu {
 namespace {
 
@@ -83,7 +85,7 @@ Result<Gemm> Gemm::prepare(const GemmProblem& problem, const void* b) {
   TENON_ASSIGN(gemm.packed_,
                PackedWeights::make(gemm.packed_each_ * gemm.b_count(), problem.packed, b));
   if (!gemm.packed_.filled()) {
-    ThreadPool pool(1);
+    ThreadPool pool(packing_threads(gemm.packed_.bytes().size(), problem.threads));
     gemm.pack_all_b(b, pool, gemm.packed_.target());
   }
   return gemm;

@@ -122,6 +122,11 @@ size_t packed_bytes(const Microkernels& kernels, int64_t k, int64_t n) {
   return static_cast<size_t>(panels * panel_stride(kernels, k) * element_size(kernels.type));
 }
 
+int packing_threads(size_t bytes, int threads) {
+  constexpr size_t kLeast = size_t{1} << 20;  // Takes longer than to start threads.
+  return bytes < kLeast ? 1 : threads;
+}
+
 void pack_panels(const Microkernels& kernels, const MatrixView& b, int64_t k, int64_t n,
                  int64_t first, int64_t last, void* packed) {
   const int64_t stride = panel_stride(kernels, k);

@@ -24,6 +24,9 @@ size_t packed_bytes(const Microkernels& kernels, int64_t k, int64_t n);
 void pack_panels(const Microkernels& kernels, const MatrixView& b, int64_t k, int64_t n,
                  int64_t first, int64_t last, void* packed);
 
+/// Threads, of so many, that the packing of weights into `bytes` is worth.
+int packing_threads(size_t bytes, int threads);
+
 /// Copies a block of A to rows of `to_stride` elements in the kernels' type, zero up to a multiple
 /// of their k_unit.
 void pack_rows(const Microkernels& kernels, const MatrixView& a, int64_t rows, int64_t k, void* to,

@@ -14,6 +14,13 @@ TEST(DirectConvolution, KernelsStridesPaddingDilationGroups) {
     check_everywhere<DirectConvolution>(ConvCase(p));
 }
 
+// Threads share the work.
+TEST(DirectConvolution, PacksManyWeights) {
+  for (ConvProblem p :
+       {conv2d(256, 130, 2, 3, 1, 1), conv2d(512, 270, 2, 3, 1, 1, 2), conv2d(1100, 300, 2, 1)})
+    check_everywhere<DirectConvolution>(ConvCase(p));
+}
+
 TEST(DirectConvolution, Epilogues) {
   for (int which = 1; which < kEpilogues; ++which) {
     ConvProblem p = conv2d(6, 36, 7, 3, 1, 1, which % 2 + 1);
