@@ -9,6 +9,7 @@
 #include <functional>
 #include <string>
 
+#include "device/cpu/aligned_buffer.h"
 #include "kernels/conv/depthwise.h"
 #include "kernels/conv/direct.h"
 #include "kernels/conv/mixed_winograd.h"

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <new>
 
 #include "base/guard.h"
@@ -23,6 +24,11 @@ std::align_val_t alignment_of(size_t size) {
   return std::align_val_t{size < kLarge ? kLine : kHugePage};
 }
 
+/// Where the system declines, pages stay small.
+void ask_for_large_pages(void* memory, size_t size) {
+  if (size >= kLarge) static_cast<void>(madvise(memory, size, MADV_HUGEPAGE));
+}
+
 }  // namespace
 
 std::byte* allocate_large(size_t bytes) {
@@ -31,8 +37,17 @@ std::byte* allocate_large(size_t bytes) {
   const size_t size = rounded(bytes);
   auto* memory = static_cast<std::byte*>(::operator new(size, alignment_of(size), std::nothrow));
   if (memory == nullptr) throw OutOfMemory(asked);
-  // Where the system declines, pages stay small.
-  if (size >= kLarge) static_cast<void>(madvise(memory, size, MADV_HUGEPAGE));
+  ask_for_large_pages(memory, size);
+  return memory;
+}
+
+void* allocate_large_or_null(size_t bytes, size_t alignment) {
+  if (!fits_host_memory(static_cast<int64_t>(std::min<size_t>(bytes, INT64_MAX)))) return nullptr;
+  const size_t unit = std::max(bytes < kLarge ? kLine : kHugePage, alignment);
+  if (bytes > SIZE_MAX - unit) return nullptr;
+  const size_t size = (std::max<size_t>(bytes, 1) + unit - 1) / unit * unit;
+  void* memory = std::aligned_alloc(unit, size);
+  if (memory != nullptr) ask_for_large_pages(memory, size);
   return memory;
 }
 

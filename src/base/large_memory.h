@@ -12,6 +12,9 @@ std::byte* allocate_large(size_t bytes);
 /// `bytes` as they were asked for.
 void free_large(std::byte* memory, size_t bytes) noexcept;
 
+/// The same of memory for free(), aligned to `alignment` at least; null where there is none.
+void* allocate_large_or_null(size_t bytes, size_t alignment);
+
 /// Elements of a vector in such memory are not cleared.
 template <typename T>
 class LargeAllocator {

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <vector>
 
-#include "base/host_memory.h"
+#include "base/large_memory.h"
 #include "device/cpu/isa.h"
 
 namespace tenon::cpu {
@@ -38,11 +38,7 @@ class CpuDevice final : public Device {
   const Capabilities& capabilities() const override { return kCpuCapabilities; }
 
   Result<DeviceBuffer> allocate(size_t bytes) override {
-    const size_t rounded = (std::max<size_t>(bytes, 1) + 255) / 256 * 256;
-    if (rounded < bytes)
-      return resource_error("{} bytes of memory are more than an address space holds", bytes);
-    const bool fits = fits_host_memory(static_cast<int64_t>(std::min<size_t>(rounded, INT64_MAX)));
-    void* memory = fits ? std::aligned_alloc(256, rounded) : nullptr;
+    void* memory = allocate_large_or_null(bytes, 256);
     if (memory == nullptr)
       return resource_error("{} bytes of memory could not be allocated", bytes);
     return DeviceBuffer(memory, [](void* p) { std::free(p); });

@@ -3,8 +3,9 @@
 #include <cstddef>
 #include <span>
 
+#include "base/guard.h"
+#include "base/large_memory.h"
 #include "base/status.h"
-#include "device/cpu/aligned_buffer.h"
 
 namespace tenon::cpu {
 
@@ -26,17 +27,19 @@ class PackedWeights {
     if (source == nullptr)
       return user_error(
           "the plan holds its weights in a form that this kernel does not read; build it again");
-    weights.own_ = AlignedBuffer(bytes);
-    if (weights.own_.size() != bytes)
+    try {
+      weights.own_ = LargeBytes(bytes);
+    } catch (const std::bad_alloc&) {
       return resource_error("no memory for {} bytes of packed weights", bytes);
-    weights.bytes_ = {weights.own_.as<std::byte>(), bytes};
+    }
+    weights.bytes_ = weights.own_;
     return weights;
   }
 
   /// Nothing is left to fill in.
   bool filled() const { return filled_; }
   /// Where to fill them in; only while not filled().
-  void* target() const { return own_.data(); }
+  void* target() { return own_.data(); }
 
   std::span<const std::byte> bytes() const { return bytes_; }
   const char* at(size_t offset) const {
@@ -44,7 +47,7 @@ class PackedWeights {
   }
 
  private:
-  AlignedBuffer own_;
+  LargeBytes own_;
   std::span<const std::byte> bytes_;
   bool filled_ = false;
 };

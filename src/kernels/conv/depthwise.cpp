@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/arithmetic.h"
+#include "device/cpu/aligned_buffer.h"
 #include "kernels/conv/grouped.h"
 #include "kernels/gemm/pack.h"
 

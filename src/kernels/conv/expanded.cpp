@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/arithmetic.h"
+#include "device/cpu/aligned_buffer.h"
 #include "kernels/conv/plain_steps.h"
 #include "kernels/gemm/pack.h"
 #include "kernels/gemm/product.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "device/cpu/aligned_buffer.h"
 #include "kernels/gemm/pack.h"
 
 namespace tenon::cpu {

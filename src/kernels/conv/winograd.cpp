@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/arithmetic.h"
+#include "device/cpu/aligned_buffer.h"
 #include "kernels/gemm/pack.h"
 
 namespace tenon::cpu {

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <new>
 
+#include "device/cpu/aligned_buffer.h"
 #include "kernels/gemm/pack.h"
 #include "kernels/rnn/lane.h"
 

@@ -2,6 +2,7 @@
 #include <optional>
 
 #include "base/arithmetic.h"
+#include "device/cpu/aligned_buffer.h"
 #include "device/cpu/packed_weights.h"
 #include "device/cpu/thread_pool.h"
 #include "kernels/epilogue/region_epilogue.h"

@@ -1,5 +1,6 @@
 #include "kernels/conv/mixed_winograd.h"
 
+#include "device/cpu/aligned_buffer.h"
 #include "kernels/conv/reference.h"
 
 namespace tenon::cpu {

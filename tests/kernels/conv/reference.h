@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "device/cpu/aligned_buffer.h"
 #include "kernels/conv/problem.h"
 #include "kernels/gemm/buffer.h"
 

@@ -1,5 +1,6 @@
 // The convolution tactics over IR problems: descriptions by describe_convolution of nodes, regions,
 // layouts and operands.
+#include "device/cpu/aligned_buffer.h"
 #include "kernels/backend.h"
 #include "kernels/conv/direct.h"
 #include "kernels/conv/reference.h"

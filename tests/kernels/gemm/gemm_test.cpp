@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "buffer.h"
+#include "device/cpu/aligned_buffer.h"
 
 namespace tenon::cpu {
 namespace {

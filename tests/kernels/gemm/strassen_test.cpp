@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "buffer.h"
+#include "device/cpu/aligned_buffer.h"
 #include "kernels/gemm/gemm.h"
 
 namespace tenon::cpu {
