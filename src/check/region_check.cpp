@@ -61,11 +61,14 @@ class Comparison {
   /// Multiplications of the reference.
   int64_t cost() const { return cost_; }
 
-  /// Of operands and results.
+  /// Of operands, weights among them, and results.
   double bytes() const {
     double sum = 0;
     for (const auto* tensors : {&region_.inputs, &region_.actual})
       for (const Tensor& tensor : *tensors) sum += static_cast<double>(tensor.byte_count());
+    for (const auto& node : wide_->nodes())
+      if (const Tensor* value = node->op->constant_value())
+        sum += static_cast<double>(value->byte_count());
     return sum;
   }
 
