@@ -476,9 +476,12 @@ class CheckedBuild {
     if (!request_.passes.precision.has_value() && is_near()) return false;
     const auto outputs = reference_->after_passes(request_.passes);
     if (!outputs.ok()) return false;
-    if (differs_without_rounding(*outputs, {}).empty()) return false;
-    reordered_ = largest_draw();
-    deviates_ = differs_without_rounding(*outputs, reordered_);
+    deviates_ = differs_without_rounding(*outputs, {});
+    reordered_.clear();
+    for (int draw = 0; draw <= kDrawsOfPasses && !deviates_.empty(); ++draw) {
+      take_larger_draw(draw);
+      deviates_ = differs_without_rounding(*outputs, reordered_);
+    }
     is_fine_ = !deviates_.empty() && differs_within(*outputs).empty();
     return !deviates_.empty();
   }
@@ -501,18 +504,14 @@ class CheckedBuild {
   }
 
   /// Of draws of sums in another order, the results that move the furthest.
-  std::vector<Tensor> largest_draw() const {
-    std::vector<Tensor> largest;
-    for (int draw = 0; draw <= kDrawsOfPasses; ++draw) {
-      auto rounded = reference_->rounded(*network_, std::nullopt, false, draw);
-      if (!rounded.ok()) continue;
-      if (largest.empty()) largest = *rounded;
-      for (size_t i = 0; i < largest.size(); ++i)
-        if (distance((*rounded)[i], reference_->outputs()[i]) >
-            distance(largest[i], reference_->outputs()[i]))
-          largest[i] = (*rounded)[i];
-    }
-    return largest;
+  void take_larger_draw(int draw) {
+    auto rounded = reference_->rounded(*network_, std::nullopt, false, draw);
+    if (!rounded.ok()) return;
+    if (reordered_.empty()) reordered_ = *rounded;
+    for (size_t i = 0; i < reordered_.size(); ++i)
+      if (distance((*rounded)[i], reference_->outputs()[i]) >
+          distance(reordered_[i], reference_->outputs()[i]))
+        reordered_[i] = (*rounded)[i];
   }
 
   void leave_out_wrong_kernels() {
