@@ -65,6 +65,9 @@ void add_products(Cases& cases) {
   };
   add_product("tiny gemm hopper", {70, 72}, {72, 88}, false).only("cuda.gemm.hopper");
   add_product("tiny gemm on trial", {70, 72}, {72, 88}, false).only("cuda.gemm.hopper_trial");
+  add_product("tiny gemm matrix", {70, 72}, {72, 88}, false).only("cuda.gemm.matrix");
+  add_product("tiny gemm matrix along the depth", {3, 70, 40}, {70, 40}, true)
+      .only("cuda.gemm.matrix");
   add_product("tiny gemm columns", {2, 64}, {33, 64}, true).only("cuda.gemm.skinny_columns");
   add_product("tiny gemm rows", {1, 512}, {512, 64}, false).only("cuda.gemm.skinny_rows");
   add_product("tiny gemm tile", {17, 20}, {20, 19}, false).only("cuda.gemm.tile");
