@@ -2,9 +2,11 @@
 // in turn.
 #include <NvOnnxParser.h>
 
+#include <algorithm>
 #include <functional>
 #include <thread>
 
+#include "../calls/world.h"
 #include "allocations.h"
 #include "failures.h"
 #include "harness.h"
@@ -24,6 +26,10 @@ const std::vector<float>& weights() {
   return values;
 }
 
+Weights kernel() {
+  return {DataType::kFLOAT, weights().data(), 8 * 8 * 9};
+}
+
 struct Builds {
   std::unique_ptr<IBuilder> builder;
   std::unique_ptr<INetworkDefinition> network;
@@ -41,8 +47,8 @@ Builds network_of(ILogger& log) {
   b.config->setFlag(BuilderFlag::kREFIT);
   b.config->setBuilderOptimizationLevel(0);
   ITensor* x = b.network->addInput("x", DataType::kFLOAT, dims({1, 8, 6, 6}));
-  auto* conv = b.network->addConvolutionNd(*x, 8, dims({3, 3}),
-                                           {DataType::kFLOAT, weights().data(), 8 * 8 * 9}, {});
+  auto* conv = b.network->addConvolutionNd(*x, 8, dims({3, 3}), kernel(), {});
+  conv->setName("conv");
   conv->setPaddingNd(dims({1, 1}));
   auto* relu = b.network->addActivation(*conv->getOutput(0), ActivationType::kRELU);
   auto* sum = b.network->addElementWise(*relu->getOutput(0), *x, ElementWiseOperation::kSUM);
@@ -84,6 +90,22 @@ class Reliability : public testing::Test {
   std::unique_ptr<IHostMemory> plan;
   std::unique_ptr<IRuntime> runtime;
   std::unique_ptr<ICudaEngine> engine;
+};
+
+/// Reads a plan as files are read.
+class PlanReader final : public IStreamReader {
+ public:
+  explicit PlanReader(const IHostMemory& plan) : plan_(plan) {}
+  int64_t read(void* to, int64_t size) override {
+    const int64_t count = std::min(size, static_cast<int64_t>(plan_.size()) - at_);
+    std::memcpy(to, static_cast<const std::byte*>(plan_.data()) + at_, static_cast<size_t>(count));
+    at_ += count;
+    return count;
+  }
+
+ private:
+  const IHostMemory& plan_;
+  int64_t at_ = 0;
 };
 
 TEST_F(Reliability, ManyThreadsGetTheSameBits) {
@@ -148,6 +170,18 @@ TEST_F(Reliability, ObjectsLeaveNothingBehind) {
   made("ISerializationConfig", [&] { return engine->createSerializationConfig(); });
   made("IRuntimeConfig", [&] { return engine->createRuntimeConfig(); });
   made("IHostMemory", [&] { return engine->serialize(); });
+  const std::unique_ptr<ISerializationConfig> parts(engine->createSerializationConfig());
+  const std::unique_ptr<IRuntimeConfig> ways(engine->createRuntimeConfig());
+  const std::unique_ptr<IRefitter> refitter(createInferRefitter(*engine, logger));
+  const std::unique_ptr<ITimingCache> times(config->createTimingCache(nullptr, 0));
+  made("a plan of parts", [&] { return engine->serializeWithConfig(*parts); });
+  made("a timing cache's bytes", [&] { return times->serialize(); });
+  made("a context made another way", [&] { return engine->createExecutionContext(ways.get()); });
+  made("IParserRefitter", [&] { return nvonnxparser::createParserRefitter(*refitter, logger); });
+  made("an engine read from a stream", [&] {
+    PlanReader reader(*plan);
+    return runtime->deserializeCudaEngine(reader);
+  });
   expect_no_growth(
       "a run", kCycles,
       [&, context = std::shared_ptr<IExecutionContext>(engine->createExecutionContext()),
@@ -155,6 +189,34 @@ TEST_F(Reliability, ObjectsLeaveNothingBehind) {
         return buffers->bind(*context) && context->enqueueV3(nullptr);
       });
   expect_no_growth("a build", 20, [&] { return build(network_of(logger)) != nullptr; });
+}
+
+TEST(Objects, OfEachClassLeaveNothingBehind) {
+  if (!are_counted()) GTEST_SKIP() << "sanitizers count allocations themselves";
+  expect_no_growth("a world", 10000, [] { return api_calls::World().attention != nullptr; });
+}
+
+/// Plugins of all creators that need no fields.
+TEST(Objects, StockPluginsLeaveNothingBehind) {
+  if (!are_counted()) GTEST_SKIP() << "sanitizers count allocations themselves";
+  Errors log;
+  initLibNvInferPlugins(&log, "");
+  int32_t count = 0, made = 0;
+  IPluginCreatorInterface* const* const all = getPluginRegistry()->getAllCreators(&count);
+  for (int32_t i = 0; i < count; ++i) {
+    auto* const creator = dynamic_cast<IPluginCreator*>(all[i]);
+    if (creator == nullptr) continue;
+    const PluginFieldCollection none{};
+    const auto cycle = [&] {
+      IPluginV2* const plugin = creator->createPlugin("a plugin", &none);
+      if (plugin != nullptr) plugin->destroy();
+      return plugin;
+    };
+    if (cycle() == nullptr) continue;
+    expect_no_growth(creator->getPluginName(), 10000, [&] { return cycle() != nullptr; });
+    ++made;
+  }
+  EXPECT_GT(made, 20);
 }
 
 TEST_F(Reliability, EachAllocationMayFail) {
@@ -182,6 +244,11 @@ TEST_F(Reliability, EachAllocationMayFail) {
   made("serialization config", [&] { return engine->createSerializationConfig(); });
   made("runtime config", [&] { return engine->createRuntimeConfig(); });
   made("plan", [&] { return engine->serialize(); });
+  expect_errors("refit", log, nullptr, [&] {
+    const std::unique_ptr<IRefitter> refitter(createInferRefitter(*engine, log));
+    return refitter != nullptr && refitter->setWeights("conv", WeightsRole::kKERNEL, kernel()) &&
+           refitter->refitCudaEngine();
+  });
   Buffers buffers;
   expect_errors("first run", log, nullptr, [&] {
     const std::unique_ptr<IExecutionContext> context(engine->createExecutionContext());
