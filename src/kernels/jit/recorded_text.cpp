@@ -49,7 +49,7 @@ void RecordedText::record(TextForm form, std::span<const std::string_view> words
   values_.resize(begin + size);
   char* to = values_.data() + begin;
   const auto put = [&](const void* from, size_t bytes) {
-    std::memcpy(to, from, bytes);
+    if (bytes != 0) std::memcpy(to, from, bytes);  // No words are no address.
     to += bytes;
   };
   const auto word_count = static_cast<uint16_t>(words.size());
@@ -62,7 +62,7 @@ void RecordedText::record(TextForm form, std::span<const std::string_view> words
     put(&length, sizeof length);
     put(word.data(), word.size());
   }
-  if (!numbers.empty()) put(numbers.data(), numbers.size_bytes());
+  put(numbers.data(), numbers.size_bytes());
 }
 
 std::shared_ptr<const RecordedText> RecordedText::sealed() const {
