@@ -143,6 +143,7 @@ Status bar_origins(Backend& backend, std::string_view names) {
     if (!origin) return user_error("the plan bars kernels of '{}', an unknown origin", name);
     std::erase_if(rows, [&](const Tactic& tactic) { return tactic.traits.origin == *origin; });
     std::erase_if(backend.notes, [&](const BackendNote& note) { return note.origin == *origin; });
+    std::erase_if(backend.starts, [&](const LibraryStart& it) { return it.origin == *origin; });
   }
   backend.barred = names;
   backend.rows = std::make_shared<const std::vector<Tactic>>(std::move(rows));

@@ -24,6 +24,12 @@ struct BackendNote {
   std::string text;
 };
 
+/// A library that takes long to get ready, which engines have done while they load.
+struct LibraryStart {
+  TacticOrigin origin;  ///< The tactics that use it.
+  Status (*start)(Device& device);
+};
+
 /// Messages that are told once, however many kernels and shapes they concern. Thread-safe.
 class ToldOnce {
  public:
@@ -57,6 +63,7 @@ struct Backend {
   /// Versions of libraries that no kernel needs, for people; null on the CPU.
   const std::string& (*other_libraries)() = nullptr;
   std::vector<BackendNote> notes = {};  ///< On the device's libraries.
+  std::vector<LibraryStart> starts = {};
   MemorySource memory = {};             ///< The application's; empty: the device gives memory.
   ConstantStore* constants = nullptr;   ///< As Problem::constants.
   std::shared_ptr<const Application> application = {};  ///< Null: there is none.

@@ -9,6 +9,7 @@
 #include "device/cuda/other_libraries.h"
 #include "device/cuda/shared_library.h"
 #include "device/described_device.h"
+#include "kernels/cublaslt/library.h"
 #include "kernels/open_cuda.h"
 
 namespace tenon {
@@ -49,6 +50,7 @@ Result<Backend> open(int ordinal, const DeviceProperties* described, const char*
   add_note(TacticOrigin::kCudnn, cuda::load_cudnn(), backend);
   add_note(TacticOrigin::kCublasLt, cuda::load_cublaslt(), backend);
   add_note(TacticOrigin::kOwn, cuda::load_nvrtc(), backend);
+  backend.starts = {{TacticOrigin::kCublasLt, cublaslt::start}};
   add_note(TacticOrigin::kOwn, cuda::opened_once<cuda::check_kernel_cache>(), backend);
   return backend;
 }

@@ -318,6 +318,12 @@ Status Context::take_program(std::shared_ptr<const Program> program) {
 }
 
 Status Context::get_ready() {
+  Status status = make_ready();
+  engine_->end_starts();
+  return status;
+}
+
+Status Context::make_ready() {
   if (unset_shapes() > 0) engine_->meet_choices();
   // Weights of a stripped plan come later.
   if (unset_shapes() > 0 || engine_->data_dependent() || engine_->plan().stripped) return {};

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 
+#include "base/guard.h"
 #include "base/parallel.h"
 #include "base/stopwatch.h"
 #include "device/device_family.h"
@@ -133,7 +135,36 @@ Result<std::shared_ptr<Engine>> Engine::create(Plan plan, Backend backend, bool 
         runs_code ? code : std::make_shared<CodeLibrary>(*code, CodeLibrary::Use::kName);
   engine->constants_->set_code(engine->code_);
   TENON_TRY(engine->examine_graph());
+  engine->start_libraries();
   return engine;
+}
+
+/// Each on a thread of its own, where kernels of the plan come from it. One that fails is told of
+/// by the first kernel that is made.
+void Engine::start_libraries() {
+  std::set<TacticOrigin> origins;
+  for (const auto& node : graph().nodes()) origins.insert(backend_.origin_of(node->tactic));
+  for (const TacticTable& table : tables_)
+    for (const auto& [node, tactic] : table) origins.insert(backend_.origin_of(tactic));
+  for (const LibraryStart& library : backend_.starts) {
+    if (!origins.contains(library.origin)) continue;
+    const auto start = [device = backend_.device, start = library.start] {
+      static_cast<void>(guarded("a library's start", [&]() -> Status {
+                          TENON_TRY(device->activate());
+                          return start(*device);
+                        }).ok());
+    };
+    // Without a thread the first kernel starts it.
+    static_cast<void>(guarded("a thread", [&]() -> Status {
+                        starts_.emplace_back(start);
+                        return {};
+                      }).ok());
+  }
+}
+
+void Engine::end_starts() {
+  const std::lock_guard lock(starts_mutex_);
+  starts_.clear();
 }
 
 int Engine::default_threads() const {

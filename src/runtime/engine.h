@@ -5,6 +5,8 @@
 #include <mutex>
 #include <optional>
 #include <shared_mutex>
+#include <thread>
+#include <vector>
 
 #include "device/cpu/thread_pool.h"
 #include "kernels/backend.h"
@@ -72,6 +74,8 @@ class Engine {
   /// once, where it has code: other shapes are made like them, by several threads. A shape that
   /// fails is told to who runs it.
   void meet_choices();
+  /// Waits for the libraries that are got ready beside the loading.
+  void end_starts();
   /// What runs under these, besides kernels that the graph's nodes name; may be null.
   const TacticTable* tactics_under(const SymbolValues& symbols) const;
 
@@ -103,6 +107,7 @@ class Engine {
   Result<std::shared_ptr<const Program>> find_program(const SymbolValues& symbols, int threads,
                                                       Attachments* attachments, bool is_ahead);
   Status examine_graph();
+  void start_libraries();
   Status replace_graph(Plan& fresh, const Error& reason);
   void make_stores();
   void forget_programs();
@@ -145,6 +150,8 @@ class Engine {
   /// For one new shape at a time, behind meet_choices(); null: there are none.
   std::unique_ptr<cpu::ThreadPool> helpers_;
   std::mutex helping_;
+  std::mutex starts_mutex_;
+  std::vector<std::jthread> starts_;  ///< Last: they end first.
 };
 
 /// One thread's use of an engine: shapes, addresses, memory. Not thread-safe; contexts are
@@ -247,6 +254,7 @@ class Context {
   Status run_profiled(Queue queue);
   GraphReplay* replay_of_run();
   Result<SymbolValues> bound_symbols() const;
+  Status make_ready();
   Status prepare_program();
   Status prepare_dynamic();
   Status find_program();

@@ -20,4 +20,7 @@ struct Library {
 /// The device's own, made on first use. The device must be an NVIDIA GPU.
 Result<std::shared_ptr<const Library>> library_of(Device& device);
 
+/// Makes it, and has it set up what its first product would wait for.
+Status start(Device& device);
+
 }  // namespace tenon::cublaslt

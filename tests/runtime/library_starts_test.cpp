@@ -1,0 +1,90 @@
+// Libraries that a plan's kernels come from get ready on threads of their own while it loads.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "graphs.h"
+
+namespace tenon {
+namespace {
+
+struct Seen {
+  std::atomic<int> starts = 0;
+  std::atomic<std::thread::id> thread;
+} seen;
+
+Status start_slowly(Device&) {
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  seen.thread = std::this_thread::get_id();
+  ++seen.starts;
+  return {};
+}
+
+Status fail(Device&) {
+  ++seen.starts;
+  return internal_error("a library that does not start");
+}
+
+/// The processor's, all rows but the reference from `origin`.
+Backend backend_from(TacticOrigin origin, std::vector<LibraryStart> starts) {
+  Backend backend = cpu_backend(1);
+  std::vector<Tactic> rows(backend.tactics.begin(), backend.tactics.end());
+  for (Tactic& row : rows)
+    if (row.traits.fallback != Fallback::kAnything) row.traits.origin = origin;
+  backend.rows = std::make_shared<const std::vector<Tactic>>(std::move(rows));
+  backend.tactics = *backend.rows;
+  backend.starts = std::move(starts);
+  return backend;
+}
+
+class LibraryStarts : public testing::Test {
+ protected:
+  void SetUp() override {
+    seen.starts = 0;
+    auto graph = std::make_unique<Graph>();
+    Value* x = graph->add_input("x", {DataType::kFloat32, {Dim(2), Dim(3)}});
+    Value* y = function(*graph, PointwiseFunction::k_relu, {x});
+    y->name = "y";
+    graph->add_output(y);
+    const auto engine = engine_of(std::move(graph), {});
+    ASSERT_TRUE(engine.ok()) << engine.error().message;
+    plan_ = copy_of((*engine)->plan());
+  }
+
+  void make_context(Backend backend) {
+    const auto engine = Engine::create(copy_of(plan_), std::move(backend));
+    ASSERT_TRUE(engine.ok()) << engine.error().message;
+    const auto context = Context::create(*engine, 1);
+    ASSERT_TRUE(context.ok()) << context.error().message;
+    EXPECT_TRUE((*context)->get_ready().ok());
+  }
+
+  Plan plan_;
+};
+
+TEST_F(LibraryStarts, IsOverWhenAContextIsReady) {
+  make_context(backend_from(TacticOrigin::kCublasLt, {{TacticOrigin::kCublasLt, start_slowly}}));
+  EXPECT_EQ(seen.starts, 1);
+  EXPECT_NE(seen.thread.load(), std::this_thread::get_id());
+}
+
+TEST_F(LibraryStarts, IsLeftOutWherePlansDoWithoutTheLibrary) {
+  make_context(backend_from(TacticOrigin::kCudnn, {{TacticOrigin::kCublasLt, start_slowly}}));
+  EXPECT_EQ(seen.starts, 0);
+}
+
+TEST_F(LibraryStarts, MayFail) {
+  make_context(backend_from(TacticOrigin::kCublasLt, {{TacticOrigin::kCublasLt, fail}}));
+  EXPECT_EQ(seen.starts, 1);
+}
+
+TEST_F(LibraryStarts, GoesWithABarredOrigin) {
+  Backend backend = backend_from(TacticOrigin::kOwn, {{TacticOrigin::kCublasLt, start_slowly}});
+  ASSERT_TRUE(bar_origins(backend, "cublaslt").ok());
+  EXPECT_TRUE(backend.starts.empty());
+}
+
+}  // namespace
+}  // namespace tenon
