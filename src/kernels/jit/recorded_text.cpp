@@ -112,6 +112,7 @@ RecordedText sample_of_forms() {
     add(TextForm::kStepFunction, {"formula"},
         {2, std::bit_cast<int64_t>(factor), std::bit_cast<int64_t>(-factor)});
   text_writers::add_epilogue_samples(sample);
+  text_writers::add_group_product_samples(sample);
   return sample;
 }
 

@@ -15,6 +15,8 @@ namespace text_writers {
 
 /// Epilogues in all of their steps.
 void add_epilogue_samples(RecordedText& sample);
+/// Products of warp groups of all kinds.
+void add_group_product_samples(RecordedText& sample);
 }  // namespace text_writers
 
 }  // namespace tenon
