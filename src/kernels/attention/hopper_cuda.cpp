@@ -45,6 +45,9 @@ Result<DeviceAttention> describe_hopper(const Problem& problem) {
 /// A block takes 64 * groups queries and `keys` keys at a time; `each` run on one multiprocessor.
 struct Tiling {
   int64_t groups = 2, keys = 64, each = 1;
+  /// `keys` are at most so many and follow from the length, as do `each` and `moves`; 0: they do
+  /// not.
+  int64_t most = 0;
   bool moves = false;  ///< Registers, from the threads that fetch.
   bool turns = false;  ///< Groups multiply in turns (attention/hopper_turns.cu).
   bool stays = false;  ///< Blocks take several places of the grid, in turns.
@@ -78,8 +81,9 @@ struct Tiling {
     return registers(d) <= shape().computing_registers() && stages(d, staged) >= 1;
   }
   std::string text() const {
-    const std::string form =
-        fmt::format("rows={},keys={},each={}{}", groups * 64, keys, each, moves ? ",moves=1" : "");
+    const std::string form = most > 0 ? fmt::format("rows={},most={}", groups * 64, most)
+                                      : fmt::format("rows={},keys={},each={}{}", groups * 64, keys,
+                                                    each, moves ? ",moves=1" : "");
     return form + (turns ? ",turns=1" : "") + (stays ? ",stays=1" : "") +
            (whole ? ",whole=1" : "") + (ahead ? ",ahead=1" : "");
   }
@@ -101,8 +105,15 @@ int64_t places(const DeviceAttention& d, int64_t groups) {
   return blocks_for(d.q.length, groups * 64) * d.q.heads * d.q.batch;
 }
 
-Tiling in_turns(const DeviceAttention& d, int64_t groups, int64_t most) {
-  return {groups, even_keys(d.k.length, most), 1, true, true};
+/// With the keys at a time that the length asks for, and as many blocks on a multiprocessor as fit,
+/// or one whose threads that fetch leave registers to the others.
+Tiling of_length(Tiling t, const DeviceAttention& d, bool staged) {
+  t.keys = even_keys(d.k.length, t.most);
+  t.each = t.turns ? 1 : 4;
+  t.moves = t.turns;
+  while (t.each > 1 && !t.fits(d, staged)) --t.each;
+  if (!t.whole && !t.fits(d, staged)) t.moves = true;
+  return t;
 }
 
 /// Those that have all keys and values of a block in shared memory: one group to 64 queries each.
@@ -111,13 +122,15 @@ std::vector<Tiling> whole_tilings(const Problem& problem, const DeviceAttention&
   std::vector<Tiling> tilings;
   const auto add = [&](int64_t groups, int64_t most, bool ahead) {
     if (groups * 64 >= d.q.length + 64) return;
-    Tiling t{groups, even_keys(d.k.length, most), 4, false, false, false, true, ahead};
-    while (t.each > 1 && !t.fits(d, staged)) --t.each;
+    const Tiling t =
+        of_length({.groups = groups, .most = most, .whole = true, .ahead = ahead}, d, staged);
     Tiling staying = t;
     staying.stays = groups == 4 && !problem.has_input(kMask) &&
                     places(d, groups) > compute_units(problem) * t.each;
-    if (staying.fits(d, staged)) t = staying;
-    if (t.fits(d, staged)) tilings.push_back(t);
+    if (staying.fits(d, staged))
+      tilings.push_back(staying);
+    else if (t.fits(d, staged))
+      tilings.push_back(t);
   };
   add(2, 128, false);
   add(4, 128, false);
@@ -129,12 +142,15 @@ std::vector<Tiling> all_tilings(const Problem& problem, const DeviceAttention& d
   const bool staged = stages_mask(problem, d);
   std::vector<Tiling> tilings;
   const auto add = [&](int64_t groups, int64_t most) {
-    Tiling t{groups, even_keys(d.k.length, most), 4};
-    while (t.each > 1 && !t.fits(d, staged)) --t.each;
-    if (!t.fits(d, staged)) t.moves = true;
-    const bool known = std::any_of(tilings.begin(), tilings.end(),
-                                   [&](const Tiling& o) { return o.text() == t.text(); });
-    if (!known && t.fits(d, staged)) tilings.push_back(t);
+    const Tiling t = of_length({.groups = groups, .most = most}, d, staged);
+    const auto known = std::find_if(tilings.begin(), tilings.end(), [&](const Tiling& o) {
+      return o.groups == t.groups && o.keys == t.keys;
+    });
+    // Of two that are the same here the larger one takes longer rows at once as well.
+    if (known != tilings.end())
+      known->most = std::max(known->most, most);
+    else if (t.fits(d, staged))
+      tilings.push_back(t);
   };
   for (const int64_t most : {128, 208, 64}) add(1, most);
   const auto wholes = whole_tilings(problem, d);
@@ -145,7 +161,9 @@ std::vector<Tiling> all_tilings(const Problem& problem, const DeviceAttention& d
   tilings.insert(tilings.end(), wholes.begin(), wholes.end());
   if (tilings.empty()) add(1, 64);
   if (tilings.empty()) add(1, 32);
-  for (Tiling t : {in_turns(d, 4, 64), in_turns(d, 2, 128)}) {
+  for (Tiling t : {Tiling{.groups = 4, .most = 64}, Tiling{.groups = 2, .most = 128}}) {
+    t.turns = true;
+    t = of_length(t, d, staged);
     if (d.q.length <= 192 || !t.fits(d, staged)) continue;
     t.stays = !problem.has_input(kMask) && places(d, t.groups) > compute_units(problem);
     tilings.push_back(t);
@@ -173,9 +191,10 @@ Result<Tiling> choose(const Problem& problem, const DeviceAttention& d, std::str
   const auto number = [&](std::string_view key, int64_t otherwise) {
     return config_number(config, key).value_or(otherwise);
   };
-  const Tiling t{number("rows", 128) / 64, number("keys", 64),      number("each", 1),
-                 number("moves", 0) != 0,  number("turns", 0) != 0, number("stays", 0) != 0,
-                 number("whole", 0) != 0,  number("ahead", 0) != 0};
+  Tiling t{number("rows", 128) / 64, number("keys", 64),      number("each", 1),
+           number("most", 0),        number("moves", 0) != 0, number("turns", 0) != 0,
+           number("stays", 0) != 0,  number("whole", 0) != 0, number("ahead", 0) != 0};
+  if (t.most > 0) t = of_length(t, d, stages_mask(problem, d));
   const bool known = t.groups >= 1 && t.groups <= 4 && t.keys >= 16 && t.keys <= 256 &&
                      t.keys % 16 == 0 && t.each >= 1 && t.each <= 4;
   if ((t.stays && ((!t.turns && !t.whole) || problem.has_input(kMask))) || (t.ahead && !t.whole) ||
