@@ -61,13 +61,23 @@ std::vector<int64_t> powers_between(int64_t least, int64_t most) {
   return values;
 }
 
+/// Also the middles between the larger ones: kernels take a part of a sequence at a time, and lose
+/// where the last part is all but empty.
+std::vector<int64_t> lengths_between(int64_t least, int64_t most) {
+  constexpr int64_t kFirst = 64;
+  std::vector<int64_t> values = powers_between(least, most);
+  for (int64_t power = kFirst; power + power / 2 < most; power *= 2)
+    if (power + power / 2 > least) values.push_back(power + power / 2);
+  return values;
+}
+
 /// Where there are many, each step is odd, so that all remainders come up; also around each power
 /// of two, where kernels are chosen, and multiples of kernels' tiles.
 std::vector<int64_t> all_between(int64_t least, int64_t most) {
   constexpr int64_t kMost = 64, kEach = 8, kTile = 64;
   const auto odd = [](int64_t step) { return step / 2 * 2 + 1; };
   const int64_t step = odd((most - least) / kMost);
-  std::vector<int64_t> values = powers_between(least, most);
+  std::vector<int64_t> values = lengths_between(least, most);
   for (int64_t value = least; value < most; value += step) values.push_back(value);
   if (step == 1) return values;
   for (int64_t power = 1; power < most; power *= 2)
@@ -77,6 +87,15 @@ std::vector<int64_t> all_between(int64_t least, int64_t most) {
   for (int64_t value = tiles; value < most; value += tiles) values.push_back(value);
   std::erase_if(values, [&](int64_t value) { return value < least || value > most; });
   return values;
+}
+
+/// Whether one of the symbols is the length of sequences: an input's second axis.
+bool are_lengths(const Graph& graph, const std::vector<std::string>& names) {
+  return std::ranges::any_of(graph.inputs(), [&](const Value* input) {
+    const Shape& shape = input->type.shape;
+    const auto name = shape.size() < 2 ? std::nullopt : shape[1].as_symbol();
+    return name.has_value() && std::ranges::find(names, *name) != names.end();
+  });
 }
 
 std::vector<SymbolValues> points_of(const Graph& graph, const Profile& profile, Steps steps) {
@@ -91,12 +110,15 @@ std::vector<SymbolValues> points_of(const Graph& graph, const Profile& profile, 
   for (const SymbolValues* point : {&ends->usual, &ends->least, &ends->most}) add(*point);
   const Lines lines = lines_of(ends->usual, ends->least, ends->most);
   if (lines.size() > kMostLines && steps != nothing_between) steps = both_ends;
-  for (const auto& [range, names] : lines)
-    for (const int64_t value : steps(std::get<0>(range), std::get<2>(range))) {
+  for (const auto& [range, names] : lines) {
+    const Steps own =
+        steps == powers_between && are_lengths(graph, names) ? lengths_between : steps;
+    for (const int64_t value : own(std::get<0>(range), std::get<2>(range))) {
       SymbolValues point = ends->usual;
       for (const std::string& name : names) point[name] = value;
       add(point);
     }
+  }
   return points;
 }
 

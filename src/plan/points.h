@@ -19,9 +19,9 @@ bool inner_axes_vary(const Graph& graph);
 Result<ProfileEnds> profile_ends(const Graph& graph, const Profile& profile);
 
 /// Shapes of a profile that a build makes kernels for, the usual ones first: those, the smallest,
-/// the largest, and along each extent that varies the powers of two between its ends, with all
-/// others as usual. Extents that vary equally go together. Shapes that the network does not run are
-/// left out.
+/// the largest, and along each extent that varies the powers of two between its ends, along lengths
+/// of sequences also the middles between these, with all others as usual. Extents that vary equally
+/// go together. Shapes that the network does not run are left out.
 std::vector<SymbolValues> profile_points(const Graph& graph, const Profile& profile);
 /// Those of all profiles, each once.
 std::vector<SymbolValues> plan_points(const Plan& plan);
