@@ -8,7 +8,7 @@
 namespace tenon {
 namespace {
 
-constexpr size_t kKeptGraphs = 8;
+constexpr size_t kKeptGraphs = 16;
 /// A capture and its graph cost as much as some ordinary runs: it has paid off after so many
 /// replays.
 constexpr int kWorthwhile = 8;

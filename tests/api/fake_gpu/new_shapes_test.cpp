@@ -132,5 +132,17 @@ TEST_F(GpuShapes, ThatWereMetAskForTheirLaunchesAlone) {
   EXPECT_EQ(driver_->calls(FUNCTION_TEXT(cuModuleGetFunction)), 0) << "kernels were made again";
 }
 
+TEST_F(GpuShapes, InTurnAreReplayed) {
+  driver_->work();
+  const auto run_all = [&] {
+    for (int64_t rows = 1; rows <= 12; ++rows) ASSERT_TRUE(run(rows));
+  };
+  for (int turn = 0; turn < 6; ++turn) run_all();
+  driver_->work();
+  run_all();
+  EXPECT_EQ(driver_->calls(FUNCTION_TEXT(cuLaunchKernelEx)), 0);
+  EXPECT_EQ(driver_->calls(FUNCTION_TEXT(cuGraphLaunch)), 12);
+}
+
 }  // namespace
 }  // namespace api_test
