@@ -77,6 +77,43 @@ class Agreement : public testing::Test {
   TimingCache cache_;
 };
 
+/// Results of kernels are floats; places and flags are compared nowhere, and not written over.
+TEST(Sampler, TakesFloatsThatAreThere) {
+  std::vector<float> floats(6, 2), absent(6, 3);
+  std::vector<int64_t> places(6, 4);
+  const Operand all{.present = true, .type = DataType::kFloat32, .extents = {6}};
+  Problem problem;
+  problem.outputs = {all, all, all};
+  problem.outputs[1].type = DataType::kInt64;
+  problem.outputs[2].present = false;
+  const void* outputs[] = {floats.data(), places.data(), absent.data()};
+  const Backend backend = cpu_backend(1);
+  const Sampler sampler(*backend.device, {}, problem, outputs);
+  const auto sample = sampler.read();
+  ASSERT_TRUE(sample.ok()) << sample.error().message;
+  EXPECT_EQ(*sample, Sample(6, 2));
+  ASSERT_TRUE(sampler.poison().ok());
+  EXPECT_TRUE(std::isnan(floats[5]));
+  EXPECT_EQ(places, std::vector<int64_t>(6, 4));
+  EXPECT_EQ(absent, std::vector<float>(6, 3));
+}
+
+TEST(AgreementTolerance, IsThatOfFloatsThatAreThere) {
+  const Operand floats{.present = true, .type = DataType::kFloat32, .extents = {6}};
+  Problem problem;
+  problem.inputs = {floats, floats};
+  problem.inputs[1].present = false;
+  problem.inputs[1].type = DataType::kBFloat16;
+  problem.outputs = {floats, floats};
+  problem.outputs[1].type = DataType::kInt64;
+  const Tolerance found = agreement_tolerance(problem);
+  const Tolerance right = tolerance(Computation::kAgreement, DataType::kFloat32);
+  EXPECT_EQ(found.relative, right.relative);
+  EXPECT_EQ(found.norm, right.norm);
+  problem.inputs[1].present = true;
+  EXPECT_GT(agreement_tolerance(problem).norm, right.norm);
+}
+
 TEST_F(Agreement, LeavesOutWhatWritesNothing) {
   EXPECT_EQ(taken({row("test.idle", idle), row("test.right", reference().create)}), "test.right");
   EXPECT_NE(log_.text.find("product: test.idle is left out"), std::string::npos) << log_.text;
