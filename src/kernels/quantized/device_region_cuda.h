@@ -34,6 +34,7 @@ struct DeviceQuantized {
   std::vector<float> scales, biases;
   size_t first_step = 0;  ///< Those of the region before it are in scales and biases.
   bool is_scaled = false;
+  bool is_halved = false;  ///< Scales and biases give half of what the steps take.
   /// Where a result of integers is clamped, whole numbers in units of its scale without its zero
   /// point: scales, biases and steps (where `is_scaled`, else only the last of them) give places
   /// between the two, 0 the low and 1 the high one, to conversions (add_byte_limits).

@@ -260,7 +260,7 @@ Sums sums_of(const Problem& problem, const DeviceQuantized& d) {
   constexpr int64_t kLimit = int64_t{1} << 22;
   if (is_float8(problem.input(d.region.x).type) || greatest_sum(problem, d) >= kLimit)
     return Sums::kAny;
-  return d.region.output && d.is_scaled ? Sums::kSmallWithStart : Sums::kSmall;
+  return d.region.output ? Sums::kSmallWithStart : Sums::kSmall;
 }
 
 /// Constants of the plan that the kernel takes behind its result.
