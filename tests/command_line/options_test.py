@@ -18,7 +18,7 @@ ROWS = {m[0]: dict(zip(("kind", "default", "group", "support", "argument", "help
         for m in ROW.findall((SOURCE / "src/tools/options.def").read_text())}
 VALUES = {"minShapesCalib": "x:4", "optShapesCalib": "x:4", "maxShapesCalib": "x:4", "layerDeviceTypes": "mul:GPU",
           "preview": "+runtimeActivationResize", "tempfileControls": "in_memory:allow,temporary:deny", "sparsity": "enable",
-          "tacticSources": "+cublas,-CublasLT", "hardwareCompatibilityLevel": "ampere+", "persistentCacheRatio": "0.5", "tilingOptimizationLevel": "1"}
+          "tacticSources": "+cublas,-CublasLT", "persistentCacheRatio": "0.5", "tilingOptimizationLevel": "1"}
 
 
 def of(support: str) -> list[str]:
@@ -112,6 +112,7 @@ CASES = {
     "stripWeights": (["MODEL", "--stripWeights"], "!refit"),
     "stripAllWeights": (["MODEL", "--stripAllWeights"], "!refit the engine before it runs"),
     "versionCompatible": (["MODEL", "--versionCompatible"], r"PASSED"),
+    "hardwareCompatibilityLevel": (["MODEL", "--hardwareCompatibilityLevel=ampere+"], r"kAMPERE_PLUS has no effect"),
     "tilingOptimizationLevel": (["MODEL", "--tilingOptimizationLevel=3"], r"Tiling: turns of 1 sample \(of "),
     "l2LimitForTiling": (["MODEL", "--l2LimitForTiling=-2"], "!--l2LimitForTiling=-2 is out of range"),
     "enablePluginOverride": (["MODEL", "--enablePluginOverride"], r"PASSED"),
