@@ -118,7 +118,7 @@ std::optional<Counted> CountedValues::of_range(const Node& node) {
   return Counted{*first, {*step}};
 }
 
-/// Integers stay what they are where the new type holds them.
+/// A cast keeps integers that the new type holds.
 std::optional<Counted> CountedValues::of_cast(const Node& node) {
   const DataType to = node.output()->type.type;
   const auto counted = of(node.input(0));
@@ -148,7 +148,7 @@ std::optional<Counted> CountedValues::of_slice(const Node& node) {
     const Dim& start = (*starts)[i];
     const int64_t each = steps->empty() ? 1 : (*steps)[i];
     if (step == Dim(0)) continue;
-    // Starts from behind, and those that are cut off at the end.
+    // Negative starts count from the end, and starts behind the end are clamped: not followed.
     if (!start.is_constant() || start.constant() < 0 || each < 1) return std::nullopt;
     counted->first = counted->first + step * start;
     step = step * Dim(each);

@@ -20,8 +20,8 @@ struct Counted {
   bool counts_up(const Shape& shape) const;
 };
 
-/// The integers of a graph that count: ranges, constants like these, and what is sliced, cast,
-/// summed or multiplied from them. Of the graph as it is: another one after a change.
+/// The integers of a graph that count: ranges, constants like these, and their slices, casts, sums
+/// and multiples. Of the graph as it is: another one after a change.
 class CountedValues {
  public:
   explicit CountedValues(const Graph& graph) : graph_(graph) {}

@@ -29,7 +29,7 @@ struct GraphPart {
 /// are as long as can be; behind each comes a deciding node, or the end.
 Result<std::vector<GraphPart>> split_by_symbols(const Graph& graph, std::set<std::string> known);
 
-/// Symbols of the extents of inputs, and of the values of those that are shapes.
+/// Symbols of the inputs' extents, and of the values of shape inputs.
 std::set<std::string> input_symbols(const Graph& graph);
 
 /// Whether an extent of a result stays open once these symbols have values, in bodies too.
