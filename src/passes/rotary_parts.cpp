@@ -131,10 +131,19 @@ Value* half_constant(Graph& graph, const Value& value, bool interleaved) {
   return result;
 }
 
+/// A slice along other axes than the last.
+bool slices_rows(const Node& node) {
+  if (!node.is<Slice>() || !node.has_input(3) || node.input(3)->constant() == nullptr) return false;
+  const Value* const x = node.input(0);
+  return rank_of(x) > 1 && width_of(x) == width_of(node.output()) &&
+         std::ranges::none_of(node.input(3)->constant()->to_int64s(),
+                              [&](int64_t axis) { return is_last_axis(axis, x); });
+}
+
 /// Operators that leave each row of their first operand by itself.
 bool keeps_rows(const Node& node) {
   const Value *x = node.input(0), *y = node.output();
-  if (node.is<Cast>()) return true;
+  if (node.is<Cast>() || slices_rows(node)) return true;
   if (node.is<Pointwise>())
     return node.inputs().size() == 1 ||
            (node.inputs().size() == 2 && scalar_of(node.input(1)).has_value() &&
