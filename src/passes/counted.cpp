@@ -203,7 +203,8 @@ std::optional<Counted> CountedValues::of_pointwise(const Node& node) {
     return a;
   }
   a->first = a->first + b->first;
-  for (size_t axis = 0; axis < shape.size(); ++axis) a->steps[axis] = a->steps[axis] + b->steps[axis];
+  for (size_t axis = 0; axis < shape.size(); ++axis)
+    a->steps[axis] = a->steps[axis] + b->steps[axis];
   return a;
 }
 

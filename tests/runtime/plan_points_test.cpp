@@ -1,11 +1,10 @@
 // The shapes of a range that a build chooses kernels for.
-#include "plan/points.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "ir/graph.h"
+#include "plan/points.h"
 
 namespace tenon {
 namespace {

@@ -1,4 +1,5 @@
-// Matrix products of 16-bit floats on the tensor cores that all GPUs from 8.0 on have, where no library may be asked.
+// Matrix products of 16-bit floats on the tensor cores that all GPUs from 8.0 on have, where no
+// library may be asked.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,8 +26,8 @@ struct Tile {
   std::string text() const { return fmt::format("rows={},columns={}", rows, columns); }
 };
 
-constexpr Tile kTiles[] = {
-    {128, 128, 2, 4}, {128, 64, 2, 2}, {64, 128, 1, 4}, {64, 64, 2, 2}, {32, 64, 1, 4}, {16, 64, 1, 4}};
+constexpr Tile kTiles[] = {{128, 128, 2, 4}, {128, 64, 2, 2}, {64, 128, 1, 4},
+                           {64, 64, 2, 2},   {32, 64, 1, 4},  {16, 64, 1, 4}};
 
 /// The largest that is not mostly empty.
 const Tile& usual_tile(const DeviceProduct& p) {
@@ -69,7 +70,8 @@ std::vector<std::string> tiles(const Problem& problem) {
   if (!p.ok()) return {};
   std::vector<std::string> texts;
   for (const Tile& tile : kTiles)
-    if (tile.rows / 2 < std::max<int64_t>(p->m, 16) && tile.columns / 2 < std::max<int64_t>(p->n, 64))
+    if (tile.rows / 2 < std::max<int64_t>(p->m, 16) &&
+        tile.columns / 2 < std::max<int64_t>(p->n, 64))
       texts.push_back(tile.text());
   return texts;
 }
