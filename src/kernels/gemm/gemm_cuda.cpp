@@ -45,15 +45,8 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   begin_code(code, problem);
   add_product(code, problem, p);
   TENON_ASSIGN(const std::vector<int> operands, add_epilogue(code, problem, p.region, p.loop));
-  JitLaunch launch;
+  JitLaunch launch = launch_of_tiles(p, 64, 64, 256, operands);
   TENON_TRY(set_source(launch, code, {"gemm/tile.cu"}));
-  launch.grid[0] = blocks_for(p.n, 64) * blocks_for(p.m, 64);
-  launch.grid[2] = std::min<int64_t>(p.batches(), 65535);
-  launch.block[0] = 256;
-  launch.add(JitArgument::input(p.a));
-  launch.add(JitArgument::input(p.b));
-  launch.add(JitArgument::output());
-  launch.add_inputs(operands);
   return plan_of(std::move(launch));
 }
 

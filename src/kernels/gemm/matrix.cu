@@ -76,14 +76,7 @@ __device__ inline void multiply_chunk(Sums& sums, u32 stage) {
 __device__ inline void keep_results(const Sums& sums, float* to) {
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const int row = warp / kWarpsN * kRowsOfWarp + lane / 4, column = warp % kWarpsN * kColumnsOfWarp + lane % 4 * 2;
-#pragma unroll
-  for (int i = 0; i < kRowsOfWarp / 16; ++i)
-#pragma unroll
-    for (int j = 0; j < kColumnsOfWarp / 8; ++j)
-#pragma unroll
-      for (int half = 0; half < 2; ++half)
-        *reinterpret_cast<float2*>(to + (row + i * 16 + half * 8) * kPitch + column + j * 8) =
-            make_float2(sums.v[i][j][2 * half], sums.v[i][j][2 * half + 1]);
+  keep_sums<kPitch>(sums.v, to + row * kPitch + column);
 }
 
 extern "C" __global__ void __launch_bounds__(kBlock)

@@ -93,16 +93,9 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   code.constant("kWarpsN", tile.warps_across);
   code.matrix_type(problem.input(p.a).type);
   TENON_ASSIGN(const std::vector<int> operands, add_epilogue(code, problem, p.region, p.loop));
-  JitLaunch launch;
+  JitLaunch launch = launch_of_tiles(p, tile.rows, tile.columns, tile.block(), operands);
   TENON_TRY(set_source(launch, code, {"jit/matrix.cuh", "gemm/matrix.cu"}));
-  launch.grid[0] = blocks_for(p.n, tile.columns) * blocks_for(p.m, tile.rows);
-  launch.grid[2] = std::min<int64_t>(p.batches(), 65535);
-  launch.block[0] = static_cast<int>(tile.block());
   launch.shared_bytes = static_cast<int>(tile.shared_bytes());
-  launch.add(JitArgument::input(p.a));
-  launch.add(JitArgument::input(p.b));
-  launch.add(JitArgument::output());
-  launch.add_inputs(operands);
   return plan_of(std::move(launch));
 }
 

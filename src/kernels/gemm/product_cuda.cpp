@@ -87,4 +87,17 @@ void add_product(KernelCode& code, const Problem& problem, const DeviceProduct& 
   code.located("YAt", p.loop, y);
 }
 
+JitLaunch launch_of_tiles(const DeviceProduct& p, int64_t rows, int64_t columns, int64_t block,
+                          const std::vector<int>& epilogue_inputs) {
+  JitLaunch launch;
+  launch.grid[0] = blocks_for(p.n, columns) * blocks_for(p.m, rows);
+  launch.grid[2] = std::min<int64_t>(p.batches(), 65535);
+  launch.block[0] = static_cast<int>(block);
+  launch.add(JitArgument::input(p.a));
+  launch.add(JitArgument::input(p.b));
+  launch.add(JitArgument::output());
+  launch.add_inputs(epilogue_inputs);
+  return launch;
+}
+
 }  // namespace tenon

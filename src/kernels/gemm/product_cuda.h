@@ -24,4 +24,8 @@ Result<DeviceProduct> describe_product(const Problem& problem, RegionExtras extr
 /// Types and extents that all product kernels take.
 void add_product(KernelCode& code, const Problem& problem, const DeviceProduct& product);
 
+/// With a block of so many threads for each tile of results; the source is set apart.
+JitLaunch launch_of_tiles(const DeviceProduct& product, int64_t rows, int64_t columns,
+                          int64_t block, const std::vector<int>& epilogue_inputs);
+
 }  // namespace tenon
