@@ -5,7 +5,9 @@ The ratio is session.run of the model over its trtexec latency plus that overhea
 
 Needs the packages of onnxruntime_models.py.
 
-usage: onnxruntime_twins.py MODELS CACHE --trtexec=PATH [--only=a,b] [--turns=5] [--rounds=200]
+The type fp32 is without TF32 (NVIDIA_TF32_OVERRIDE, since the provider has no option for it).
+
+usage: onnxruntime_twins.py MODELS CACHE --trtexec=PATH [--only=a,b] [--types=fp32,fp16] [--turns=5] [--rounds=200]
 """
 import glob
 import os
@@ -60,10 +62,11 @@ def twin_of(path, to):
 class Session:
     """A session whose engine is kept in a folder, and its trtexec figures."""
 
-    def __init__(self, path, folder):
+    def __init__(self, path, folder, kind):
         os.makedirs(folder, exist_ok=True)
         self.folder = folder
-        settings = {"device_id": 0, "trt_fp16_enable": True, "trt_engine_cache_enable": True, "trt_engine_cache_path": folder}
+        os.environ["NVIDIA_TF32_OVERRIDE"] = "0" if kind == "fp32" else "1"
+        settings = {"device_id": 0, "trt_fp16_enable": kind == "fp16", "trt_engine_cache_enable": True, "trt_engine_cache_path": folder}
         self.session = ort.InferenceSession(path, providers=[("TensorrtExecutionProvider", settings)])
         if not self.session.get_providers()[0].startswith("Tensorrt"):
             raise RuntimeError("the provider could not be loaded")
@@ -97,10 +100,11 @@ class Session:
         return of("Latency: min"), of("GPU Compute Time: min")
 
 
-def one(name):
+def one(name, kind):
     start = time.time()
     twin_of(f"{models}/{name}.onnx", f"{cache}/{name}_twin.onnx")
-    pair = [Session(f"{models}/{name}.onnx", f"{cache}/{name}"), Session(f"{cache}/{name}_twin.onnx", f"{cache}/{name}_twin")]
+    pair = [Session(path, f"{cache}/{title}_{kind}", kind)
+            for title, path in ((name, f"{models}/{name}.onnx"), (f"{name}_twin", f"{cache}/{name}_twin.onnx"))]
     made = time.time() - start
     (latency, device), (twin_latency, twin_device) = (s.of_trtexec() for s in pair)
     ratios, turns = [], []
@@ -109,7 +113,7 @@ def one(name):
         turns.append((whole, own))
         ratios.append(whole / (latency + own - twin_latency))
     whole, own = (median([t[k] for t in turns]) for k in range(2))
-    print(f"{name}: session.run {whole:.4f} ms, trtexec latency {latency:.4f} (GPU {device:.4f}); twin {own:.4f}, "
+    print(f"{name} {kind}: session.run {whole:.4f} ms, trtexec latency {latency:.4f} (GPU {device:.4f}); twin {own:.4f}, "
           f"{twin_latency:.4f} (GPU {twin_device:.4f}); overhead {own - twin_latency:.4f} ms; RATIO {median(ratios):.3f} "
           f"({min(ratios):.3f} to {max(ratios):.3f}); made in {made:.0f} s", flush=True)
 
@@ -118,8 +122,10 @@ arguments = [a for a in sys.argv[1:] if not a.startswith("--")]
 options = dict(a[2:].split("=", 1) for a in sys.argv[1:] if a.startswith("--"))
 models, cache = arguments
 os.makedirs(cache, exist_ok=True)
-for model in options.get("only", "vit_b_16,bert_base").split(","):
-    try:
-        one(model)
-    except Exception as problem:  # The next model says more than a traceback.
-        print(f"FAILED {model}: {type(problem).__name__} {str(problem)[:400]}", flush=True)
+every = sorted(os.path.basename(file)[:-5] for file in glob.glob(f"{models}/*.onnx"))
+for model in options["only"].split(",") if "only" in options else every:
+    for numbers in options.get("types", "fp32,fp16").split(","):
+        try:
+            one(model, numbers)
+        except Exception as problem:  # The next model says more than a traceback.
+            print(f"FAILED {model} {numbers}: {type(problem).__name__} {str(problem)[:400]}", flush=True)
