@@ -4,12 +4,16 @@ namespace tenon {
 
 Status StepTimer::begin(Queue queue) {
   marks_.clear();
-  if (streams_ != nullptr) return mark(nullptr, queue);
+  ended_ = 0;
+  if (streams_ != nullptr) TENON_TRY(mark(nullptr, queue));
+  if (boundary_) return mark_boundary(queue);
   last_ = Clock::now();
   return {};
 }
 
 Status StepTimer::end(const Node& node, Queue queue) {
+  ++ended_;
+  if (boundary_) return mark_boundary(queue);
   if (streams_ != nullptr) return mark(&node, queue);
   marks_.push_back({{}, &node, since_last()});
   return {};
@@ -21,6 +25,11 @@ Status StepTimer::mark(const Node* node, Queue queue) {
                       : streams_->record(event.get(), queue.stream));
   marks_.push_back({std::move(event), node});
   return {};
+}
+
+Status StepTimer::mark_boundary(Queue queue) {
+  if (ended_ != boundary_->ahead && ended_ != boundary_->steps) return {};
+  return mark(nullptr, queue);
 }
 
 double StepTimer::since_last() {
@@ -52,6 +61,15 @@ Status StepTimer::report(StepTimes& times, Queue queue) {
 Status StepTimer::report_launched(StepTimes& times) {
   if (!marks_.empty()) TENON_TRY(streams_->synchronize_event(marks_.back().event.get()));
   return report_events(times);
+}
+
+Result<StepTimer::Parts> StepTimer::parts(Queue queue) {
+  TENON_TRY(streams_->synchronize_stream(queue.stream));
+  void* const begin = marks_.front().event.get();
+  Parts parts;
+  TENON_ASSIGN(parts.ahead, streams_->elapsed(begin, marks_.at(1).event.get()));
+  TENON_ASSIGN(parts.all, streams_->elapsed(begin, marks_.back().event.get()));
+  return parts;
 }
 
 Status StepTimer::report_events(StepTimes& times) {

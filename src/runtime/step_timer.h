@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "device/device.h"
@@ -29,12 +30,18 @@ class ShortestTimes final : public StepTimes {
 };
 
 /// Measures the steps of one run: on a device with streams by an event behind each step, which does
-/// not hold it up, elsewhere by the clock.
+/// not wait for it, elsewhere by the clock.
 class StepTimer {
  public:
+  /// Of a run that is measured at its end and behind the first `ahead` steps alone.
+  struct Boundary {
+    size_t ahead, steps;
+  };
+
   /// `captured`: the run is recorded into a graph, and each launch of that writes the times anew.
-  explicit StepTimer(Device& device, bool captured = false)
-      : streams_(device.streams()), captured_(captured) {}
+  explicit StepTimer(Device& device, bool captured = false,
+                     std::optional<Boundary> boundary = std::nullopt)
+      : streams_(device.streams()), captured_(captured), boundary_(boundary) {}
 
   Status begin(Queue queue);
   Status end(const Node& node, Queue queue);
@@ -45,6 +52,11 @@ class StepTimer {
   Status report(StepTimes& times, Queue queue);
   /// The same for a run in a graph of the application's, which was launched on any stream.
   Status report_launched(StepTimes& times);
+  /// Milliseconds up to the boundary, and up to the run's end, which is waited for.
+  struct Parts {
+    double ahead = 0, all = 0;
+  };
+  Result<Parts> parts(Queue queue);
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -54,11 +66,14 @@ class StepTimer {
     double milliseconds = 0;
   };
   Status mark(const Node* node, Queue queue);
+  Status mark_boundary(Queue queue);
   double since_last();
   Status report_events(StepTimes& times);
 
   Streams* streams_;
   bool captured_;
+  std::optional<Boundary> boundary_;
+  size_t ended_ = 0;  ///< Steps of a run with a boundary.
   Clock::time_point last_;
   std::vector<Mark> marks_;
   std::vector<double> laps_;

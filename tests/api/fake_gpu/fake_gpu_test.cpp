@@ -447,13 +447,21 @@ TEST_F(FakeGpu, ProfilesAreOfReplayedGraphs) {
   ASSERT_GT(steps, 1);
   EXPECT_GE(refused.launches, steps);
   EXPECT_EQ(refused, (Profiled{refused.launches, steps + 1, steps + 1, 1, 0}));
-  // Then one capture serves all runs with these addresses.
+  // Then one run with all events, and runs whose whole time alone is taken, which share a capture.
   EXPECT_EQ(run(), (Profiled{0, 0, steps + 1, 1, 1}));
+  EXPECT_EQ(layers.names, names);
+  EXPECT_EQ(run(), (Profiled{0, 0, 2, 1, 1}));
   EXPECT_EQ(layers.names, names);
   EXPECT_EQ(run(), (Profiled{0, 0, 0, 0, 1}));
   EXPECT_EQ(layers.names, names);
-  ASSERT_TRUE(context->setTensorAddress("y", other.data()));
-  EXPECT_EQ(run(), (Profiled{0, 0, steps + 1, 1, 1}));
+  // Other addresses take a capture of their own, once, and go on with the times so far.
+  for (int turn = 0; turn < 2; ++turn) {
+    ASSERT_TRUE(context->setTensorAddress("y", other.data()));
+    EXPECT_EQ(run(), (Profiled{0, 0, 2 - 2 * turn, 1 - turn, 1}));
+    ASSERT_TRUE(context->setTensorAddress("y", y.data()));
+    EXPECT_EQ(run(), (Profiled{0, 0, 0, 0, 1}));
+  }
+  EXPECT_EQ(layers.names, names);
   EXPECT_TRUE(layers.positive);
 }
 
