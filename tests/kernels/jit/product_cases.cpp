@@ -104,6 +104,31 @@ void add_matrix_convs(Cases& cases) {
     }
 }
 
+/// The same in f32 without tensor cores: channels that come in fours and others, first layers of either layout, few and many
+/// results, depths that blocks of a cluster share.
+void add_f32_convs(Cases& cases) {
+  const Shape2d shapes[] = {{64, 64, 1, 28, 28, 3, 1, 1, 1},  {512, 256, 1, 7, 7, 3, 1, 1, 1},
+                            {24, 40, 1, 9, 13, 3, 2, 1, 2},   {30, 34, 1, 11, 9, 5, 1, 2, 1},
+                            {128, 320, 1, 20, 21, 1, 1, 0, 1}, {3, 64, 1, 40, 48, 7, 2, 3, 1},
+                            {32, 3, 1, 24, 25, 7, 1, 3, 1},   {64, 96, 4, 12, 11, 3, 1, 1, 1},
+                            {54, 51, 3, 9, 8, 3, 2, 1, 1}};
+  for (const Layout layout : {Layout::kChannelsLast, Layout::kRowMajor})
+    for (const Shape2d& s : shapes) {
+      if (layout == Layout::kRowMajor && s.in > 4) continue;
+      auto& c = add_conv(cases, fmt::format("ampere conv f32 {}x{}", s.in, s.out), s,
+                         DataType::kFloat32, layout)
+                    .output_layout(Layout::kChannelsLast);
+      if (s.stride == 1 && s.groups == 1)
+        c.then(PointwiseFunction::k_add,
+               input(random_reals(DataType::kFloat32,
+                                  {2, s.out, s.height + 2 * s.pad - s.kernel + 1,
+                                   s.width + 2 * s.pad - s.kernel + 1},
+                                  5),
+                     Layout::kChannelsLast));
+      c.then(PointwiseFunction::k_relu);
+    }
+}
+
 /// Weights of each run are packed first.
 void add_computed_convs(Cases& cases) {
   for (const Shape2d& s : {Shape2d{16, 24, 1, 9, 13, 3, 1, 1, 1},
@@ -424,6 +449,7 @@ Cases product_cases() {
   Cases cases;
   add_convs(cases);
   add_matrix_convs(cases);
+  add_f32_convs(cases);
   add_computed_convs(cases);
   add_odd_convs(cases);
   add_used_twice(cases);

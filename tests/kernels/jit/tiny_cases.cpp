@@ -21,14 +21,15 @@ CaseInput indices(Extents extents, int64_t extent) {
 }
 void add_convolutions(Cases& cases) {
   const auto add_conv = [&](const char* name, int64_t groups, int64_t in, int64_t out, int64_t size,
-                            int64_t kernel, int64_t stride) -> KernelCase& {
+                            int64_t kernel, int64_t stride, DataType type = kHalf) -> KernelCase& {
     Conv op;
     op.groups = groups;
     op.strides = {stride, stride};
     op.pads_begin = op.pads_end = {kernel / 2, kernel / 2};
     return add(cases, name, op,
-               std::vector{reals({1, in, size, size}, 1, kHalf, kLast),
-                           weights({out, in / groups, kernel, kernel}, 2), weights({out}, 3)})
+               std::vector{reals({1, in, size, size}, 1, type, kLast),
+                           weights({out, in / groups, kernel, kernel}, 2, type),
+                           weights({out}, 3, type)})
         .output_layout(kLast)
         .then(PointwiseFunction::k_relu);
   };
@@ -40,6 +41,8 @@ void add_convolutions(Cases& cases) {
   add_conv("tiny conv splits", 1, 128, 8, 7, 3, 1).only("cuda.conv.matrix", "splits=2");
   add_conv("tiny conv groups together", 8, 64, 64, 9, 3, 1).only("cuda.conv.matrix", "bundle=");
   add_conv("tiny stem", 1, 3, 16, 19, 3, 2).only("cuda.conv.stem");
+  add_conv("tiny conv f32", 1, 12, 20, 9, 3, 1, kFloat).only("cuda.conv.simt", "splits=1");
+  add_conv("tiny conv f32 splits", 1, 64, 20, 5, 3, 2, kFloat).only("cuda.conv.simt", "splits=8");
   add_conv("tiny conv direct", 3, 6, 9, 5, 3, 2).only("cuda.conv.direct");
   Pool op;
   op.kernel = {3, 3};
