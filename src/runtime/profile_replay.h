@@ -12,13 +12,13 @@
 namespace tenon {
 
 /// Profiled runs of a context on a device with streams: all steps as one captured graph, so that
-/// the times are the device's and not those of a host that launches too slowly. The first run has an
-/// event behind each step: such a time lasts from the end of the step ahead to
-/// the step's own end and holds the event's cost and the start of kernels, which no longer overlaps
-/// with the end of the step ahead. Later runs have one event inside (StepBoundaries), and what they
-/// report is the best knowledge so far of each step's part of a run without events. Steps that
-/// cannot be captured are launched step by step with events in between; where the application
-/// captures the stream, its graph gets the events.
+/// the times are the device's and not those of a host that launches too slowly. The first run has
+/// an event behind each step: such a time lasts from the end of the step ahead to the step's own
+/// end and holds the event's cost and the start of kernels, which no longer overlaps with the end
+/// of the step ahead. Later runs have one event inside (StepBoundaries), and what they report is
+/// the best knowledge so far of each step's part of a run without events. Steps that cannot be
+/// captured are launched step by step with events in between; where the application captures the
+/// stream, its graph gets the events.
 class ProfileReplay {
  public:
   explicit ProfileReplay(Device& device) : device_(device) {}
@@ -46,10 +46,10 @@ class ProfileReplay {
   Status report_boundary(Graph& graph, StepTimes& times);
 
   Device& device_;
-  DeviceHandle stream_;                       ///< To capture on: the caller's may be the default one.
-  std::shared_ptr<const Program> program_;    ///< Of all below.
-  std::list<Graph> graphs_;                   ///< Most recently used first.
-  std::vector<const Node*> steps_;            ///< As a run with all events told them.
+  DeviceHandle stream_;                     ///< To capture on: the caller's may be the default one.
+  std::shared_ptr<const Program> program_;  ///< Of all below.
+  std::list<Graph> graphs_;                 ///< Most recently used first.
+  std::vector<const Node*> steps_;          ///< As a run with all events told them.
   std::optional<StepBoundaries> boundaries_;  ///< Once that run was reported.
   std::unique_ptr<StepTimer> single_;         ///< Of a run that was launched step by step.
   std::unique_ptr<StepTimer> captured_;       ///< Of a run in the application's graph.

@@ -11,7 +11,7 @@ namespace {
 constexpr int64_t kTileK = 16;
 constexpr int64_t kStages = 3;
 constexpr int64_t kMostSplits = 8;  ///< Blocks of a cluster, on every GPU that has clusters.
-constexpr size_t kOffered = 5;  ///< Tiles that are timed; each is compiled.
+constexpr size_t kOffered = 5;      ///< Tiles that are timed; each is compiled.
 /// The same where tensor cores may round operands: they win nearly always.
 constexpr size_t kBesideTensorCores = 1;
 constexpr int64_t kLeastColumns = 16;  ///< Of a group: below, tiles are mostly empty.

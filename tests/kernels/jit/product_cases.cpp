@@ -104,13 +104,13 @@ void add_matrix_convs(Cases& cases) {
     }
 }
 
-/// The same in f32 without tensor cores: channels that come in fours and others, first layers of either layout, few and many
-/// results, depths that blocks of a cluster share.
+/// The same in f32 without tensor cores: channels that come in fours and others, first layers of
+/// either layout, few and many results, depths that blocks of a cluster share.
 void add_f32_convs(Cases& cases) {
-  const Shape2d shapes[] = {{64, 64, 1, 28, 28, 3, 1, 1, 1},  {512, 256, 1, 7, 7, 3, 1, 1, 1},
-                            {24, 40, 1, 9, 13, 3, 2, 1, 2},   {30, 34, 1, 11, 9, 5, 1, 2, 1},
+  const Shape2d shapes[] = {{64, 64, 1, 28, 28, 3, 1, 1, 1},   {512, 256, 1, 7, 7, 3, 1, 1, 1},
+                            {24, 40, 1, 9, 13, 3, 2, 1, 2},    {30, 34, 1, 11, 9, 5, 1, 2, 1},
                             {128, 320, 1, 20, 21, 1, 1, 0, 1}, {3, 64, 1, 40, 48, 7, 2, 3, 1},
-                            {32, 3, 1, 24, 25, 7, 1, 3, 1},   {64, 96, 4, 12, 11, 3, 1, 1, 1},
+                            {32, 3, 1, 24, 25, 7, 1, 3, 1},    {64, 96, 4, 12, 11, 3, 1, 1, 1},
                             {54, 51, 3, 9, 8, 3, 2, 1, 1}};
   for (const Layout layout : {Layout::kChannelsLast, Layout::kRowMajor})
     for (const Shape2d& s : shapes) {
