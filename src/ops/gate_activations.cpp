@@ -1,6 +1,7 @@
 #include "ops/gate_activations.h"
 
 #include <algorithm>
+#include <span>
 
 namespace tenon {
 namespace {
@@ -8,19 +9,36 @@ namespace {
 struct Row {
   std::string_view name;
   PointwiseFunction function;
+  int numbers;         ///< None, alpha, or alpha and beta.
   double alpha, beta;  ///< Defaults.
 };
-constexpr Row kRows[] = {{"relu", PointwiseFunction::k_relu, 0, 0},
-                         {"tanh", PointwiseFunction::k_tanh, 0, 0},
-                         {"sigmoid", PointwiseFunction::k_sigmoid, 0, 0},
-                         {"affine", PointwiseFunction::k_affine, 1, 0},
-                         {"leakyrelu", PointwiseFunction::k_leaky_relu, 0.01, 0},
-                         {"thresholdedrelu", PointwiseFunction::k_thresholded_relu, 1, 0},
-                         {"scaledtanh", PointwiseFunction::k_scaled_tanh, 1, 1},
-                         {"hardsigmoid", PointwiseFunction::k_hard_sigmoid, 0.2, 0.5},
-                         {"elu", PointwiseFunction::k_elu, 1, 0},
-                         {"softsign", PointwiseFunction::k_softsign, 0, 0},
-                         {"softplus", PointwiseFunction::k_softplus, 0, 0}};
+constexpr Row kRows[] = {{"relu", PointwiseFunction::k_relu, 0, 0, 0},
+                         {"tanh", PointwiseFunction::k_tanh, 0, 0, 0},
+                         {"sigmoid", PointwiseFunction::k_sigmoid, 0, 0, 0},
+                         {"affine", PointwiseFunction::k_affine, 2, 1, 0},
+                         {"leakyrelu", PointwiseFunction::k_leaky_relu, 1, 0.01, 0},
+                         {"thresholdedrelu", PointwiseFunction::k_thresholded_relu, 1, 1, 0},
+                         {"scaledtanh", PointwiseFunction::k_scaled_tanh, 2, 1, 1},
+                         {"hardsigmoid", PointwiseFunction::k_hard_sigmoid, 2, 0.2, 0.5},
+                         {"elu", PointwiseFunction::k_elu, 1, 1, 0},
+                         {"softsign", PointwiseFunction::k_softsign, 0, 0, 0},
+                         {"softplus", PointwiseFunction::k_softplus, 0, 0, 0}};
+
+/// Numbers in the order of the activations that have one.
+class Numbers {
+ public:
+  explicit Numbers(const std::vector<double>& given) : rest_(given) {}
+
+  double next(bool is_used, double usual) {
+    if (!is_used || rest_.empty()) return usual;
+    const double first = rest_.front();
+    rest_ = rest_.subspan(1);
+    return first;
+  }
+
+ private:
+  std::span<const double> rest_;
+};
 
 std::vector<std::string> default_names(const Rnn& op) {
   constexpr std::string_view kGated[] = {"sigmoid", "tanh", "tanh"};
@@ -52,13 +70,13 @@ Result<std::vector<GateActivation>> gate_activations(const Rnn& op) {
   if (static_cast<int64_t>(names.size()) != places)
     return user_error("{} activations for {} places", names.size(), places);
   std::vector<GateActivation> activations;
-  for (size_t i = 0; i < names.size(); ++i) {
+  Numbers alphas(op.activation_alpha), betas(op.activation_beta);
+  for (const std::string& name : names) {
     const auto* row = std::find_if(std::begin(kRows), std::end(kRows),
-                                   [&](const Row& known) { return known.name == names[i]; });
-    if (row == std::end(kRows)) return user_error("unknown activation \"{}\"", names[i]);
-    activations.push_back({row->function,
-                           i < op.activation_alpha.size() ? op.activation_alpha[i] : row->alpha,
-                           i < op.activation_beta.size() ? op.activation_beta[i] : row->beta});
+                                   [&](const Row& known) { return known.name == name; });
+    if (row == std::end(kRows)) return user_error("unknown activation \"{}\"", name);
+    activations.push_back({row->function, alphas.next(row->numbers > 0, row->alpha),
+                           betas.next(row->numbers > 1, row->beta)});
   }
   return activations;
 }

@@ -180,6 +180,19 @@ TEST(Nn, RecurrentActivationsByHand) {
   }
 }
 
+TEST(Nn, RecurrentActivationsTakeTheirNumbersInOrder) {
+  // Tanh has none: the numbers are those of the second direction.
+  Rnn op;
+  op.cell = RnnKind::kRnn;
+  op.direction = RnnDirection::kBidirectional;
+  op.hidden = 1;
+  op.activations = {"tanh", "leakyrelu"};
+  op.activation_alpha = {0.5};
+  const Tensor ones = floats({2, 1, 1}, {1, 1}), none = floats({2, 1, 1}, {0, 0});
+  const auto y = run(op, {floats({1, 1, 1}, {-2}), ones, none}, 2);
+  expect_floats(y[0], {std::tanh(-2.0F), -1});
+}
+
 TEST(Nn, SuppressionKeepsTheBestOfOverlappingBoxes) {
   const Tensor boxes = floats({1, 3, 4}, {0, 0, 1, 1, 0, 0.1f, 1, 1.1f, 0, 10, 1, 11});
   const Tensor scores = floats({1, 1, 3}, {0.9f, 0.75f, 0.6f});
