@@ -61,7 +61,9 @@ AxisTaps axis_taps(const GridSample& op, double normalized, int64_t extent) {
   if (!(std::abs(at) < 1e15)) at = -1e9;
   if (op.mode == ResizeMode::kNearest) at = std::nearbyint(at);
   if (at < -half || at > length - 1 + half) {
-    if (op.padding == GridPadding::kBorder) at = std::clamp(at, 0.0, length - 1);
+    // The taps of a cubic are moved to the border one by one, as in PyTorch and ONNX Runtime.
+    if (op.padding == GridPadding::kBorder && op.mode != ResizeMode::kCubic)
+      at = std::clamp(at, 0.0, length - 1);
     if (op.padding == GridPadding::kReflection) at = reflected(at, -half, length - 1 + half);
   }
   AxisTaps taps;

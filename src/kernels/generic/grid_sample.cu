@@ -37,7 +37,8 @@ __device__ inline Taps taps_of(double normalized, i64 extent) {
   if (!(fabs(at) < 1e15)) at = -1e9;
   if (kMode == 0) at = rint(at);
   if (at < -kHalf || at > length - 1 + kHalf) {
-    if (kPadding == 1) at = clamped(at, 0.0, length - 1);
+    // The taps of a cubic are moved to the border one by one.
+    if (kPadding == 1 && kMode != 2) at = clamped(at, 0.0, length - 1);
     if (kPadding == 2) at = reflected(at, -kHalf, length - 1 + kHalf);
   }
   const double left = floor(at);

@@ -54,7 +54,9 @@ struct Sampler {
     if (!(std::abs(at) < 1e15)) at = -1e9;
     if (p.mode == SampleMode::nearest) at = std::nearbyint(at);
     if (at >= -half && at <= length - 1 + half) return at;
-    if (p.padding == SamplePadding::border) return std::clamp(at, 0.0, length - 1);
+    // The taps of a cubic are moved to the border one by one.
+    if (p.padding == SamplePadding::border && p.mode != SampleMode::cubic)
+      return std::clamp(at, 0.0, length - 1);
     if (p.padding == SamplePadding::reflection) return reflected(at, -half, length - 1 + half);
     return at;
   }
