@@ -82,6 +82,29 @@ void dequantize_loop(const PointwiseProgram::Instruction& in, const float* x, fl
   each<V>(out, n, [&](int64_t i) { return (at<V>(x, i, n) - zero) * scale; });
 }
 
+inline float widen(uint16_t value) {
+  return __builtin_bit_cast(float, static_cast<uint32_t>(value) << 16);
+}
+
+/// A template, so that each instruction set has its own.
+template <class V>
+void cast_loop(DataType to, const float* x, float* out, int64_t n) {
+  if (to == DataType::kBool) {
+    for (int64_t i = 0; i < n; ++i) out[i] = x[i] != 0 ? 1.0f : 0.0f;
+  } else if (to == DataType::kFloat16) {
+    for (int64_t i = 0; i < n; ++i) out[i] = f16_to_float(f16_from_float(x[i]));
+  } else if (to == DataType::kBFloat16) {
+    uint16_t rounded[V::kWidth];
+    for (int64_t i = 0; i < n; i += V::kWidth) {
+      const int count = static_cast<int>(std::min<int64_t>(V::kWidth, n - i));
+      at<V>(x, i, n).store_bf16(rounded, count);
+      for (int k = 0; k < count; ++k) out[i + k] = widen(rounded[k]);
+    }
+  } else {
+    std::copy_n(x, n, out);
+  }
+}
+
 template <class B>
 void apply(const PointwiseProgram::Instruction& in, const float* x, const float* y, const float* z,
            float* out, int64_t n) {
@@ -91,8 +114,7 @@ void apply(const PointwiseProgram::Instruction& in, const float* x, const float*
   } else if (in.dequantizes) {
     dequantize_loop<V>(in, x, out, n);
   } else if (in.is_cast) {
-    const bool to_bool = in.to == DataType::kBool;
-    for (int64_t i = 0; i < n; ++i) out[i] = to_bool ? (x[i] != 0 ? 1.0f : 0.0f) : x[i];
+    cast_loop<V>(in.to, x, out, n);
   } else if (in.function == PointwiseFunction::k_where) {
     for (int64_t i = 0; i < n; ++i) out[i] = x[i] != 0 ? y[i] : z[i];
   } else if (!apply_vector<V>(in, x, y, out, n)) {
@@ -106,10 +128,6 @@ template <class V, class T>
 void load_as(const void* base, int64_t at, int64_t stride, float* to, int64_t n) {
   const T* from = static_cast<const T*>(base) + at;
   for (int64_t i = 0; i < n; ++i) to[i] = static_cast<float>(from[i * stride]);
-}
-
-inline float widen(uint16_t value) {
-  return __builtin_bit_cast(float, static_cast<uint32_t>(value) << 16);
 }
 
 template <class V>
