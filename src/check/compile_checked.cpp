@@ -23,6 +23,7 @@
 #include "ops/structure.h"
 #include "ops/table.h"
 #include "plan/concrete_graph.h"
+#include "plan/points.h"
 #include "plan/shape_values.h"
 #include "select/agreement.h"
 #include "select/pack_weights.h"
@@ -264,7 +265,8 @@ class CheckedBuild {
       shapes[input->name] = plan.profiles[0].at(input->name).opt;
     TENON_ASSIGN(const SymbolValues symbols,
                  bind_inputs(*plan.graph, shapes, usual_values(*plan.graph, plan.profiles[0])));
-    TENON_TRY(pack_weights(*plan.graph, request_.backend, symbols, request_.select.threads, false));
+    TENON_TRY(pack_weights(*plan.graph, request_.backend, symbols, plan_ends(plan),
+                           request_.select.threads, false));
     return plan;
   }
 

@@ -317,8 +317,8 @@ Result<Plan> compile(CompileRequest request, TimingCache& cache, Logger& logger)
         "fits");
   if (record != nullptr) note_kernels(*record, *plan.graph, request.passes, selection, logger);
   if (request.packs)
-    TENON_TRY(pack_weights(*plan.graph, request.backend, symbols, request.select.threads,
-                           request.keep_originals,
+    TENON_TRY(pack_weights(*plan.graph, request.backend, symbols, plan_ends(plan),
+                           request.select.threads, request.keep_originals,
                            told == nullptr ? request.packed : told_to(*told)));
   if (std::string packing = packing_of(*plan.graph, request.backend); !packing.empty())
     plan.settings[kPackingSetting] = std::move(packing);

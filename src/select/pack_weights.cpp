@@ -1,8 +1,10 @@
 #include "select/pack_weights.h"
 
+#include <algorithm>
 #include <memory>
 #include <span>
 #include <unordered_set>
+#include <vector>
 
 #include "base/guard.h"
 #include "base/stopwatch.h"
@@ -18,9 +20,9 @@ constexpr int64_t kSmallBytes = 4096;
 
 class Packer {
  public:
-  Packer(const ConcreteGraph& concrete, const Backend& backend, int threads,
-         const PackedKernel& packed)
-      : concrete_(concrete), backend_(backend), threads_(threads), packed_(packed) {}
+  Packer(const ConcreteGraph& concrete, std::span<const ConcreteGraph> ends, const Backend& backend,
+         int threads, const PackedKernel& packed)
+      : concrete_(concrete), ends_(ends), backend_(backend), threads_(threads), packed_(packed) {}
 
   Status pack(Node& node) {
     if (node.is<Constant>()) return {};
@@ -35,10 +37,21 @@ class Packer {
     TENON_ASSIGN(const std::shared_ptr<const Kernel> kernel, make_kernel(backend_, node, problem));
     // Else the kernel reads weights that were packed before.
     if (!kernel->packed().empty() && !node.packed.defined()) node.packed = packed_by(kernel);
+    const bool alone = kernel->packed().empty() || takes_ends(node);
     for (size_t i = 0; i < node.inputs().size(); ++i)
-      if (!kernel->packs_input(static_cast<int>(i))) need(node.inputs()[i]);
+      if (!alone || !kernel->packs_input(static_cast<int>(i))) need(node.inputs()[i]);
     if (packed_) packed_(work_of(problem), kept_by(*kernel, problem), watch.lap());
     return {};
+  }
+
+  /// Where it does not, another kernel runs there, which reads the weights as they are.
+  bool takes_ends(const Node& node) const {
+    const Tactic* tactic = backend_.find(split_tactic(backend_.tactic_of(node)).name);
+    return tactic == nullptr || std::ranges::all_of(ends_, [&](const auto& end) {
+             if (!end.resolved(node)) return true;
+             const Problem problem = end.problem(node, backend_, threads_);
+             return is_empty(problem) || static_cast<bool>(fits(*tactic, problem));
+           });
   }
 
   static double kept_by(const Kernel& kernel, const Problem& problem) {
@@ -75,6 +88,7 @@ class Packer {
 
  private:
   const ConcreteGraph& concrete_;
+  std::span<const ConcreteGraph> ends_;
   const Backend& backend_;
   int threads_;
   const PackedKernel& packed_;
@@ -83,10 +97,17 @@ class Packer {
 
 }  // namespace
 
-Status pack_weights(Graph& graph, const Backend& backend, const SymbolValues& symbols, int threads,
-                    bool keep_originals, const PackedKernel& packed) {
+Status pack_weights(Graph& graph, const Backend& backend, const SymbolValues& symbols,
+                    std::span<const SymbolValues> ends, int threads, bool keep_originals,
+                    const PackedKernel& packed) {
   TENON_ASSIGN(const ConcreteGraph concrete, ConcreteGraph::create(graph, symbols));
-  Packer packer(concrete, backend, threads, packed);
+  std::vector<ConcreteGraph> others;
+  for (const SymbolValues& end : ends) {
+    if (keep_originals || end == symbols) continue;
+    TENON_ASSIGN(ConcreteGraph other, ConcreteGraph::create(graph, end));
+    others.push_back(std::move(other));
+  }
+  Packer packer(concrete, others, backend, threads, packed);
   for (const auto& node : graph.nodes())
     TENON_TRY(guarded(fmt::format("packing the weights of node \"{}\"", node->name),
                       [&] { return packer.pack(*node); }));
