@@ -420,3 +420,33 @@ def test_form(worker, tmp_path, name):  # noqa: F811
     assert np.mean(np.abs(actual - expected) <= 1e-5 * size) > 0.9 and np.abs(actual - expected).max() <= 0.04 * size + 0.03
     # Kernels of GPUs take other forms, and none takes groups or products of few rows.
     assert on_gpu or (in_integers == products and alone <= lone)
+
+
+def sums_behind_swish(f):
+    """The sum's operand has as many elements as a result of one row."""
+    product = f.add("MatMul", f.pair("x"), f.dq(f.constant(f.bytes(64, 80)), f.scales(80), axis=1))
+    return f.pair(f.add("Add", f.add("Mul", f.add("Sigmoid", product), product), f.constant(f.floats(80))))
+
+
+RANGES = {sums_behind_swish: (64, 3, 6), quantized_as_it_runs: (32, 3, 6), weights_of_four_bits_in_blobs: (32, 4, 64),
+          weights_of_eight_bits_in_blobs: (40, 4, 64)}
+
+
+@pytest.mark.parametrize("function", RANGES, ids=lambda function: function.__name__)
+def test_form_for_a_range_of_rows(worker, tmp_path, function):  # noqa: F811
+    """Kernels are chosen under the usual number of rows; the plan runs under the others too, which that kernel may not take."""
+    depth, usual, most = RANGES[function]
+    made = Form(["rows", depth], 21)
+    output = function(made)
+    model = made.save(tmp_path / "m.onnx", output)
+    ranges = zip(("min", "opt", "max"), (1, usual, most))
+    worker.ask("build", name="m", options=[f"--onnx={model}", "--int8", "--noTF32", *(f"--{end}Shapes=x:{n}x{depth}" for end, n in ranges)])
+    for rows in (1, usual, most):
+        x = np.random.default_rng(rows).uniform(-1.5, 1.5, (rows, depth)).astype(np.float32)
+        expected = by_onnxruntime(model, x)
+        x.tofile(tmp_path / "x.bin")
+        worker.ask("bind", name="m", shapes=f"x:{rows}x{depth}", inputs=f"x:{tmp_path / 'x.bin'}")
+        worker.ask("run", name="m", count=1)
+        worker.ask("save", name="m", tensor=output, file=str(tmp_path / "y.bin"))
+        actual = np.fromfile(tmp_path / "y.bin", np.float32).reshape(expected.shape)
+        assert np.abs(actual - expected).max() <= 0.04 * np.abs(expected).max() + 0.03, rows

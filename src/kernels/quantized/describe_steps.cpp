@@ -146,7 +146,7 @@ class Steps {
     const Operand& operand = problem_.input(step.function.operand);
     ByteDescription::Operand from;
     if (operand.constant != nullptr && !step.scaling &&
-        operand.count() != problem_.output().count()) {
+        operand.extents != problem_.output().extents) {
       TENON_ASSIGN(from.columns, columns_of(step.function.operand));
       if (fold(to, from.columns)) return {};
       to.operand = ByteOperand::columns;
