@@ -43,10 +43,15 @@ std::string layer_of(const Node& constant, WeightsRole role) {
   return reader.origins.empty() ? reader.name : reader.origins[0];
 }
 
-bool finite(const Tensor& tensor) {
-  for (int64_t i = 0; i < tensor.count(); ++i)
-    if (!std::isfinite(tensor.as_double(i))) return false;
-  return true;
+/// Numbers that are not finite belong to a network that has such at these places: the infinity of a
+/// mask. Where the plan was stripped of its own, an infinity may be one.
+bool loses_finite(const Tensor& old, const Tensor& given) {
+  for (int64_t i = 0; i < given.count(); ++i) {
+    const double value = given.as_double(i);
+    if (std::isfinite(value)) continue;
+    if (old.defined() ? std::isfinite(old.as_double(i)) : std::isnan(value)) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -108,8 +113,11 @@ bool Refitter::give(Entry& entry, const Weights& weights) {
                                  name_of(network::from_public(weights.type))));
     return false;
   }
-  if (validate_ && is_real(old.type()) && !finite(network::to_tensor(weights, old.extents()))) {
-    reporter_->report(user_error("weights '{}' hold numbers that are not finite", entry.name));
+  if (validate_ && is_real(old.type()) &&
+      loses_finite(old, network::to_tensor(weights, old.extents()))) {
+    reporter_->report(user_error(
+        "weights '{}' hold numbers that are not finite; setWeightsValidation(false) takes them",
+        entry.name));
     return false;
   }
   entry.given = weights;

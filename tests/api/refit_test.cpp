@@ -1,5 +1,6 @@
 // Refitting: other weights in a plan, also where passes have made something else of them.
 #include <cmath>
+#include <limits>
 #include <set>
 
 #include "harness.h"
@@ -257,6 +258,27 @@ TEST(Refit, LoopsKeepTheirKernels) {
   EXPECT_TRUE(refitter->refitCudaEngine()) << session.log.text();
   EXPECT_EQ(session.run(inputs)["y"].values<float>(), (F{24, 18}));
   EXPECT_EQ(session.log.warnings, std::vector<std::string>());
+}
+
+/// The infinity of a mask is no mistake where the network has it.
+TEST(Refit, InfinitiesStayWhereTheyWere) {
+  Session session;
+  session.config->setFlag(BuilderFlag::kREFIT);
+  const float infinity = std::numeric_limits<float>::infinity();
+  const Weights mask = session.weights({-infinity, 1});
+  ASSERT_TRUE(session.network->setWeightsName(mask, "mask"));
+  auto* constant = session.network->addConstant(dims({2}), mask);
+  auto* sum = session.network->addElementWise(*session.input("x", DataType::kFLOAT, {2}),
+                                              *constant->getOutput(0), ElementWiseOperation::kSUM);
+  session.output(sum->getOutput(0), "y");
+  ASSERT_TRUE(session.build());
+  std::unique_ptr<IRefitter> refitter(createInferRefitter(*session.engine, session.log));
+  const F other = {0, infinity}, same = {-infinity, 2};
+  EXPECT_FALSE(refitter->setNamedWeights("mask", of(other)));
+  EXPECT_TRUE(session.log.complained("not finite"));
+  EXPECT_TRUE(refitter->setNamedWeights("mask", of(same)));
+  EXPECT_TRUE(refitter->refitCudaEngine()) << session.log.text();
+  EXPECT_EQ(session.run({{"x", floats({2}, {1, 1})}})["y"].values<float>(), (F{-infinity, 3}));
 }
 
 TEST(Refit, WrongWeightsAreRefused) {
