@@ -76,8 +76,8 @@ Status DebugTensors::report(void* stream) const {
 Status DebugTensors::report(const Value& value, void* stream) const {
   const bool host = engine_.engine().backend().device->capabilities().host_addresses ||
                     engine_.engine().is_on_host(value.name);
-  TENON_ASSIGN(const Extents extents, context_.shape(value.name));
-  return tell(value, extents, context_.address(value.name),
+  TENON_ASSIGN(const Context::Written written, context_.written(value.name));
+  return tell(value, written.extents, written.address,
               host ? TensorLocation::kHOST : TensorLocation::kDEVICE, stream);
 }
 

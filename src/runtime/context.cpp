@@ -171,6 +171,13 @@ Result<Extents> Context::shape(std::string_view name) const {
   return extents;
 }
 
+Result<Context::Written> Context::written(std::string_view output) const {
+  const auto index = engine_->output_index(output);
+  if (index.has_value() && static_cast<size_t>(*index) < written_.size()) return written_[*index];
+  TENON_ASSIGN(Extents extents, shape(output));
+  return Written{std::move(extents), address(output)};
+}
+
 /// The last run says nothing of data-dependent shapes: the next one may give more.
 Extents Context::most_extents(const Value& tensor) const {
   std::map<std::string, Extents> shapes;
@@ -586,12 +593,14 @@ Status Context::run_dynamic(Queue queue) {
   run_stream_ = queue.stream;
   TENON_ASSIGN(std::vector<DynamicOutput> results,
                dynamic_->run(engine_->constants(), symbols_, inputs_, queue, threads_, times_));
+  written_.assign(results.size(), {});
   for (size_t i = 0; i < results.size(); ++i) {
     const Value* output = engine_->graph().outputs()[i];
     const size_t bytes =
         static_cast<size_t>(element_count(results[i].extents) * byte_size(output->type.type));
     void* to =
         allocators_[i] ? allocators_[i](results[i].extents, bytes, queue.stream) : outputs_[i];
+    written_[i] = {results[i].extents, to};
     if (bytes == 0) continue;
     if (to == nullptr) {
       // Copies of other outputs are under way.

@@ -188,6 +188,12 @@ class Context {
   /// Needed where they are data-dependent.
   using Allocate = std::function<void*(const Extents& extents, size_t bytes, void* stream)>;
   Status set_allocator(std::string_view output, Allocate allocate);
+  /// An output as the last run gave it, also where its shape depends on data.
+  struct Written {
+    Extents extents;
+    const void* address = nullptr;
+  };
+  Result<Written> written(std::string_view output) const;
 
   /// Everything that the shapes decide: program and arena. enqueue() does it when it was not done.
   Status prepare();
@@ -277,6 +283,7 @@ class Context {
   bool has_shape_inputs_ = false;
   std::vector<void*> inputs_, outputs_;
   std::vector<Allocate> allocators_;
+  std::vector<Written> written_;  ///< Outputs of the last run; empty: see shape() and address().
   bool stale_ = true;
   SymbolValues symbols_;
   Attachments attachments_;

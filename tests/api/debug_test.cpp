@@ -148,6 +148,26 @@ TEST(DebugTensors, UnfusedTensorsAreThoseOfThePlan) {
   }
 }
 
+/// Such shapes are known behind the run alone, which the listener sees.
+TEST(DebugTensors, HaveTheShapesThatDependOnData) {
+  Session session;
+  ITensor* x = session.input("x", DataType::kFLOAT, {4});
+  auto* places = session.network->addNonZero(*x)->getOutput(0);
+  auto* reals = session.network->addCast(*places, DataType::kFLOAT)->getOutput(0);
+  reals->setName("reals");
+  session.output(session.network->addActivation(*reals, ActivationType::kRELU)->getOutput(0), "y");
+  EXPECT_TRUE(session.network->markDebug(*reals));
+  EXPECT_TRUE(session.network->markDebug(*session.network->getOutput(0)));
+  ASSERT_TRUE(session.build());
+  Listener listener;
+  session.context->setDebugListener(&listener);
+  session.context->setAllTensorsDebugState(true);
+  session.run({{"x", floats({4}, {0, 1, 0, 2})}});
+  EXPECT_EQ(listener.seen, (std::map<std::string, F>{{"reals", {1, 3}}, {"y", {1, 3}}}));
+  session.run({{"x", floats({4}, {0, 0, 0, 0})}});
+  EXPECT_EQ(listener.seen, (std::map<std::string, F>{{"reals", {}}, {"y", {}}}));
+}
+
 TEST(DebugTensors, RefusalsHaveReasons) {
   Chain session;
   EXPECT_TRUE(session.network->markDebug(*session.sum));
