@@ -255,6 +255,16 @@ size_t count_integer_plugins(const Graph& plan) {
   }));
 }
 
+/// Layers without products, where the network has none.
+size_t count_half_layers(const Graph& plan) {
+  return static_cast<size_t>(std::ranges::count_if(plan.nodes(), [](const auto& node) {
+    const bool computes = !node->template is<Constant>() && !node->template is<Cast>();
+    return computes && std::ranges::any_of(node->outputs(), [](const Value* value) {
+             return is_half(value->type.type);
+           });
+  }));
+}
+
 bool uses_sparse_kernels(const Node& node) {
   return node.tactic.find("sparse") != std::string::npos;
 }
@@ -322,6 +332,10 @@ void PrecisionSummary::report_row(const Row& row, const Graph& plan, Logger& log
   if (plugins > 0) logger.info("{}: {} plugins have operands in 8 bits", row.name, plugins);
   if (plugins > 0 && found.done == 0) return;
   const bool is_ignored = is_allowed && found.done == 0;
+  if (const size_t others = row.chosen.has_value() ? count_half_layers(plan) : 0;
+      is_ignored && layers_.empty() && others > 0)
+    return logger.info("{}: {} {} 16-bit numbers; the network has no products", row.name, others,
+                       others == 1 ? "layer gives" : "layers give");
   if (is_ignored && layers_.empty())
     return logger.warning(
         "{} is allowed, but no layer uses it: the network has no convolutions or other products",

@@ -236,5 +236,17 @@ TEST(PrecisionSummaryOfABuild, OfANetworkWithoutProducts) {
       << none.lines.all;
 }
 
+/// Layers without products may have 16-bit numbers all the same.
+TEST(PrecisionSummaryOfABuild, OfHalvesWithoutProducts) {
+  Summary half({BuilderFlag::kFP16});
+  const std::vector<int32_t> places = {1, 0, 1, 1};
+  auto* rows =
+      half.network->addGather(*half.x, *half.constant(places.data(), DataType::kINT32, {4}, 4), 0);
+  half.build_up_to(*half.network->addReduce(*rows->getOutput(0), ReduceOperation::kSUM, 2, false));
+  if (half.lines.has("no 16-bit arithmetic")) return;
+  EXPECT_FALSE(half.lines.has("no layer uses it")) << half.lines.all;
+  EXPECT_TRUE(half.lines.has("FP16: ")) << half.lines.all;
+}
+
 }  // namespace
 }  // namespace api_test
