@@ -3,9 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
-#include <vector>
+#include <optional>
 
 #include "ops/reals.h"
 
@@ -37,26 +38,94 @@ constexpr double kTwoDraws = 3, kWorstDraw = 10;
 constexpr double kNothing = 1e-12;
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
+constexpr double kLargest = std::numeric_limits<double>::max();
+
+/// Reals as doubles, a block at a time: those of large tensors are never all in memory.
+class Reals {
+ public:
+  static constexpr size_t kBlock = 512;
+  using Room = std::array<double, kBlock>;
+
+  explicit Reals(std::span<const double> numbers) : numbers_(numbers), size_(numbers.size()) {}
+  explicit Reals(const Tensor& tensor) : size_(static_cast<size_t>(tensor.count())) {
+    if (tensor.type() == DataType::kFloat32) {
+      floats_ = reinterpret_cast<const float*>(tensor.bytes());
+    } else {
+      values_.emplace(tensor);
+      numbers_ = std::span(values_->data(), size_);
+    }
+  }
+
+  size_t size() const { return size_; }
+  size_t count_from(size_t begin) const { return std::min(kBlock, size_ - begin); }
+  /// The block that begins there, where they lie or in `room`.
+  const double* block(size_t begin, Room& room) const {
+    if (floats_ == nullptr) return numbers_.data() + begin;
+    std::copy_n(floats_ + begin, count_from(begin), room.begin());
+    return room.data();
+  }
+
+ private:
+  std::span<const double> numbers_;
+  const float* floats_ = nullptr;
+  std::optional<Values<double>> values_;
+  size_t size_;
+};
+
 /// Sums over the elements that are finite on both sides.
 struct Sums {
   double difference = 0, norm = 0;
   double largest = 0;  ///< Of the differences.
-  int64_t count = 0;
+  double count = 0;
   double distance() const { return std::sqrt(difference / std::max(norm, kNothing)); }
-  double root_mean_square() const { return count == 0 ? 0 : std::sqrt(norm / double(count)); }
-  double difference_mean() const { return count == 0 ? 0 : std::sqrt(difference / double(count)); }
+  double root_mean_square() const { return count == 0 ? 0 : std::sqrt(norm / count); }
+  double difference_mean() const { return count == 0 ? 0 : std::sqrt(difference / count); }
 };
 
-Sums sums_of(std::span<const double> a, std::span<const double> e) {
-  Sums sums;
-  for (size_t i = 0; i < e.size(); ++i) {
-    if (!std::isfinite(a[i]) || !std::isfinite(e[i])) continue;
-    sums.difference += (a[i] - e[i]) * (a[i] - e[i]);
-    sums.norm += e[i] * e[i];
-    sums.largest = std::max(sums.largest, std::abs(a[i] - e[i]));
-    ++sums.count;
+/// Several sums side by side: none waits for the one before.
+class SideBySide {
+ public:
+  static constexpr size_t kLanes = 8;
+
+  /// kLanes elements.
+  void add(const double* a, const double* e) {
+    for (size_t lane = 0; lane < kLanes; ++lane) add(lane, a[lane], e[lane]);
   }
-  return sums;
+  void add(size_t lane, double a, double e) {
+    const bool counts = (std::abs(a) <= kLargest) & (std::abs(e) <= kLargest);
+    const double apart = std::abs(a - e), d = counts ? apart : 0, v = counts ? e : 0;
+    difference_[lane] += d * d;
+    norm_[lane] += v * v;
+    largest_[lane] = largest_[lane] < d ? d : largest_[lane];
+    count_[lane] += counts ? 1 : 0;
+  }
+  Sums all() const {
+    Sums sums;
+    for (size_t lane = 0; lane < kLanes; ++lane) {
+      sums.difference += difference_[lane];
+      sums.norm += norm_[lane];
+      sums.largest = std::max(sums.largest, largest_[lane]);
+      sums.count += count_[lane];
+    }
+    return sums;
+  }
+
+ private:
+  double difference_[kLanes] = {}, norm_[kLanes] = {}, largest_[kLanes] = {}, count_[kLanes] = {};
+};
+
+Sums sums_of(const Reals& actual, const Reals& expected) {
+  SideBySide sums;
+  Reals::Room of_actual, of_expected;
+  for (size_t begin = 0; begin < expected.size(); begin += Reals::kBlock) {
+    const double* a = actual.block(begin, of_actual);
+    const double* e = expected.block(begin, of_expected);
+    const size_t count = expected.count_from(begin);
+    size_t i = 0;
+    for (; i + SideBySide::kLanes <= count; i += SideBySide::kLanes) sums.add(a + i, e + i);
+    for (; i < count; ++i) sums.add(0, a[i], e[i]);
+  }
+  return sums.all();
 }
 
 void note(Deviation& deviation, size_t element, double excess, double actual, double expected) {
@@ -91,48 +160,103 @@ std::string Deviation::describe() const {
                      norm_limit, element, actual, expected);
 }
 
-Deviation compare_numbers(std::span<const double> actual, std::span<const double> expected,
-                          std::span<const double> rounded, const Tolerance& tolerance, bool jumps) {
-  const Sums own = sums_of(actual, expected);
-  const Sums draw = rounded.empty() ? Sums() : sums_of(rounded, expected);
-  Deviation result;
-  result.norm = own.distance();
-  result.norm_limit = std::max(tolerance.norm, kTwoDraws * draw.distance());
-  const double everywhere =
-      tolerance.spread * own.root_mean_square() + kWorstDraw * draw.difference_mean() + kNothing;
-  // Of those that a jump explains.
-  Deviation jumped;
-  int64_t jumped_count = 0;
-  for (size_t i = 0; i < expected.size(); ++i) {
-    const double a = actual[i], e = expected[i], r = rounded.empty() ? e : rounded[i];
-    result.overflows += !std::isfinite(a) && std::isfinite(e) ? 1 : 0;
-    if (same(a, e) || same(a, r)) continue;
+namespace {
+
+/// The elements one by one: the largest excess, which says whether all are right.
+class Elements {
+ public:
+  Elements(const Tolerance& tolerance, const Sums& own, const Sums& draw, bool jumps)
+      : relative_(tolerance.relative),
+        everywhere_(tolerance.spread * own.root_mean_square() +
+                    kWorstDraw * draw.difference_mean() + kNothing),
+        largest_draw_(draw.largest),
+        jumps_(jumps) {}
+
+  /// No element of the block has a larger excess than was found so far, and all are finite.
+  bool is_better(const double* a, const double* e, size_t count) const {
+    const double worst = result_.element < 0 ? 0 : result_.excess;
+    const double spread = worst * everywhere_, relative = worst * relative_;
+    int64_t bad = 0;
+    for (size_t i = 0; i < count; ++i) {
+      const double size = std::abs(e[i]);
+      const bool finite = (std::abs(a[i]) <= kLargest) & (size <= kLargest);
+      bad |= static_cast<int64_t>(!(finite & (std::abs(a[i] - e[i]) <= spread + relative * size)));
+    }
+    return bad == 0;
+  }
+
+  /// `rounded` may be null.
+  void look_at(const double* actual, const double* expected, const double* rounded, size_t begin,
+               size_t count) {
+    for (size_t i = 0; i < count; ++i)
+      look_at(begin + i, actual[i], expected[i], rounded == nullptr ? expected[i] : rounded[i]);
+  }
+
+  Deviation result(size_t count) {
+    const double share = double(jumped_count_) / double(std::max<size_t>(1, count));
+    if (share > kJumpShare && jumped_.excess > result_.excess)
+      note(result_, static_cast<size_t>(jumped_.element), jumped_.excess, jumped_.actual,
+           jumped_.expected);
+    return result_;
+  }
+
+ private:
+  void look_at(size_t i, double a, double e, double r) {
+    result_.overflows += !std::isfinite(a) && std::isfinite(e) ? 1 : 0;
+    if (same(a, e) || same(a, r)) return;
     double excess = kInfinite;
-    bool jumps_so_far = false;
+    bool jumps = false;
     if (std::isfinite(a) && std::isfinite(e)) {
       const double drawn = std::isfinite(r) ? kTwoDraws * std::abs(r - e) : 0;
-      excess = std::abs(a - e) / (everywhere + drawn + tolerance.relative * std::abs(e));
-      jumps_so_far = jumps && excess > 1 && std::abs(a - e) <= kTwoDraws * draw.largest;
+      excess = std::abs(a - e) / (everywhere_ + drawn + relative_ * std::abs(e));
+      jumps = jumps_ && excess > 1 && std::abs(a - e) <= kTwoDraws * largest_draw_;
     }
-    jumped_count += jumps_so_far ? 1 : 0;
-    note(jumps_so_far ? jumped : result, i, excess, a, e);
+    jumped_count_ += jumps ? 1 : 0;
+    note(jumps ? jumped_ : result_, i, excess, a, e);
   }
-  const double share = double(jumped_count) / double(std::max<size_t>(1, expected.size()));
-  if (share > kJumpShare && jumped.excess > result.excess)
-    note(result, static_cast<size_t>(jumped.element), jumped.excess, jumped.actual,
-         jumped.expected);
+
+  double relative_, everywhere_, largest_draw_;
+  bool jumps_;
+  Deviation result_;
+  Deviation jumped_;  ///< Of those that a jump explains.
+  int64_t jumped_count_ = 0;
+};
+
+/// `rounded` may be null.
+Deviation compare_reals(const Reals& actual, const Reals& expected, const Reals* rounded,
+                        const Tolerance& tolerance, bool jumps) {
+  const Sums own = sums_of(actual, expected);
+  const Sums draw = rounded == nullptr ? Sums() : sums_of(*rounded, expected);
+  Elements elements(tolerance, own, draw, jumps);
+  Reals::Room of_actual, of_expected, of_rounded;
+  for (size_t begin = 0; begin < expected.size(); begin += Reals::kBlock) {
+    const double* a = actual.block(begin, of_actual);
+    const double* e = expected.block(begin, of_expected);
+    const double* r = rounded == nullptr ? nullptr : rounded->block(begin, of_rounded);
+    const size_t count = expected.count_from(begin);
+    if (r != nullptr || !elements.is_better(a, e, count)) elements.look_at(a, e, r, begin, count);
+  }
+  Deviation result = elements.result(expected.size());
+  result.norm = own.distance();
+  result.norm_limit = std::max(tolerance.norm, kTwoDraws * draw.distance());
   return result;
+}
+
+}  // namespace
+
+Deviation compare_numbers(std::span<const double> actual, std::span<const double> expected,
+                          std::span<const double> rounded, const Tolerance& tolerance, bool jumps) {
+  const Reals draw(rounded);
+  return compare_reals(Reals(actual), Reals(expected), rounded.empty() ? nullptr : &draw, tolerance,
+                       jumps);
 }
 
 Deviation compare_tensors(const Tensor& actual, const Tensor& expected, const Tensor* rounded,
                           const Tolerance& tolerance, bool jumps) {
   if (actual.extents() != expected.extents()) return {.norm = 1, .excess = kInfinite, .element = 0};
-  const Values<double> a(actual), e(expected);
-  const Values<double> r = rounded == nullptr ? Values<double>() : Values<double>(*rounded);
-  const auto span = [](const Values<double>& values) {
-    return std::span(values.data(), static_cast<size_t>(values.size()));
-  };
-  return compare_numbers(span(a), span(e), span(r), tolerance, jumps);
+  const std::optional<Reals> draw =
+      rounded == nullptr ? std::nullopt : std::optional<Reals>(std::in_place, *rounded);
+  return compare_reals(Reals(actual), Reals(expected), draw ? &*draw : nullptr, tolerance, jumps);
 }
 
 }  // namespace tenon

@@ -144,6 +144,25 @@ TEST(Numerics, NonFiniteNumbersMustBeThoseExpected) {
   EXPECT_EQ(found.overflows, 1);
 }
 
+/// Tensors are read in parts: the worst element may be in any, and each infinity counts.
+TEST(Numerics, TheWorstElementOfALargeTensor) {
+  const std::vector<double> exact = numbers(3001);
+  std::vector<double> actual = exact;
+  const auto found = [&] {
+    Tensor a(DataType::kFloat32, {3001}), e(DataType::kFloat32, {3001});
+    for (int i = 0; i < 3001; ++i) a.set_from_double(i, actual[i]), e.set_from_double(i, exact[i]);
+    return compare_tensors(a, e, nullptr, tolerance(Computation::kKernel, DataType::kFloat32));
+  };
+  EXPECT_EQ(found().element, -1);
+  for (const auto& [element, error] : {std::pair(2000, 0.1), {40, 0.2}, {3000, 0.3}, {1030, 0.25}})
+    actual[element] += error;
+  EXPECT_EQ(found().element, 3000);
+  EXPECT_EQ(found().overflows, 0);
+  actual[7] = kNaN, actual[1500] = kInf, actual[2999] = -kInf;
+  EXPECT_EQ(found().element, 7);
+  EXPECT_EQ(found().overflows, 3);
+}
+
 TEST(Numerics, TensorsOfOtherExtentsNeverAgree) {
   Tensor a(DataType::kFloat32, {2}), b(DataType::kFloat32, {2, 1});
   for (int i = 0; i < 2; ++i) a.set_from_double(i, i), b.set_from_double(i, i);
