@@ -56,36 +56,51 @@ struct ConvSizes {
   int64_t batch, groups, channels, filters, kernel, pixels, positions;  ///< Channels of a group.
 };
 
+/// Each position reads the pixel of its own place and no other.
+bool is_pointwise(const SlidingWindow& window) {
+  const auto none = [](int64_t pad) { return pad == 0; };
+  const auto one = [](int64_t step) { return step == 1; };
+  return element_count(window.kernel) == 1 && window.input == window.output &&
+         std::ranges::all_of(window.strides, one) && std::ranges::all_of(window.begin, none);
+}
+
 /// y[n, g] += weights[g] * columns(x[n, g]) for a block of output positions at a time.
 template <class T>
 void convolve(const ConvSizes& s, const SlidingWindow& window, const T* x, const T* weights, T* y) {
   const int64_t depth = s.channels * s.kernel;
   const int64_t block = std::clamp<int64_t>(65536 / std::max<int64_t>(depth, 1), 32, 4096);
-  std::vector<T> columns(static_cast<size_t>(depth * block));
+  const auto multiply = [&](int64_t part, int64_t begin, int64_t count, const T* columns,
+                            int64_t stride) {
+    multiply_add(s.filters, count, depth, weights + part % s.groups * s.filters * depth, depth,
+                 columns, stride, y + part * s.filters * s.positions + begin, s.positions);
+  };
+  const bool pointwise = is_pointwise(window);
+  std::vector<T> columns(pointwise ? 0 : static_cast<size_t>(depth * block));
   for (int64_t begin = 0; begin < s.positions; begin += block) {
     const int64_t count = std::min(block, s.positions - begin);
-    const std::vector<int64_t> offsets = window_offsets(window, begin, begin + count);
+    const std::vector<int64_t> offsets =
+        pointwise ? std::vector<int64_t>() : window_offsets(window, begin, begin + count);
     for (int64_t part = 0; part < s.batch * s.groups; ++part) {
       const T* image = x + part * s.channels * s.pixels;
+      if (pointwise) {
+        multiply(part, begin, count, image + begin, s.pixels);
+        continue;
+      }
       for (int64_t c = 0; c < s.channels; ++c)
         for (int64_t i = 0; i < s.kernel * count; ++i)
           columns[c * s.kernel * count + i] =
               offsets[i] < 0 ? T(0) : image[c * s.pixels + offsets[i]];
-      multiply_add(s.filters, count, depth, weights + part % s.groups * s.filters * depth, depth,
-                   columns.data(), count, y + part * s.filters * s.positions + begin, s.positions);
+      multiply(part, begin, count, columns.data(), count);
     }
   }
 }
 
 template <class T>
-std::vector<T> bias_or_zero(const EvalContext& context, int64_t batch, int64_t channels,
-                            int64_t positions) {
-  std::vector<T> y(static_cast<size_t>(batch * channels * positions), T(0));
-  if (!context.has_input(2)) return y;
-  const Values<T> bias(context.input(2));
+void fill_bias(const EvalContext& context, int64_t batch, int64_t channels, int64_t positions,
+               T* y) {
+  const Values<T> bias = context.has_input(2) ? Values<T>(context.input(2)) : Values<T>();
   for (int64_t i = 0; i < batch * channels; ++i)
-    std::fill_n(y.begin() + i * positions, positions, bias[i % channels]);
-  return y;
+    std::fill_n(y + i * positions, positions, bias.size() == 0 ? T(0) : bias[i % channels]);
 }
 
 /// f(T{}) with the type to add up in: modular 32-bit for integers.
@@ -95,8 +110,18 @@ auto with_sum_type(DataType type, F&& f) {
   return with_real(type, f);
 }
 
-template <class T>
-Tensor stored(DataType type, Extents extents, const std::vector<T>& y) {
+/// A tensor that `write` fills, without a copy where it has that type.
+template <class T, class Write>
+Tensor stored(DataType type, Extents extents, Write write) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (type == DataType::kFloat32) {
+      Tensor result(type, std::move(extents));
+      write(reinterpret_cast<float*>(result.mutable_bytes()));
+      return result;
+    }
+  }
+  std::vector<T> y(static_cast<size_t>(element_count(extents)));
+  write(y.data());
   if constexpr (std::is_same_v<T, uint32_t>)
     return Tensor::of<uint32_t>(type, std::move(extents), y);
   else
@@ -222,9 +247,10 @@ Status evaluate(const Conv& op, EvalContext& context) {
   context.set_output(
       0, with_sum_type(x.type(), [&](auto sum) {
         using T = decltype(sum);
-        std::vector<T> y = bias_or_zero<T>(context, extents[0], extents[1], sizes.positions);
-        convolve(sizes, window, Values<T>(x).data(), Values<T>(weights).data(), y.data());
-        return stored(result_type(x.type()), extents, y);
+        return stored<T>(result_type(x.type()), extents, [&](T* y) {
+          fill_bias(context, extents[0], extents[1], sizes.positions, y);
+          convolve(sizes, window, Values<T>(x).data(), Values<T>(weights).data(), y);
+        });
       }));
   return {};
 }
@@ -257,7 +283,6 @@ Status evaluate(const Deconv& op, EvalContext& context) {
   context.set_output(
       0, with_sum_type(x.type(), [&](auto sum) {
         using T = decltype(sum);
-        std::vector<T> y = bias_or_zero<T>(context, extents[0], extents[1], sizes.positions);
         const Values<T> image(x), w(weights);
         const int64_t rows = sizes.filters * sizes.kernel;
         std::vector<T> flipped(static_cast<size_t>(w.size()));
@@ -265,11 +290,13 @@ Status evaluate(const Deconv& op, EvalContext& context) {
           const int64_t group = i / (rows * sizes.channels), inside = i % (rows * sizes.channels);
           flipped[(group * rows + inside % rows) * sizes.channels + inside / rows] = w[i];
         }
-        for (int64_t part = 0; part < sizes.batch * sizes.groups; ++part)
-          spread_image(sizes, offsets, image.data() + part * sizes.channels * sizes.pixels,
-                       flipped.data() + part % sizes.groups * rows * sizes.channels,
-                       y.data() + part * sizes.filters * sizes.positions);
-        return stored(result_type(x.type()), extents, y);
+        return stored<T>(result_type(x.type()), extents, [&](T* y) {
+          fill_bias(context, extents[0], extents[1], sizes.positions, y);
+          for (int64_t part = 0; part < sizes.batch * sizes.groups; ++part)
+            spread_image(sizes, offsets, image.data() + part * sizes.channels * sizes.pixels,
+                         flipped.data() + part % sizes.groups * rows * sizes.channels,
+                         y + part * sizes.filters * sizes.positions);
+        });
       }));
   return {};
 }
