@@ -32,10 +32,8 @@ struct WeightMatrix {
   bool channels_outermost;  // k = (channel, tap), else (tap, channel)
   int64_t pixels;
 
-  float at(int64_t index) const {
-    if (p.weight_type == ElementType::f32) return static_cast<const float*>(weights)[index];
-    return bf16_to_float(static_cast<const uint16_t*>(weights)[index]);
-  }
+  static float number(float value) { return value; }
+  static float number(uint16_t bits) { return bf16_to_float(bits); }
 
   /// The columns from `first` to `last` alone, as a matrix by themselves: few of them, and of few
   /// channels at a time, stay in the caches on their way.
@@ -50,6 +48,35 @@ struct WeightMatrix {
  private:
   struct Range {
     int64_t first, last;
+  };
+
+  /// Channels by columns of one tap, and how far they lie apart: in the weights, and in the rows.
+  struct Block {
+    Range channels, columns;
+    int64_t channel_step, column_step, row_step;
+
+    void clear(float* rows) const {
+      for (int64_t c = channels.first; c < channels.last; ++c)
+        std::fill(rows + c * row_step + columns.first, rows + c * row_step + columns.last, 0.0f);
+    }
+
+    /// Several columns at a time: what they write lies side by side.
+    template <class T>
+    void copy(const T* from, float* rows) const {
+      constexpr int64_t kTogether = 8;
+      int64_t n = columns.first;
+      for (; n + kTogether <= columns.last; n += kTogether) copy_columns<kTogether>(from, n, rows);
+      for (; n < columns.last; ++n) copy_columns<1>(from, n, rows);
+    }
+
+    template <int64_t kCount, class T>
+    void copy_columns(const T* from, int64_t n, float* rows) const {
+      for (int64_t c = channels.first; c < channels.last; ++c) {
+        const T* column = from + n * column_step + c * channel_step;
+        float* to = rows + c * row_step + n;
+        for (int64_t i = 0; i < kCount; ++i) to[i] = number(column[i * column_step]);
+      }
+    }
   };
 
   /// Of one tap.
@@ -72,10 +99,16 @@ struct WeightMatrix {
     const int64_t row_step = (channels_outermost ? count : 1) * width;
     float* rows = matrix + (channels_outermost ? t : t * in_each) * width;
     const int64_t end = std::min(columns.last, (pixel + 1) * out_each);
-    for (int64_t n = std::max(columns.first, pixel * out_each); n < end; ++n)
-      for (int64_t c = channels.first; c < channels.last; ++c)
-        rows[c * row_step + n - columns.first] =
-            tap[2] < 0 ? 0.0f : at(from + n * column_step + c * channel_step);
+    const Block block{channels, {std::max(columns.first, pixel * out_each), end}, channel_step,
+                      column_step, row_step};
+    if (block.columns.first >= end) return;
+    rows -= columns.first;
+    if (tap[2] < 0)
+      block.clear(rows);
+    else if (p.weight_type == ElementType::f32)
+      block.copy(static_cast<const float*>(weights) + from, rows);
+    else
+      block.copy(static_cast<const uint16_t*>(weights) + from, rows);
   }
 };
 
