@@ -59,8 +59,8 @@ Result<LargeBytes> read_stream(const std::function<int64_t(void*, int64_t)>& rea
 
 }  // namespace
 
-Result<Backend> Runtime::backend_for(const Plan& plan) const {
-  if (plan.device == DeviceKind::kCpu) return checked_cpu_backend(max_threads_);
+Result<Backend> Runtime::backend_for(DeviceKind device) const {
+  if (device == DeviceKind::kCpu) return checked_cpu_backend(max_threads_);
   return cuda_backend(std::max(device_, -1));
 }
 
@@ -100,18 +100,25 @@ Status Runtime::load_libraries(Plan& plan) const {
 
 Result<ICudaEngine*> Runtime::engine_of(std::shared_ptr<const void> owner,
                                         std::span<const std::byte> bytes, bool mapped) {
+  // Libraries take longer to get ready than the plan to be read.
+  auto starts = std::make_unique<LibraryStarts>();
+  std::optional<Result<Backend>> ahead;
+  if (const auto needs = peek_plan_needs(bytes); needs && needs->device != DeviceKind::kCpu) {
+    ahead = backend_for(needs->device);
+    if (ahead->ok()) starts->begin(**ahead, needs->tactics);
+  }
   TENON_ASSIGN(Plan plan, read_plan(bytes, std::move(owner), mapped));
   TENON_TRY(load_libraries(plan));
   TENON_TRY(find_creators(*plan.graph));
-  TENON_ASSIGN(Backend backend, backend_for(plan));
+  TENON_ASSIGN(Backend backend, ahead ? std::move(*ahead) : backend_for(plan.device));
   warn_of_missing_libraries(plan, backend, *reporter_);
   backend.application = std::make_shared<ReportingApplication>(reporter_);
   backend.tell = [reporter = reporter_](const std::string& message) {
     reporter->verbose("{}", message);
   };
   backend.memory = memory_of(allocator_);
-  TENON_ASSIGN(auto engine,
-               Engine::create(std::move(plan), std::move(backend), plan_code_allowed_));
+  TENON_ASSIGN(auto engine, Engine::create(std::move(plan), std::move(backend), plan_code_allowed_,
+                                           std::move(starts)));
   return new EngineHandle(std::move(engine), reporter_);
 }
 

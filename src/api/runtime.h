@@ -54,7 +54,7 @@ class Runtime final : public surface::Implementation<IRuntime> {
  private:
   Result<ICudaEngine*> engine_of(std::shared_ptr<const void> owner,
                                  std::span<const std::byte> bytes, bool mapped);
-  Result<Backend> backend_for(const Plan& plan) const;
+  Result<Backend> backend_for(DeviceKind device) const;
   /// The plugin libraries in the plan, where code of the host is allowed; else an error.
   Status load_libraries(Plan& plan) const;
   ICudaEngine* load(std::shared_ptr<const void> owner, const void* bytes, size_t size,

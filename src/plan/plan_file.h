@@ -2,6 +2,8 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
+#include <set>
 #include <span>
 #include <string>
 
@@ -40,6 +42,15 @@ Result<LargeBytes> write_plan(const Plan& plan, bool strip = false);
 /// memory.
 Result<Plan> read_plan(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
                        bool mapped = false);
+
+/// A plan's demands on the machine, known before it is read.
+struct PlanNeeds {
+  DeviceKind device = DeviceKind::kCpu;
+  std::set<std::string> tactics;  ///< Of all nodes, bodies' too, and choices.
+};
+/// Looks at the description alone, which may be damaged: a hint, for work that may begin ahead of
+/// read_plan(). Empty where there is no sound description.
+std::optional<PlanNeeds> peek_plan_needs(std::span<const std::byte> bytes);
 
 /// Bytes that a peek needs.
 inline constexpr size_t kPlanPeek = 28;

@@ -1,7 +1,10 @@
 #include <flatbuffers/flatbuffers.h>
 
+#include <algorithm>
 #include <cstring>
+#include <functional>
 
+#include "base/parallel.h"
 #include "ops/table.h"
 #include "ops/verifier.h"
 #include "plan/plan_file.h"
@@ -358,7 +361,8 @@ Result<Choice> read_choice(const fb::Choice& source, const Graph& graph) {
   return choice;
 }
 
-Result<PlanHeader> read_header(std::span<const std::byte> bytes, bool mapped) {
+/// The checksum is not looked at.
+Result<PlanHeader> read_header(std::span<const std::byte> bytes) {
   TENON_TRY(peek_plan_version(bytes));
   PlanHeader header;
   if (bytes.size() < kPlanPage) return damaged("{} bytes are less than its header", bytes.size());
@@ -373,9 +377,28 @@ Result<PlanHeader> read_header(std::span<const std::byte> bytes, bool mapped) {
       header.description_size > header.weights_offset - kPlanPage)
     return damaged("its sections lie outside the file");
   if (header.weights_offset % kPlanPage != 0) return damaged("its weights do not begin on a page");
-  if (plan_checksum(bytes, mapped) != header.checksum)
-    return damaged("its checksum does not match");
   return header;
+}
+
+/// Null where it is malformed.
+const fb::Plan* description_of(std::span<const std::byte> bytes, const PlanHeader& header) {
+  const auto* description = reinterpret_cast<const uint8_t*>(bytes.data() + kPlanPage);
+  flatbuffers::Verifier verifier(description, header.description_size, kMaxDepth * 2, 100'000'000);
+  return verifier.VerifyBuffer<fb::Plan>(nullptr) ? flatbuffers::GetRoot<fb::Plan>(description)
+                                                  : nullptr;
+}
+
+/// The weights in memory of their own; new pages take as long as the bytes.
+void copy_pieces(std::span<const std::byte> from, std::byte* to,
+                 const std::function<void()>& beside) {
+  constexpr size_t kPiece = size_t{8} << 20, kThreads = 4;
+  const size_t pieces = (from.size() + kPiece - 1) / kPiece;
+  for_each_parallel(pieces + 1, std::min({pieces, kThreads, helper_threads()}), [&](size_t i) {
+    if (i == 0) return beside();
+    const auto piece =
+        from.subspan((i - 1) * kPiece).first(std::min(kPiece, from.size() - (i - 1) * kPiece));
+    std::memcpy(to + (i - 1) * kPiece, piece.data(), piece.size());
+  });
 }
 
 }  // namespace
@@ -416,21 +439,50 @@ Result<DeviceKind> device_of(const fb::Plan& source) {
 
 }  // namespace
 
+namespace {
+
+void add_tactics(const fb::Graph* graph, std::set<std::string>& tactics) {
+  if (graph == nullptr || graph->nodes() == nullptr) return;
+  for (const fb::Node* node : *graph->nodes()) {
+    tactics.insert(text(node->tactic()));
+    if (node->bodies() == nullptr) continue;
+    for (const fb::Graph* body : *node->bodies()) add_tactics(body, tactics);
+  }
+}
+
+}  // namespace
+
+std::optional<PlanNeeds> peek_plan_needs(std::span<const std::byte> bytes) {
+  const auto header = read_header(bytes);
+  const fb::Plan* const source = header.ok() ? description_of(bytes, *header) : nullptr;
+  if (source == nullptr) return std::nullopt;
+  const auto device = device_of(*source);
+  if (!device.ok()) return std::nullopt;
+  PlanNeeds needs{*device, {}};
+  add_tactics(source->graph(), needs.tactics);
+  if (source->choices() != nullptr)
+    for (const fb::Choice* choice : *source->choices())
+      for (std::string& tactic : texts(choice->tactics())) needs.tactics.insert(std::move(tactic));
+  return needs;
+}
+
 Result<Plan> read_plan(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
                        bool mapped) {
-  TENON_ASSIGN(const PlanHeader header, read_header(bytes, mapped));
-  const auto* description = reinterpret_cast<const uint8_t*>(bytes.data() + kPlanPage);
-  flatbuffers::Verifier verifier(description, header.description_size, kMaxDepth * 2, 100'000'000);
-  if (!verifier.VerifyBuffer<fb::Plan>(nullptr)) return damaged("its description is malformed");
-  const auto* source = flatbuffers::GetRoot<fb::Plan>(description);
-
+  TENON_ASSIGN(const PlanHeader header, read_header(bytes));
   std::span<const std::byte> section = bytes.subspan(header.weights_offset);
+  bool is_sound = false;
+  const auto check = [&] { is_sound = plan_checksum(bytes, mapped) == header.checksum; };
   if (owner == nullptr || reinterpret_cast<uintptr_t>(section.data()) % kWeightAlignment != 0) {
     Tensor copy(DataType::kUInt8, {static_cast<int64_t>(section.size())});
-    if (!section.empty()) std::memcpy(copy.mutable_bytes(), section.data(), section.size());
+    copy_pieces(section, copy.mutable_bytes(), check);
     section = {copy.bytes(), section.size()};
     owner = std::make_shared<const Tensor>(std::move(copy));
+  } else {
+    check();
   }
+  if (!is_sound) return damaged("its checksum does not match");
+  const fb::Plan* const source = description_of(bytes, header);
+  if (source == nullptr) return damaged("its description is malformed");
   const Weights weights{section, std::move(owner)};
 
   Plan plan;

@@ -98,7 +98,8 @@ Status stand_for_family(const Plan& plan, Device& device) {
 
 }  // namespace
 
-Result<std::shared_ptr<Engine>> Engine::create(Plan plan, Backend backend, bool runs_code) {
+Result<std::shared_ptr<Engine>> Engine::create(Plan plan, Backend backend, bool runs_code,
+                                               std::unique_ptr<LibraryStarts> starts) {
   if (plan.device != backend.device->properties().kind)
     return user_error("the plan was built for {}, which this program does not run on",
                       plan.device_name);
@@ -135,36 +136,17 @@ Result<std::shared_ptr<Engine>> Engine::create(Plan plan, Backend backend, bool 
         runs_code ? code : std::make_shared<CodeLibrary>(*code, CodeLibrary::Use::kName);
   engine->constants_->set_code(engine->code_);
   TENON_TRY(engine->examine_graph());
+  if (starts != nullptr) engine->starts_ = std::move(starts);
   engine->start_libraries();
   return engine;
 }
 
-/// Each on a thread of its own, where kernels of the plan come from it. One that fails is told of
-/// by the first kernel that is made.
 void Engine::start_libraries() {
-  std::set<TacticOrigin> origins;
-  for (const auto& node : graph().nodes()) origins.insert(backend_.origin_of(node->tactic));
+  std::set<std::string> tactics;
+  for (const auto& node : graph().nodes()) tactics.insert(node->tactic);
   for (const TacticTable& table : tables_)
-    for (const auto& [node, tactic] : table) origins.insert(backend_.origin_of(tactic));
-  for (const LibraryStart& library : backend_.starts) {
-    if (!origins.contains(library.origin)) continue;
-    const auto start = [device = backend_.device, start = library.start] {
-      static_cast<void>(guarded("a library's start", [&]() -> Status {
-                          TENON_TRY(device->activate());
-                          return start(*device);
-                        }).ok());
-    };
-    // Without a thread the first kernel starts it.
-    static_cast<void>(guarded("a thread", [&]() -> Status {
-                        starts_.emplace_back(start);
-                        return {};
-                      }).ok());
-  }
-}
-
-void Engine::end_starts() {
-  const std::lock_guard lock(starts_mutex_);
-  starts_.clear();
+    for (const auto& [node, tactic] : table) tactics.insert(tactic);
+  starts_->begin(backend_, tactics);
 }
 
 int Engine::default_threads() const {

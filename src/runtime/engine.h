@@ -15,6 +15,7 @@
 #include "runtime/dynamic_run.h"
 #include "runtime/graph_replay.h"
 #include "runtime/known_program.h"
+#include "runtime/library_starts.h"
 #include "runtime/profile_replay.h"
 #include "runtime/program.h"
 #include "runtime/program_cache.h"
@@ -32,7 +33,9 @@ struct ProgramBounds {
 class Engine {
  public:
   /// With `runs_code` false the device code in the plan is carried along and compiled anew.
-  static Result<std::shared_ptr<Engine>> create(Plan plan, Backend backend, bool runs_code = true);
+  /// `starts`: libraries that the caller has begun to get ready; null for none.
+  static Result<std::shared_ptr<Engine>> create(Plan plan, Backend backend, bool runs_code = true,
+                                                std::unique_ptr<LibraryStarts> starts = nullptr);
 
   const Plan& plan() const { return plan_; }
   const Graph& graph() const { return *plan_.graph; }
@@ -75,7 +78,7 @@ class Engine {
   /// fails is told to who runs it.
   void meet_choices();
   /// Waits for the libraries that are got ready beside the loading.
-  void end_starts();
+  void end_starts() { starts_->end(); }
   /// What runs under these, besides kernels that the graph's nodes name; may be null.
   const TacticTable* tactics_under(const SymbolValues& symbols) const;
 
@@ -150,8 +153,8 @@ class Engine {
   /// For one new shape at a time, behind meet_choices(); null: there are none.
   std::unique_ptr<cpu::ThreadPool> helpers_;
   std::mutex helping_;
-  std::mutex starts_mutex_;
-  std::vector<std::jthread> starts_;  ///< Last: they end first.
+  std::unique_ptr<LibraryStarts> starts_ =
+      std::make_unique<LibraryStarts>();  ///< Last: they end first.
 };
 
 /// One thread's use of an engine: shapes, addresses, memory. Not thread-safe; contexts are

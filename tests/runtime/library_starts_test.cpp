@@ -1,11 +1,13 @@
 // Libraries that a plan's kernels come from get ready on threads of their own while it loads.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <thread>
 
 #include "graphs.h"
+#include "plan/plan_file.h"
 
 namespace tenon {
 namespace {
@@ -73,6 +75,31 @@ TEST_F(LibraryStarts, IsOverWhenAContextIsReady) {
 TEST_F(LibraryStarts, IsLeftOutWherePlansDoWithoutTheLibrary) {
   make_context(backend_from(TacticOrigin::kCudnn, {{TacticOrigin::kCublasLt, start_slowly}}));
   EXPECT_EQ(seen.starts, 0);
+}
+
+TEST_F(LibraryStarts, BeginsOnceThoughItBeganAheadOfThePlan) {
+  Backend backend =
+      backend_from(TacticOrigin::kCublasLt, {{TacticOrigin::kCublasLt, start_slowly}});
+  const auto file = write_plan(plan_);
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  const auto needs = peek_plan_needs(*file);
+  ASSERT_TRUE(needs.has_value());
+  EXPECT_EQ(needs->device, DeviceKind::kCpu);
+  auto starts = std::make_unique<tenon::LibraryStarts>();
+  starts->begin(backend, needs->tactics);
+  const auto engine = Engine::create(copy_of(plan_), std::move(backend), true, std::move(starts));
+  ASSERT_TRUE(engine.ok()) << engine.error().message;
+  (*engine)->end_starts();
+  EXPECT_EQ(seen.starts, 1);
+}
+
+TEST_F(LibraryStarts, ArePeekedAtInSoundDescriptionsAlone) {
+  auto file = write_plan(plan_);
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  LargeBytes bytes = std::move(file).value();
+  EXPECT_FALSE(peek_plan_needs(std::span(bytes).first(100)).has_value());
+  std::fill_n(bytes.begin() + kPlanPage, 64, std::byte{0xff});
+  EXPECT_FALSE(peek_plan_needs(bytes).has_value());
 }
 
 TEST_F(LibraryStarts, MayFail) {

@@ -1,0 +1,32 @@
+#include "runtime/library_starts.h"
+
+#include "base/guard.h"
+
+namespace tenon {
+
+void LibraryStarts::begin(const Backend& backend, const std::set<std::string>& tactics) {
+  std::set<TacticOrigin> origins;
+  for (const std::string& tactic : tactics) origins.insert(backend.origin_of(tactic));
+  const std::lock_guard lock(mutex_);
+  for (const LibraryStart& library : backend.starts) {
+    if (!origins.contains(library.origin) || !begun_.insert(library.origin).second) continue;
+    const auto start = [device = backend.device, start = library.start] {
+      static_cast<void>(guarded("a library's start", [&]() -> Status {
+                          TENON_TRY(device->activate());
+                          return start(*device);
+                        }).ok());
+    };
+    // Without a thread the first kernel starts it.
+    static_cast<void>(guarded("a thread", [&]() -> Status {
+                        threads_.emplace_back(start);
+                        return {};
+                      }).ok());
+  }
+}
+
+void LibraryStarts::end() {
+  const std::lock_guard lock(mutex_);
+  threads_.clear();
+}
+
+}  // namespace tenon
