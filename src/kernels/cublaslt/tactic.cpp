@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/transpose.h"
 #include "kernels/cublaslt/library.h"
 #include "kernels/cublaslt/matmul.h"
 #include "kernels/cublaslt/padding.h"
@@ -26,9 +27,8 @@ bool can_transpose(const Product& product) {
   return product.constant_b != nullptr && !product.b.transposed;
 }
 
-/// Transposes [rows, columns], in blocks that stay in the cache.
-template <class T>
-void transpose(const T* from, T* to, int64_t rows, int64_t columns) {
+/// As of 16-bit elements, in blocks that stay in the cache.
+void transpose(const uint32_t* from, int64_t rows, int64_t columns, uint32_t* to) {
   constexpr int64_t kBlock = 32;
   for (int64_t r0 = 0; r0 < rows; r0 += kBlock)
     for (int64_t c0 = 0; c0 < columns; c0 += kBlock)
@@ -46,9 +46,10 @@ bool rounds(const Problem& problem, const Product& product) {
 Tensor transposed(const Tensor& weights, int64_t k, int64_t n) {
   Tensor result(weights.type(), {n, k});
   if (byte_size(weights.type()) == 2)
-    transpose(weights.values<uint16_t>().data(), result.mutable_values<uint16_t>().data(), k, n);
+    tenon::transpose(weights.values<uint16_t>().data(), k, n,
+                     result.mutable_values<uint16_t>().data());
   else
-    transpose(weights.values<uint32_t>().data(), result.mutable_values<uint32_t>().data(), k, n);
+    transpose(weights.values<uint32_t>().data(), k, n, result.mutable_values<uint32_t>().data());
   return result;
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/float_formats.h"
+#include "base/transpose.h"
 #include "kernels/gemm/hopper_start_cuda.h"
 #include "kernels/gemm/hopper_tiling_cuda.h"
 #include "kernels/gemm/product_cuda.h"
@@ -175,15 +176,9 @@ std::vector<std::string> tilings(const Problem& problem) {
 
 /// [k, n] as [n, k].
 std::vector<std::byte> transposed_bytes(const Tensor& weights) {
-  const int64_t k = weights.extents()[0], n = weights.extents()[1];
   std::vector<std::byte> bytes(static_cast<size_t>(weights.byte_count()));
-  const uint16_t* from = weights.values<uint16_t>().data();
-  auto* to = reinterpret_cast<uint16_t*>(bytes.data());
-  constexpr int64_t kBlock = 32;
-  for (int64_t r0 = 0; r0 < k; r0 += kBlock)
-    for (int64_t c0 = 0; c0 < n; c0 += kBlock)
-      for (int64_t r = r0; r < std::min(k, r0 + kBlock); ++r)
-        for (int64_t c = c0; c < std::min(n, c0 + kBlock); ++c) to[c * k + r] = from[r * n + c];
+  transpose(weights.values<uint16_t>().data(), weights.extents()[0], weights.extents()[1],
+            reinterpret_cast<uint16_t*>(bytes.data()));
   return bytes;
 }
 
