@@ -360,11 +360,17 @@ void KernelCode::array(std::string_view name, const std::vector<int64_t>& values
 
 namespace {
 
-/// A number in place of one that code must not depend on: like it, 0 or 1 or neither, and a
-/// multiple of the same powers of two up to 16.
-int64_t unknown_like(int64_t value) {
-  constexpr int64_t kPrime = 263, kWidestPack = 16;
-  return value > 1 ? kPrime * std::gcd(value, kWidestPack) : value;
+/// A number in place of an extent that code must not depend on: like it, 0 or 1 or neither. Code
+/// asks for divisors of the fastest extent alone.
+constexpr int64_t kUnknown = 263;
+int64_t unknown_like(int64_t extent) {
+  return extent > 1 ? kUnknown : extent;
+}
+
+/// Likewise of a stride: a multiple of the same powers of two up to 16.
+int64_t unknown_stride_like(int64_t stride) {
+  constexpr int64_t kWidestPack = 16;
+  return stride > 1 ? kUnknown * std::gcd(stride, kWidestPack) : stride;
 }
 
 /// Alignment, extents and strides.
@@ -384,7 +390,7 @@ void record_all_open(std::string_view name, int64_t alignment, const MergedLoop&
                      OpenText& constants) {
   std::vector<int64_t> extents, strides, reads;
   for (const int64_t extent : merged.extents) extents.push_back(unknown_like(extent));
-  for (const int64_t stride : merged.strides) strides.push_back(unknown_like(stride));
+  for (const int64_t stride : merged.strides) strides.push_back(unknown_stride_like(stride));
   extents.back() = merged.extents.back();
   const auto read = [&](int64_t value, bool is_known) {
     const bool is_open = value > 1 && !is_known;

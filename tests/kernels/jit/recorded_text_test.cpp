@@ -90,5 +90,23 @@ TEST(KernelCode, OpenNumbersAreNoPartOfWhatItIsKnownBy) {
   EXPECT_NE(few.second, wide.second);
 }
 
+/// Lengths of sequences that divide by other powers of two run by the same code.
+TEST(KernelCode, OfSlowerExtentsDependsOnNoDivisor) {
+  const auto open = [](int64_t rows, int64_t columns) {
+    KernelCode code;
+    code.open_all(true);
+    Operand bias{.present = true, .type = DataType::kFloat16, .extents = {columns}};
+    code.located("BiasAt", {{0, rows}, {1, columns}}, bias, {0, 1});
+    const auto sources = code.sources({"rows/softmax.cu"});
+    EXPECT_TRUE(sources.ok());
+    std::string text;
+    sources->open.text.for_each_value([&](std::string_view piece, bool) { text += piece; });
+    return text;
+  };
+  EXPECT_EQ(open(176, 768), open(200, 768));
+  EXPECT_EQ(open(201, 768), open(200, 768));
+  EXPECT_NE(open(200, 768), open(200, 769));
+}
+
 }  // namespace
 }  // namespace tenon
