@@ -71,10 +71,27 @@ std::vector<int64_t> lengths_between(int64_t least, int64_t most) {
   return values;
 }
 
-/// Where there are many, each step is odd, so that all remainders come up; also around each power
-/// of two, where kernels are chosen, and multiples of kernels' tiles.
+/// All where there are few. Else four of each doubling and the values behind them, with which
+/// kernels begin another row of tiles.
+std::vector<int64_t> worth_a_trial(int64_t least, int64_t most) {
+  constexpr int64_t kFew = 32, kParts = 4;
+  std::vector<int64_t> values;
+  if (most - least <= kFew) {
+    for (int64_t value = least; value <= most; ++value) values.push_back(value);
+    return values;
+  }
+  for (int64_t power = kParts; power < most; power *= 2)
+    for (int64_t value = power; value < 2 * power; value += power / kParts)
+      for (const int64_t each : {value, value + 1})
+        if (each > least && each < most) values.push_back(each);
+  std::ranges::sort(values);
+  return values;
+}
+
+/// Where there are very many, each step is odd, so that all remainders come up; also around each
+/// power of two, where kernels are chosen, and multiples of kernels' tiles.
 std::vector<int64_t> all_between(int64_t least, int64_t most) {
-  constexpr int64_t kMost = 64, kEach = 8, kTile = 64;
+  constexpr int64_t kMost = 512, kEach = 8, kTile = 64;
   const auto odd = [](int64_t step) { return step / 2 * 2 + 1; };
   const int64_t step = odd((most - least) / kMost);
   std::vector<int64_t> values = lengths_between(least, most);
@@ -156,6 +173,10 @@ std::vector<SymbolValues> profile_points(const Graph& graph, const Profile& prof
 
 std::vector<SymbolValues> plan_points(const Plan& plan) {
   return all_points(plan, powers_between);
+}
+
+std::vector<SymbolValues> plan_trials(const Plan& plan) {
+  return all_points(plan, worth_a_trial);
 }
 
 std::vector<SymbolValues> plan_ends(const Plan& plan) {

@@ -25,7 +25,10 @@ Result<ProfileEnds> profile_ends(const Graph& graph, const Profile& profile);
 std::vector<SymbolValues> profile_points(const Graph& graph, const Profile& profile);
 /// Those of all profiles, each once.
 std::vector<SymbolValues> plan_points(const Plan& plan);
-/// Of these the usual, the smallest and the largest ones of each profile alone.
+/// Shapes among these and between them at which other kernels may be better than at their
+/// neighbours.
+std::vector<SymbolValues> plan_trials(const Plan& plan);
+/// Of those of plan_points() the usual, the smallest and the largest ones of each profile alone.
 std::vector<SymbolValues> plan_ends(const Plan& plan);
 /// The same with all values between the ends, or as many of them as are worth a look.
 std::vector<SymbolValues> plan_shapes(const Plan& plan);

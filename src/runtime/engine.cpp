@@ -438,8 +438,9 @@ void Engine::meet_choices() {
   if (backend_.tell)
     backend_.tell(fmt::format("The plan's code, {} modules, was loaded in {:.2f} ms", code_->size(),
                               watch.lap() * 1e3));
-  for (const Choice& choice : plan_.choices)
-    static_cast<void>(find_program(choice.symbols, default_threads(), nullptr, true).ok());
+  // The others differ from these in few kernels.
+  for (const SymbolValues& symbols : plan_points(plan_))
+    static_cast<void>(find_program(symbols, default_threads(), nullptr, true).ok());
   constexpr size_t kMostHelpers = 8;
   const std::unique_lock helping(helping_);
   if (helpers_ == nullptr)

@@ -3,11 +3,9 @@
 #include <algorithm>
 
 #include "base/stopwatch.h"
-#include "ops/control_flow.h"
-#include "plan/concrete_graph.h"
 #include "plan/points.h"
 #include "select/collect_code.h"
-#include "select/sequence_runner.h"
+#include "select/refine_choices.h"
 
 namespace tenon {
 namespace {
@@ -19,14 +17,9 @@ std::string to_string(const SymbolValues& symbols) {
   return text;
 }
 
-/// Shapes that have kernels, and by node name the kernels near the best there, the best first.
-struct Known {
-  SymbolValues symbols;
-  std::map<std::string, std::vector<std::string>> near;
-};
-
-/// Kernels of one layer at one of the shapes around another that are looked at there.
-constexpr size_t kMostNear = 3;
+/// Kernels of one layer that are tried between the ends of a profile: those near the best on each
+/// side, and those that tactics propose.
+constexpr size_t kNearEach = 2, kProposedBetween = 3;
 
 class Chooser {
  public:
@@ -36,6 +29,7 @@ class Chooser {
         options_(options),
         watch_(options.watch),
         cache_(cache),
+        measurer_(backend, options.threads, true),
         code_(plan, backend) {
     options_.progress = nullptr;
     options_.watch = nullptr;
@@ -46,6 +40,8 @@ class Chooser {
   Status run(const std::vector<SymbolValues>& points) {
     TENON_TRY(choose(plan_ends(plan_), false));
     TENON_TRY(choose(points, true));
+    ChoiceMaking making{plan_, backend_, options_, cache_, measurer_, known_, watch_};
+    TENON_TRY(refine_choices(making, [this](const Choice& choice) { take_code(choice); }));
     plan_.code = code_.finish();
     return {};
   }
@@ -56,7 +52,8 @@ class Chooser {
       const auto is_same = [&](const Choice& choice) { return choice.symbols == point; };
       if (std::ranges::any_of(plan_.choices, is_same)) continue;
       if (watch_ != nullptr && watch_->tuning_is_over()) return {};
-      if (are_between) options_.offered = near_around(point);
+      if (are_between) options_.offered = known_.around(point, kNearEach);
+      options_.proposals = are_between ? kProposedBetween : 0;
       Status chosen = choose_under(point);
       // What does not run under these shapes is told to who runs it.
       if (!chosen.ok() && chosen.error().kind != ErrorKind::kUnsupported) return chosen;
@@ -64,84 +61,37 @@ class Chooser {
     return {};
   }
 
-  /// The kernels that were near the best under the nearest smaller and the nearest larger shapes,
-  /// those of the nearer ones first.
-  std::map<std::string, std::vector<std::string>> near_around(const SymbolValues& point) const {
-    std::vector<const Known*> nearest = {nearest_known(point, false), nearest_known(point, true)};
-    std::erase(nearest, nullptr);
-    std::ranges::stable_sort(
-        nearest, {}, [&](const Known* known) { return shape_distance(known->symbols, point); });
-    std::map<std::string, std::vector<std::string>> around;
-    for (const Known* known : nearest)
-      for (const auto& [node, near] : known->near)
-        for (const std::string& tactic : near) add(around[node], tactic);
-    return around;
-  }
-
-  const Known* nearest_known(const SymbolValues& point, bool larger) const {
-    const Known* nearest = nullptr;
-    for (const Known& known : known_) {
-      if ((size_of(known.symbols) > size_of(point)) != larger) continue;
-      if (nearest == nullptr ||
-          shape_distance(known.symbols, point) < shape_distance(nearest->symbols, point))
-        nearest = &known;
-    }
-    return nearest;
-  }
-
-  static double size_of(const SymbolValues& symbols) {
-    double size = 1;
-    for (const auto& [name, value] : symbols) size *= static_cast<double>(value + 1);
-    return size;
-  }
-
-  static void add(std::vector<std::string>& tactics, const std::string& tactic) {
-    if (std::ranges::find(tactics, tactic) == tactics.end()) tactics.push_back(tactic);
-  }
-
   /// Bodies keep the kernels that they have.
   Status choose_under(const SymbolValues& point) {
-    TENON_ASSIGN(const ConcreteGraph concrete, ConcreteGraph::create(*plan_.graph, point));
-    Layers layers{concrete, {}, {}};
-    std::vector<int> places;
-    bool in_sequence = true;
-    int place = -1;
-    for (const auto& node : plan_.graph->nodes()) {
-      ++place;
-      in_sequence &= !is_control_flow(*node);
-      if (node->tactic.empty() || node->tactic == kViewTactic || is_control_flow(*node) ||
-          !concrete.resolved(*node))
-        continue;
-      layers.nodes.push_back(node.get());
-      layers.problems.push_back(concrete.problem(*node, backend_, options_.threads));
-      places.push_back(place);
-    }
-    TENON_ASSIGN(Tactics tactics, choose_tactics(layers, backend_, options_, cache_, in_sequence));
+    TENON_ASSIGN(const auto all, LayersUnder::make(plan_, backend_, options_.threads, point));
+    TENON_ASSIGN(Tactics tactics, choose_tactics(all->layers, backend_, options_, cache_,
+                                                 all->in_sequence, &measurer_));
     Choice choice{point};
-    Known& known = known_.emplace_back();
-    known.symbols = point;
-    for (size_t i = 0; i < places.size(); ++i) {
-      const Node& node = *layers.nodes[i];
-      std::vector<std::string>& near = known.near[node.name];
-      add(near, tactics.best[i]);
-      for (const std::string& tactic : tactics.near[i])
-        if (near.size() < kMostNear) add(near, tactic);
-      if (tactics.best[i] != node.tactic) choice.tactics[places[i]] = std::move(tactics.best[i]);
+    KnownShape& known = known_.add(point);
+    for (size_t i = 0; i < all->places.size(); ++i) {
+      const Node& node = *all->layers.nodes[i];
+      KnownShapes::take(known, node.name, tactics, i);
+      if (tactics.best[i] != node.tactic) choice.tactics[all->places[i]] = tactics.best[i];
     }
+    plan_.choices.push_back(std::move(choice));
+    take_code(plan_.choices.back());
+    return {};
+  }
+
+  void take_code(const Choice& choice) {
     if (options_.logger != nullptr)
       options_.logger->verbose("Kernels under {}: {} others than under the usual shapes",
-                               to_string(point), choice.tactics.size());
-    plan_.choices.push_back(std::move(choice));
-    code_.begin(plan_.choices.back());
-    return {};
+                               to_string(choice.symbols), choice.tactics.size());
+    code_.begin(choice);
   }
 
   Plan& plan_;
   const Backend& backend_;
   SelectOptions options_;
   BuildWatch* const watch_;
-  std::vector<Known> known_;
+  KnownShapes known_;
   TimingCache& cache_;
+  Measurer measurer_;
   CodeAhead code_;
 };
 

@@ -8,8 +8,10 @@ namespace tenon {
 
 /// Chooses the kernels of a plan for a GPU, whose nodes have those that are best under the usual
 /// shapes, for the other shapes of plan_points() as well: at the ends of each profile among all, in
-/// between among the few that were near the best under the nearest smaller and larger ones. Does
-/// nothing at level 0. The plan gets the code of these kernels, which is compiled meanwhile.
+/// between among the few that were near the best under the nearest smaller and larger ones or that
+/// tactics propose there; then for those between these where others are better
+/// (select/refine_choices.h). Does nothing at level 0. The plan gets the code of these kernels,
+/// which is compiled meanwhile.
 Status choose_by_shape(Plan& plan, const Backend& backend, const SelectOptions& options,
                        TimingCache& cache, Logger& logger);
 

@@ -138,12 +138,20 @@ Status select_tactics(Graph& graph, const Backend& backend, const SymbolValues& 
 }
 
 Result<Tactics> choose_tactics(const Layers& layers, const Backend& backend,
-                               const SelectOptions& options, TimingCache& cache, bool in_sequence) {
+                               const SelectOptions& options, TimingCache& cache, bool in_sequence,
+                               Measurer* measurer) {
   in_sequence = in_sequence && is_tuned_in_sequence(layers, backend, options);
-  Selector selector(backend, options, cache, nullptr);
+  Selector selector(backend, options, cache, nullptr, measurer);
   Tactics tactics;
   TENON_ASSIGN(tactics.best, selector.choose(layers, in_sequence));
-  for (const Problem& p : layers.problems) tactics.near.push_back(selector.rivals(p).tactics);
+  for (const Problem& p : layers.problems) {
+    tactics.near.push_back(selector.rivals(p).tactics);
+    TENON_ASSIGN(const std::vector<Candidate> candidates, selector.list(p));
+    std::map<std::string, double>& times = tactics.milliseconds.emplace_back();
+    for (const Candidate& candidate : candidates)
+      if (candidate.reason.empty() && candidate.milliseconds >= 0)
+        times[candidate.tactic] = candidate.milliseconds;
+  }
   return tactics;
 }
 

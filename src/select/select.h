@@ -17,6 +17,7 @@
 namespace tenon {
 
 class BuildRecord;
+class Measurer;
 class KernelChooser;
 
 /// Why each tactic was or was not taken for a node: one line each, the chosen one first.
@@ -48,6 +49,8 @@ struct SelectOptions {
   bool many_shapes = false;
   /// By node name: the only tactics to look at, where one of them fits.
   std::map<std::string, std::vector<std::string>> offered;
+  /// Beside these, so many that their tactics propose for the problem first (select/stages.h).
+  size_t proposals = 0;
   /// Told after each layer; false stops the build. May be null.
   std::function<bool(int step, int steps)> progress;
   /// False for tactics that may not be used; null allows all.
@@ -79,15 +82,18 @@ Status select_tactics(Graph& graph, const Backend& backend, const SymbolValues& 
 
 struct Layers;  // select/sequence_runner.h
 
-/// For each layer its tactic, and those that are close to it, the best first.
+/// For each layer its tactic, those that are close to it, the best first, and the times of all that
+/// were timed.
 struct Tactics {
   std::vector<std::string> best;
   std::vector<std::vector<std::string>> near;
+  std::vector<std::map<std::string, double>> milliseconds;
 };
 /// The same for layers by themselves, which keep what they have; `in_sequence`: nothing else stands
-/// between them.
+/// between them. `measurer` has memory from problem to problem; null: one of their own.
 Result<Tactics> choose_tactics(const Layers& layers, const Backend& backend,
-                               const SelectOptions& options, TimingCache& cache, bool in_sequence);
+                               const SelectOptions& options, TimingCache& cache, bool in_sequence,
+                               Measurer* measurer = nullptr);
 
 /// The candidates of select_tactics() for one problem.
 Result<std::vector<Candidate>> list_candidates(const Backend& backend, const Problem& problem,

@@ -24,13 +24,15 @@ class Selector {
   /// Seconds that the layers' rivals take in their sequence, before anything was timed.
   static double expected_sequence(const Layers& layers);
 
-  /// `steps` is told of each problem that is decided; may be null.
-  Selector(const Backend& backend, const SelectOptions& options, TimingCache& cache, Steps* steps)
+  /// `steps` is told of each problem that is decided; may be null. So may `measurer`, whose memory
+  /// serves others as well.
+  Selector(const Backend& backend, const SelectOptions& options, TimingCache& cache, Steps* steps,
+           Measurer* measurer = nullptr)
       : scope_{backend, options, cache, is_described(*backend.device)},
         steps_(steps),
         shortlister_(scope_),
         schedule_(scope_),
-        trials_(scope_, schedule_) {}
+        trials_(scope_, schedule_, measurer) {}
   Selector(const Selector&) = delete;
 
   /// All tactics; those that fit come first, the best of them at the front.

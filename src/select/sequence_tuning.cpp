@@ -238,4 +238,18 @@ Status tune_in_sequence(const SequenceTuning& tuning, std::vector<std::string>& 
   return {};
 }
 
+Result<bool> are_faster_in_sequence(const SequenceTuning& tuning,
+                                    const std::vector<std::string>& now,
+                                    const std::vector<std::string>& then) {
+  Sequence sequence(tuning, now);
+  const Result<SequenceTime> before = sequence.time();
+  for (Role& role : sequence.roles()) role.tactic = then[role.layers[0]];
+  const Result<SequenceTime> after = sequence.time();
+  TENON_TRY(sequence.complete());
+  if (tuning.options.logger != nullptr && before.ok() && after.ok())
+    tuning.options.logger->verbose("Layers in sequence: {:.4f} ms, others {:.4f} ms",
+                                   before->median, after->median);
+  return before.ok() && betters(after, *before);
+}
+
 }  // namespace tenon

@@ -61,7 +61,7 @@ Shortlist Shortlister::list(const Problem& problem) const {
   if (const auto known = options.offered.find(std::string(problem.layer));
       known != options.offered.end()) {
     Shortlist found = list(problem, [&](const Tactic& tactic) {
-      return configs_among(known->second, tactic, problem);
+      return configs_among(known->second, tactic, problem, options.proposals);
     });
     found.remembered = true;  // All of it is tried.
     if (!found.fitting.empty()) return found;

@@ -26,8 +26,9 @@ size_t next_stage(std::span<const double> tried, double best);
 
 /// The tactic's configurations among tactics with theirs ("cuda.gemm.hopper{m=128}"), the best
 /// first; of the first one's tactic, where it is ours, also the one that it proposes for the
-/// problem itself.
+/// problem itself. Of so many `proposals` that a tactic has for the problem all that come first,
+/// where it is among the tactics, or takes no time to make them.
 std::vector<std::string> configs_among(std::span<const std::string> tactics, const Tactic& tactic,
-                                       const Problem& problem);
+                                       const Problem& problem, size_t proposals = 0);
 
 }  // namespace tenon

@@ -84,14 +84,14 @@ Result<double> Trials::measured(const Problem& problem, const Kernel& kernel, Sa
   const int asked = scope_.options.average_runs;
   // A device with streams sees for itself how long a launch is.
   if (scope_.backend.device->streams() != nullptr)
-    return measurer_.time(problem, kernel, asked, &sample);
-  TENON_ASSIGN(const double once, measurer_.time(problem, kernel, 1, &sample));
+    return measurer_->time(problem, kernel, asked, &sample);
+  TENON_ASSIGN(const double once, measurer_->time(problem, kernel, 1, &sample));
   launches_ = 1 + Measurer::kWarmUps;
   if (once > effort::kShortMilliseconds && once > best * effort::kHopeless) return once;
   const int runs = effort::runs_for(once, asked);
   schedule_.launched(problem, 1e-3 * once * (runs + Measurer::kWarmUps));
   launches_ += runs + Measurer::kWarmUps;
-  return measurer_.time(problem, kernel, runs, nullptr);
+  return measurer_->time(problem, kernel, runs, nullptr);
 }
 
 Status Trials::check_workspace(double bytes) const {
@@ -124,7 +124,7 @@ void Trials::report_failure(const Problem& problem, const std::string& tactic,
   if (scope_.options.logger != nullptr)
     scope_.options.logger->verbose("{}: {}: {}", problem.layer, tactic, reason);
   if (scope_.described) return;
-  const Status well = measurer_.check_device();
+  const Status well = measurer_->check_device();
   if (!well.ok())
     stop(Error{ErrorKind::kInternal,
                fmt::format("the device no longer answers since {} ran for '{}': {}", tactic,

@@ -16,11 +16,12 @@ namespace tenon {
 /// Makes and times candidates, or takes their times from the cache.
 class Trials {
  public:
-  Trials(const SelectScope& scope, const Schedule& schedule)
-      : scope_(scope),
-        schedule_(schedule),
-        times_(scope),
-        measurer_(scope.backend, scope.options.threads, scope.options.warm) {}
+  /// `measurer` null: one of its own.
+  Trials(const SelectScope& scope, const Schedule& schedule, Measurer* measurer)
+      : scope_(scope), schedule_(schedule), times_(scope) {
+    if (measurer == nullptr) own_.emplace(scope.backend, scope.options.threads, scope.options.warm);
+    measurer_ = measurer == nullptr ? &*own_ : measurer;
+  }
 
   /// Makes a kernel to be timed, on any thread. Empty where nothing can be made on this one.
   Prepared make(const Problem& problem, const Option& option);
@@ -38,7 +39,7 @@ class Trials {
   const std::optional<Error>& stopped() const { return stopped_; }
   void stop(Error error) { stopped_ = std::move(error); }
 
-  Measurer& measurer() { return measurer_; }
+  Measurer& measurer() { return *measurer_; }
   double seconds() const { return seconds_; }  ///< Spent in run().
   std::string describe_work() const { return work_.describe(); }
 
@@ -53,7 +54,8 @@ class Trials {
   const SelectScope& scope_;
   const Schedule& schedule_;
   KnownTimes times_;
-  Measurer measurer_;
+  std::optional<Measurer> own_;
+  Measurer* measurer_ = nullptr;
   WorkLog work_;
   std::optional<Error> stopped_;
   double seconds_ = 0;

@@ -35,5 +35,31 @@ TEST(PlanPoints, OfALengthAreMiddlesAsWell) {
   EXPECT_EQ(values_of("s", graph, {{"x", {{1, 1}, {1, 128}, {1, 512}}}}), lengths);
 }
 
+/// Kernels' code may be for few lengths alone: parts of a sequence, say.
+TEST(PlanPoints, LengthsUpToSomeHundredsAllShowTheirCode) {
+  Plan plan;
+  plan.graph = std::make_unique<Graph>();
+  plan.graph->symbol_ranges.emplace("s", Range{1, 512});
+  Value* x = plan.graph->add_input("x", {DataType::kFloat32, {Dim(1), Dim::symbol("s")}});
+  plan.graph->add_output(x);
+  plan.profiles = {{{"x", {{1, 1}, {1, 128}, {1, 512}}}}};
+  EXPECT_EQ(plan_shapes(plan).size(), 512u);
+}
+
+TEST(PlanPoints, TrialsAreAllBatchesOrFourOfADoublingAndThoseBehind) {
+  Plan plan;
+  plan.graph = std::make_unique<Graph>();
+  plan.graph->symbol_ranges.emplace("n", Range{1, 128});
+  Value* x = plan.graph->add_input("x", {DataType::kFloat32, {Dim::symbol("n"), Dim(3)}});
+  plan.graph->add_output(x);
+  plan.profiles = {{{"x", {{1, 3}, {8, 3}, {33, 3}}}}};
+  EXPECT_EQ(plan_trials(plan).size(), 33u);
+  plan.profiles = {{{"x", {{1, 3}, {8, 3}, {128, 3}}}}};
+  const std::vector<SymbolValues> trials = plan_trials(plan);
+  EXPECT_LT(trials.size(), 48u);
+  for (const int64_t value : {1, 8, 128, 16, 17, 20, 21, 112, 113})
+    EXPECT_NE(std::ranges::find(trials, SymbolValues{{"n", value}}), trials.end()) << value;
+}
+
 }  // namespace
 }  // namespace tenon

@@ -75,15 +75,41 @@ Tactic tuned() {
   return tactic;
 }
 
+/// Launches of a kernel that takes so many rows at a time: as long for one of them as for all.
+size_t stairs(int64_t rows, int64_t tile) {
+  return static_cast<size_t>((rows + tile - 1) / tile * (tile + 4) * 4);
+}
+
+/// Configurations are tiles, and the fastest comes first.
+Tactic tiled() {
+  Tactic tactic = tuned();
+  tactic.name = "cuda.tiled";
+  tactic.configs = [](const Problem& problem) {
+    const int64_t rows = problem.output().extents[0];
+    std::vector<int64_t> tiles = {4, 8, 16, 32, 64};
+    std::ranges::stable_sort(tiles, {}, [&](int64_t tile) { return stairs(rows, tile); });
+    std::vector<std::string> configs;
+    for (const int64_t tile : tiles) configs.push_back(std::to_string(tile));
+    return configs;
+  };
+  tactic.create = [](const Problem& problem,
+                     std::string_view config) -> Result<std::unique_ptr<Kernel>> {
+    const int64_t tile = std::stoi(std::string(config));
+    return std::unique_ptr<Kernel>(std::make_unique<Tuned>(
+        static_cast<Account&>(*problem.device), stairs(problem.output().extents[0], tile)));
+  };
+  return tactic;
+}
+
 class Choices : public testing::Test {
  protected:
-  void choose(int64_t most) {
+  void choose(int64_t most, const char* usual = "cuda.tuned{3}") {
     auto graph = parse_graph(kExp);
     ASSERT_TRUE(graph.ok()) << graph.error().message;
     plan_.graph = std::move(graph).value();
     plan_.graph->symbol_ranges["b"] = {1, most};
     plan_.profiles = {{{"x", {{1, 8}, {8, 8}, {most, 8}}}}};
-    plan_.graph->nodes()[0]->tactic = "cuda.tuned{3}";
+    plan_.graph->nodes()[0]->tactic = usual;
     TimingCache cache;
     NullLogger logger;
     const Backend backend{.device = device_, .tactics = rows_};
@@ -106,7 +132,7 @@ TEST_F(Choices, AreAmongAllAtTheEndsAndAmongTheNearestBetweenThem) {
   for (const int64_t rows : {1, 8, 64}) EXPECT_EQ(device_->made[rows].size(), kConfigs) << rows;
   for (const int64_t rows : {2, 4, 16, 32}) {
     const std::set<int>& made = device_->made[rows];
-    // Three of each side, and the one that the tactic itself puts first.
+    // Two of each side, and the three that the tactic itself puts first.
     EXPECT_LE(made.size(), 7u) << rows;
     EXPECT_EQ(made.count(kConfigs - 1), 0u) << rows << ": good nowhere near";
   }
@@ -127,6 +153,21 @@ TEST_F(Choices, BetweenPointsFollowTheirNeighbours) {
     EXPECT_LE(device_->made[rows].size(), 7u) << rows;
     EXPECT_EQ(taken(rows), fmt::format("cuda.tuned{{{}}}", best_for(rows)));
   }
+}
+
+/// One row more than whole tiles takes another one, for which smaller ones are better.
+TEST_F(Choices, ComeInWhereTheNeighboursKernelsAreFarFromTheBest) {
+  rows_ = {tiled(), cpu_tactics().back()};
+  choose(32, "cuda.tiled{8}");
+  for (int64_t rows = 1; rows <= 32; ++rows) {
+    size_t best = SIZE_MAX;
+    for (const int64_t tile : {4, 8, 16, 32, 64}) best = std::min(best, stairs(rows, tile));
+    const std::string tactic = taken(rows);
+    const int64_t tile = std::stoi(tactic.substr(tactic.find('{') + 1));
+    EXPECT_LE(static_cast<double>(stairs(rows, tile)), 1.04 * static_cast<double>(best))
+        << rows << ": " << tactic;
+  }
+  EXPECT_LT(plan_.choices.size(), 24u) << "neighbours share choices";
 }
 
 }  // namespace

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <deque>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "ir/graph.h"
+#include "select/select.h"
+
+namespace tenon {
+
+/// Tactics by node name, those to be tried first at the front.
+using TacticLists = std::map<std::string, std::vector<std::string>>;
+
+/// Shapes that have kernels.
+struct KnownShape {
+  SymbolValues symbols;
+  TacticLists near;  ///< The kernels near the best there, the best first.
+  /// Of the layers that were timed, each alone.
+  double milliseconds = 0;
+};
+
+/// Shapes of a build that have kernels so far.
+class KnownShapes {
+ public:
+  KnownShape& add(const SymbolValues& symbols) {
+    return known_.emplace_back(KnownShape{symbols, {}, 0});
+  }
+  /// The kernels of a layer there.
+  static void take(KnownShape& shape, const std::string& node, const Tactics& tactics,
+                   size_t layer);
+
+  /// Of the larger or of the smaller ones; null where there is none.
+  const KnownShape* nearest(const SymbolValues& point, bool larger) const;
+  /// The kernels that were near the best under the nearest smaller and the nearest larger shapes,
+  /// those of the nearer ones first; of each layer at most `count` a side.
+  TacticLists around(const SymbolValues& point, size_t count) const;
+
+  /// Kernels of one layer that are kept for one of the shapes.
+  static constexpr size_t kMostNear = 3;
+
+ private:
+  std::deque<KnownShape> known_;
+};
+
+}  // namespace tenon

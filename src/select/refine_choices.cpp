@@ -1,0 +1,181 @@
+#include "select/refine_choices.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "ops/control_flow.h"
+#include "plan/points.h"
+#include "select/sequence_tuning.h"
+
+namespace tenon {
+namespace {
+
+/// A kernel has to be faster alone by so much, and all that are by this part of all layers' time.
+constexpr double kFaster = 0.97, kWorth = 0.008;
+/// Tried for each shape beside its neighbours' kernels.
+constexpr size_t kProposed = 2;
+
+class Refiner {
+ public:
+  explicit Refiner(ChoiceMaking& making) : making_(making) {}
+
+  /// The choice for these shapes; nothing where the one that serves them is as good.
+  Result<std::optional<Choice>> refine(const SymbolValues& point) {
+    TENON_ASSIGN(const auto all, LayersUnder::make(making_.plan, making_.backend,
+                                                   making_.options.threads, point));
+    const Choice* const serving = nearest_choice(making_.plan.choices, point);
+    if (serving == nullptr) return std::optional<Choice>();
+    const std::vector<std::string> now = tactics_of(*serving, *all);
+    TENON_ASSIGN(const std::vector<size_t> open, open_layers(*serving, *all, now));
+    TENON_ASSIGN(std::vector<std::string> then, others(*all, now, open, point));
+    TENON_ASSIGN(bool is_faster, are_faster(*all, now, then));
+    // Kernels of libraries lose in sequence, where ours start early behind each other.
+    if (!is_faster) {
+      for (size_t i = 0; i < then.size(); ++i)
+        if (is_library(making_.backend.origin_of(then[i]))) then[i] = now[i];
+      TENON_ASSIGN(is_faster, are_faster(*all, now, then));
+    }
+    if (!is_faster) return std::optional<Choice>();
+    Choice choice{point};
+    KnownShape& known = making_.known.add(point);
+    known.milliseconds = whole_;
+    for (size_t i = 0; i < then.size(); ++i) {
+      const Node& node = *all->layers.nodes[i];
+      known.near[node.name] = {then[i]};
+      if (then[i] != node.tactic) choice.tactics[all->places[i]] = then[i];
+    }
+    return std::optional(std::move(choice));
+  }
+
+ private:
+  static std::vector<std::string> tactics_of(const Choice& choice, const LayersUnder& all) {
+    std::vector<std::string> tactics;
+    for (size_t i = 0; i < all.places.size(); ++i) {
+      const auto found = choice.tactics.find(all.places[i]);
+      tactics.push_back(found == choice.tactics.end() ? all.layers.nodes[i]->tactic
+                                                      : found->second);
+    }
+    return tactics;
+  }
+
+  /// The configuration that a kernel's own tactic expects to be the best; empty where it may be any
+  /// of a library's.
+  std::string expected(const std::string& tactic, const Problem& problem) const {
+    const Tactic* const row = making_.backend.row_of(tactic);
+    if (row == nullptr || is_library(row->traits.origin) || !fits(*row, problem)) return {};
+    return row->configs(problem).front();
+  }
+
+  /// Layers for which the tactics expect another kernel to be the best than under the shapes that
+  /// the choice was made for, and those of libraries, which do not tell.
+  Result<std::vector<size_t>> open_layers(const Choice& choice, const LayersUnder& all,
+                                          const std::vector<std::string>& now) {
+    const auto [entry, is_new] = expected_.try_emplace(choice.symbols);
+    if (is_new) {
+      TENON_ASSIGN(const auto there, LayersUnder::make(making_.plan, making_.backend,
+                                                       making_.options.threads, choice.symbols));
+      const std::vector<std::string> tactics = tactics_of(choice, *there);
+      for (size_t i = 0; i < tactics.size(); ++i)
+        entry->second[there->places[i]] = expected(tactics[i], there->layers.problems[i]);
+    }
+    std::vector<size_t> open;
+    for (size_t i = 0; i < now.size(); ++i) {
+      const auto known = entry->second.find(all.places[i]);
+      const std::string here = expected(now[i], all.layers.problems[i]);
+      if (here.empty() || known == entry->second.end() || known->second != here) open.push_back(i);
+    }
+    return open;
+  }
+
+  /// Tactics that are faster alone in place of those of `now`; the same where that is not worth it.
+  Result<std::vector<std::string>> others(const LayersUnder& all,
+                                          const std::vector<std::string>& now,
+                                          const std::vector<size_t>& open,
+                                          const SymbolValues& point) {
+    if (open.empty()) return now;
+    SelectOptions options = making_.options;
+    options.offered = making_.known.around(point, 1);
+    options.proposals = kProposed;
+    Layers layers{all.graph, {}, {}};
+    for (const size_t i : open) {
+      layers.nodes.push_back(all.layers.nodes[i]);
+      layers.problems.push_back(all.layers.problems[i]);
+      std::vector<std::string>& offered = options.offered[all.layers.nodes[i]->name];
+      std::erase(offered, now[i]);
+      offered.insert(offered.begin(), now[i]);
+    }
+    TENON_ASSIGN(const Tactics timed, choose_tactics(layers, making_.backend, options,
+                                                     making_.cache, false, &making_.measurer));
+    std::vector<std::string> then = now;
+    double gain = 0, whole = 0;
+    for (size_t k = 0; k < open.size(); ++k) {
+      const auto& times = timed.milliseconds[k];
+      const auto own = times.find(now[open[k]]), best = times.find(timed.best[k]);
+      if (own == times.end() || best == times.end()) continue;
+      whole += own->second;
+      if (best->second >= own->second * kFaster) continue;
+      gain += own->second - best->second;
+      then[open[k]] = timed.best[k];
+    }
+    for (const bool larger : {false, true})
+      if (const KnownShape* side = making_.known.nearest(point, larger))
+        whole = std::max(whole, side->milliseconds);
+    whole_ = whole;
+    return gain < whole * kWorth ? now : then;
+  }
+
+  Result<bool> are_faster(const LayersUnder& all, const std::vector<std::string>& now,
+                          const std::vector<std::string>& then) {
+    if (then == now) return false;
+    if (!all.in_sequence || all.layers.nodes.size() < 2 ||
+        !making_.backend.device->capabilities().replays_launches)
+      return true;
+    const std::map<std::string, Rivals> none;
+    const SequenceTuning tuning{making_.backend,  making_.options, making_.cache,
+                                making_.measurer, all.layers,      none,           {}};
+    return are_faster_in_sequence(tuning, now, then);
+  }
+
+  ChoiceMaking& making_;
+  double whole_ = 0;  ///< Milliseconds of all layers under the latest shapes, or larger ones.
+  /// By a choice's symbols and a node's place: of open_layers().
+  std::map<SymbolValues, std::map<int, std::string>> expected_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<LayersUnder>> LayersUnder::make(const Plan& plan, const Backend& backend,
+                                                       int threads, const SymbolValues& symbols) {
+  TENON_ASSIGN(ConcreteGraph concrete, ConcreteGraph::create(*plan.graph, symbols));
+  auto made = std::unique_ptr<LayersUnder>(new LayersUnder(std::move(concrete)));
+  int place = -1;
+  for (const auto& node : plan.graph->nodes()) {
+    ++place;
+    made->in_sequence &= !is_control_flow(*node);
+    if (node->tactic.empty() || node->tactic == kViewTactic || is_control_flow(*node) ||
+        !made->graph.resolved(*node))
+      continue;
+    made->layers.nodes.push_back(node.get());
+    made->layers.problems.push_back(made->graph.problem(*node, backend, threads));
+    made->places.push_back(place);
+  }
+  return made;
+}
+
+Status refine_choices(ChoiceMaking& making, const std::function<void(const Choice&)>& added) {
+  Refiner refiner(making);
+  for (const SymbolValues& point : plan_trials(making.plan)) {
+    const auto is_same = [&](const Choice& choice) { return choice.symbols == point; };
+    if (std::ranges::any_of(making.plan.choices, is_same)) continue;
+    if (making.watch != nullptr && making.watch->tuning_is_over()) return {};
+    Result<std::optional<Choice>> choice = refiner.refine(point);
+    // What does not run under these shapes is told to who runs it.
+    if (!choice.ok() && choice.error().kind != ErrorKind::kUnsupported) return choice.error();
+    if (!choice.ok() || !choice->has_value()) continue;
+    making.plan.choices.push_back(std::move(**choice));
+    added(making.plan.choices.back());
+  }
+  return {};
+}
+
+}  // namespace tenon
