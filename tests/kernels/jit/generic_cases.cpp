@@ -154,6 +154,18 @@ void add_signals(Cases& cases) {
       add(cases, "dft of a length", op, std::vector{reals({2, 9, parts}, 1), number(12), number(1)})
           .roundings(5);
     }
+  // Lengths with factors 4, 2, 3, 5, 7, one that is a prime, and of several lines a block along
+  // either order of memory.
+  for (const int64_t length : {1, 2, 30, 64, 97, 112, 512, 768})
+    for (const int64_t axis : {1, 2}) {
+      Extents extents{2, 5, 3, length % 2 + 1};
+      extents[static_cast<size_t>(axis)] = length;
+      Dft op;
+      op.inverse = length > 100;
+      add(cases, fmt::format("dft of {} along {}", length, axis), op,
+          std::vector{reals(extents, 1), absent(), number(axis)})
+          .roundings(5);
+    }
   Stft stft;
   add(cases, "stft", stft, std::vector{reals({2, 40, 1}, 1), number(6), reals({16}, 2), absent()})
       .roundings(5);

@@ -202,6 +202,9 @@ void add_generic(Cases& cases) {
   add(cases, "tiny det", Det(), std::vector{reals({2, 5, 5}, 1, kFloat)})
       .tolerance(1e-3)
       .only("cuda.det");
+  add(cases, "tiny dft", Dft(), std::vector{reals({2, 24, 1}, 1, kFloat)})
+      .roundings(5)
+      .only("cuda.fft");
   MaxUnpool unpool;
   unpool.kernel = unpool.strides = {2, 2};
   Tensor places(kLong, {1, 1, 2, 3});

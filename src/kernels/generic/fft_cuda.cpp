@@ -1,0 +1,228 @@
+// Discrete Fourier transforms on NVIDIA GPUs: lines whose length is known and fits into shared
+// memory.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numbers>
+
+#include "kernels/generic/formula.h"
+#include "kernels/jit/tactic.h"
+#include "ops/generate.h"
+
+namespace tenon::tactics::cuda_fft {
+namespace {
+
+constexpr int64_t kBlock = 256;
+constexpr int64_t kPointsOfBlock = 1024;  ///< Four a thread, where lines are short.
+
+/// An axis that lines lie beside each other along.
+struct LineAxis {
+  int64_t extent, in_stride, out_stride;
+};
+
+/// Lines of a problem: strides in elements.
+struct Transform {
+  int64_t length = 0, given = 0, results = 0;  ///< Numbers of a line: all, read and written.
+  int64_t in_step = 0, in_part = 0, in_parts = 1, out_step = 0, out_part = 0, out_parts = 2;
+  bool inverse = false, mirror = false;
+  int window = -1;             ///< The operand that factors come from.
+  std::vector<LineAxis> axes;  ///< Slowest first.
+
+  int64_t count() const {
+    int64_t count = 1;
+    for (const LineAxis& axis : axes) count *= axis.extent;
+    return count;
+  }
+};
+
+Result<int64_t> known_number(const Problem& problem, int index, int64_t absent) {
+  if (!problem.has_input(index)) return absent;
+  const Tensor* constant = problem.input(index).constant;
+  if (constant == nullptr || !constant->defined() || constant->count() != 1)
+    return unsupported("operand {} is computed", index);
+  return constant->as_int64(0);
+}
+
+void add_parts(Transform& t, const Operand& x, const Operand& y) {
+  const std::vector<int64_t> in = strides_of(x), out = strides_of(y);
+  t.in_parts = x.extents.back();
+  t.in_part = in.back();
+  t.out_parts = y.extents.back();
+  t.out_part = out.back();
+}
+
+Result<Transform> lines_of(const Problem& problem, const Dft& op) {
+  const Operand &x = problem.input(0), &y = problem.output();
+  TENON_ASSIGN(const int64_t wanted, known_number(problem, 2, -2));
+  const int axis = axis_of(wanted, x.rank());
+  if (axis == 0) return unsupported("along the slowest axis, of which code holds for all extents");
+  Transform t;
+  t.inverse = op.inverse;
+  t.mirror = op.onesided && op.inverse;
+  t.results = t.length = y.extents[axis];
+  if (op.onesided && !op.inverse) {
+    // The result's extent stands for two lengths.
+    TENON_ASSIGN(t.length, known_number(problem, 1, x.extents[axis]));
+  }
+  const std::vector<int64_t> in = strides_of(x), out = strides_of(y);
+  t.given = x.extents[axis];
+  t.in_step = in[axis];
+  t.out_step = out[axis];
+  for (int i = 0; i + 1 < x.rank(); ++i)
+    if (i != axis) t.axes.push_back({x.extents[i], in[i], out[i]});
+  add_parts(t, x, y);
+  return t;
+}
+
+Result<Transform> lines_of(const Problem& problem, const Stft&) {
+  const Operand &x = problem.input(0), &y = problem.output();
+  TENON_ASSIGN(const int64_t step, known_number(problem, 1, 1));
+  Transform t;
+  if (problem.has_input(2)) {
+    t.window = 2;
+    t.length = problem.input(2).count();
+  } else {
+    TENON_ASSIGN(t.length, known_number(problem, 3, 0));
+  }
+  const std::vector<int64_t> in = strides_of(x), out = strides_of(y);
+  t.given = t.length;
+  t.results = y.extents[2];
+  t.in_step = in[1];
+  t.out_step = out[2];
+  t.axes = {{y.extents[0], in[0], out[0]}, {y.extents[1], in[1] * step, out[1]}};
+  add_parts(t, x, y);
+  return t;
+}
+
+Result<Transform> describe(const Problem& problem) {
+  if (const auto* dft = problem.operation.as<Dft>()) return lines_of(problem, *dft);
+  if (const auto* stft = problem.operation.as<Stft>()) return lines_of(problem, *stft);
+  return unsupported("not a Fourier transform");
+}
+
+Status check(const Problem& problem, const Transform& t) {
+  const Operand &x = problem.input(0), &y = problem.output();
+  if (!is_real(x.type) || device_type(x.type) == nullptr || x.type != y.type)
+    return unsupported("{} to {}; takes floats of one type", name_of(x.type), name_of(y.type));
+  if (t.window >= 0 && problem.input(t.window).type != x.type)
+    return unsupported("a window of another type");
+  if (t.length < 1 || t.results > t.length) return unsupported("a length of {}", t.length);
+  if (!small_indices(problem)) return unsupported("a tensor beyond 2^31 elements");
+  return {};
+}
+
+/// Factors of a length, fours first: each a pass.
+std::vector<int64_t> factors_of(int64_t length) {
+  std::vector<int64_t> factors;
+  for (int64_t factor = 4; length > 1; factor = factor == 4 ? 2 : factor == 2 ? 3 : factor + 2) {
+    while (length % factor == 0) {
+      factors.push_back(factor);
+      length /= factor;
+    }
+    if (factor > 4 && factor * factor > length && length > 1) {
+      factors.push_back(length);
+      break;
+    }
+  }
+  return factors;
+}
+
+std::string passes_of(int64_t length) {
+  std::string text = "#define PASSES";
+  int64_t stride = 1;
+  for (const int64_t factor : factors_of(length)) {
+    text += fmt::format(" pass<{}, {}>(a, b, roots); {{ Complex* const t = a; a = b; b = t; }}",
+                        factor, stride);
+    stride *= factor;
+  }
+  return text + "\n";
+}
+
+/// A function from a line's number to its place; the slowest axis needs no extent.
+std::string place_function(const char* name, const Transform& t, int64_t LineAxis::*stride) {
+  std::string text =
+      fmt::format("__device__ inline Index {}(int line) {{\n  Index at = 0;\n", name);
+  for (size_t i = t.axes.size(); i-- > 1;)
+    text += fmt::format("  at += Index(line % {0}) * Index({1});\n  line /= {0};\n",
+                        t.axes[i].extent, t.axes[i].*stride);
+  const int64_t slowest = t.axes.empty() ? 0 : t.axes.front().*stride;
+  return text + fmt::format("  return at + Index(line) * Index({});\n}}\n", slowest);
+}
+
+template <class Real>
+std::vector<std::byte> roots_of(int64_t length, bool inverse) {
+  std::vector<Real> roots;
+  for (int64_t i = 0; i < length; ++i) {
+    const double angle =
+        2 * std::numbers::pi * static_cast<double>(i) / static_cast<double>(length);
+    roots.push_back(static_cast<Real>(std::cos(angle)));
+    roots.push_back(static_cast<Real>(inverse ? std::sin(angle) : -std::sin(angle)));
+  }
+  std::vector<std::byte> bytes(roots.size() * sizeof(Real));
+  std::memcpy(bytes.data(), roots.data(), bytes.size());
+  return bytes;
+}
+
+Result<JitPlan> plan(const Problem& problem, std::string_view) {
+  TENON_ASSIGN(const Transform t, describe(problem));
+  TENON_TRY(check(problem, t));
+  const Operand& x = problem.input(0);
+  const bool wide = x.type == DataType::kFloat64;
+  const int64_t lines = std::clamp<int64_t>(kPointsOfBlock / t.length, 1, 32);
+  const int64_t bytes = (2 * lines + 1) * t.length * (wide ? 16 : 8);
+  TENON_TRY(check_shared(problem, "a line", bytes));
+  const bool across = !t.axes.empty() && t.axes.back().in_stride < t.in_step;
+  KernelCode code;
+  begin_code(code, problem);
+  code.type("X", x.type);
+  code.type("Y", problem.output().type);
+  code.alias("Real", wide ? "f64" : "f32");
+  code.constant("kLength", t.length);
+  code.constant("kGiven", t.given);
+  code.constant("kResults", t.results);
+  code.constant("kInStep", t.in_step);
+  code.constant("kInPart", t.in_part);
+  code.constant("kParts", t.in_parts);
+  code.constant("kOutStep", t.out_step);
+  code.constant("kOutPart", t.out_part);
+  code.constant("kOutParts", t.out_parts);
+  code.constant("kLines", lines);
+  code.constant("kBlock", kBlock);
+  code.constant("kWindowStep", t.window < 0 ? 0 : strides_of(problem.input(t.window)).back());
+  code.open("kCount", t.count());
+  code.flag("kInverse", t.inverse);
+  code.flag("kMirror", t.mirror);
+  code.flag("kHasWindow", t.window >= 0);
+  code.flag("kAcross", across);
+  code.text(passes_of(t.length));
+  code.text(place_function("input_place", t, &LineAxis::in_stride));
+  code.text(place_function("output_place", t, &LineAxis::out_stride));
+  JitLaunch launch;
+  TENON_TRY(set_source(launch, code, {"generic/fft.cu"}));
+  if (all_axes_are_open(problem)) launch.open = {};  // The length decides the passes.
+  launch.grid[0] = blocks_for(t.count(), lines);
+  launch.block[0] = kBlock;
+  launch.shared_bytes = static_cast<int>(bytes);
+  launch.add(JitArgument::input(0));
+  launch.add(t.window < 0 ? JitArgument::null() : JitArgument::input(t.window));
+  launch.add(JitArgument::constant(0));
+  launch.add(JitArgument::output());
+  JitPlan plan = plan_of(std::move(launch));
+  plan.constants.push_back([length = t.length, inverse = t.inverse, wide] {
+    return wide ? roots_of<double>(length, inverse) : roots_of<float>(length, inverse);
+  });
+  return plan;
+}
+
+/// Code for all lengths there is none, and plans for several lengths compile nothing when they run.
+Support known_length_support(const Problem& problem, JitPlanner planner) {
+  if (all_axes_are_open(problem)) return Support::no("the length is not known");
+  return jit_support(problem, planner);
+}
+
+}  // namespace
+}  // namespace tenon::tactics::cuda_fft
+
+namespace tenon::tactics {
+TENON_JIT_TACTIC_BY(cuda_fft, single_config, known_length_support)
+}  // namespace tenon::tactics
