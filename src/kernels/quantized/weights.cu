@@ -13,11 +13,12 @@ enum : int { kBlocks = kScaleBlock == 0 ? 0 : (kScaleBlock < kStep ? kStep / kSc
 enum : int { kAllBlocks = kScaleBlock == 0 ? 1 : (kSteps * kStep + kScaleBlock - 1) / kScaleBlock };
 enum : int { kWeightBytes = kVectors * 512 };
 enum : int { kScaleBytes = kBlocks * 16 * int(sizeof(Scale)), kZeroBytes = kHasZeros ? kBlocks * 32 : 0 };
-enum : int { kTileBytes = kWeightBytes + kScaleBytes + kZeroBytes, kStageBytes = kTiles * kTileBytes };
-// From a row to the next in shared memory, of sums and of x: their first banks differ.
-enum : int { kPitch = kColumns + 4, kRow = kPiece * kStep + 32 };
-enum : int { kRingBytes = kWarpsN * kWarpsK * kAhead * kStageBytes, kSumBytes = kWarpsK * 8 * kPitch * 4 };
-
+enum : int { kScalesAt = kTiles * kWeightBytes, kZerosAt = kScalesAt + kTiles * kScaleBytes };
+enum : int { kStageBytes = kZerosAt + kTiles * kZeroBytes, kRingBytes = kAhead * kStageBytes };  // Of a warp.
+// From a row to the next in shared memory, of a warp's sums, which lie in its ring, and of x: their first banks differ.
+enum : int { kPitch = kTiles * 16 + 4, kRow = kPiece * kStep + 32 };
+enum : int { kMatrices = kParts * 2, kEachBlock = kBlocks == 0 ? kMatrices : kMatrices / kBlocks };  // Of 16 along k: of a step, of a block.
+enum : int { kEachVector = kMatrices / kVectors };
 struct Weights {
   const char *numbers, *scales, *zeros;
 };
@@ -25,83 +26,86 @@ struct Weights {
 /// The first of a step's blocks of scales.
 __device__ inline int block_of(int step) { return kScaleBlock < kStep ? step * kBlocks : step * kStep / kScaleBlock; }
 
+/// kBytes of each tile, which lie `pitch` bytes apart.
+template <int kBytes>
+__device__ inline void fetch_numbers(char* to, const char* from, int first, int pitch, int lane) {
+  constexpr int kPieces = kBytes / 16;
+#pragma unroll
+  for (int i = lane; i < kTiles * kPieces; i += 32)
+    if (kAllTiles % kTiles == 0 || first + i / kPieces < kAllTiles)
+      copy_async(to + i * 16, from + u64(first + i / kPieces) * pitch + i % kPieces * 16, true);
+}
+
 /// Scales and zero points of a block lie by pairs of columns: `row`, `row + 8`.
 __device__ inline void fetch_step(char* to, const Weights& from, int first, int step, int lane) {
+  const char* const numbers = from.numbers + (u64(first) * kSteps + step) * kWeightBytes + lane * 16;
 #pragma unroll
   for (int i = 0; i < kTiles; ++i) {
-    const int tile = first + i;
-    if (tile >= kAllTiles) return;
-    char* here = to + i * kTileBytes;
-    const char* numbers = from.numbers + (u64(tile) * kSteps + step) * kWeightBytes;
+    if (kAllTiles % kTiles != 0 && first + i >= kAllTiles) break;
 #pragma unroll
-    for (int v = 0; v < kVectors; ++v) copy_async(here + v * 512 + lane * 16, numbers + v * 512 + lane * 16, true);
-    if constexpr (kBlocks > 0) {
-      const u64 block = u64(tile) * kAllBlocks + block_of(step);
-      here += kWeightBytes;
-      if (lane * 16 < kScaleBytes) copy_async(here + lane * 16, from.scales + block * (16 * sizeof(Scale)) + lane * 16, true);
-      if (lane * 16 < kZeroBytes) copy_async(here + kScaleBytes + lane * 16, from.zeros + block * 32 + lane * 16, true);
-    }
+    for (int v = 0; v < kVectors; ++v)
+      copy_async(to + i * kWeightBytes + v * 512 + lane * 16, numbers + i * (kSteps * kWeightBytes) + v * 512, true);
+  }
+  if constexpr (kBlocks > 0) {
+    const int block = block_of(step);
+    constexpr int kScale = 16 * sizeof(Scale);
+    fetch_numbers<kScaleBytes>(to + kScalesAt, from.scales + u64(block) * kScale, first, kAllBlocks * kScale, lane);
+    if constexpr (kHasZeros) fetch_numbers<kZeroBytes>(to + kZerosAt, from.zeros + u64(block) * 32, first, kAllBlocks * 32, lane);
   }
 }
 
-/// A step's numbers of a row, as the tensor cores' right operand takes them; others stay 0.
-__device__ inline void load_row(u32 (&x)[kParts][4], const X* from, bool inside) {
+/// A thread's words of the matrix of 16 along k; the compiler makes loads of 16 bytes of them.
+__device__ inline void load_words(u32 (&words)[kWordsEach], const char* at, int matrix) {
+  const uint4 v = *reinterpret_cast<const uint4*>(at + matrix / kEachVector * 512);
+  const u32 all[4] = {v.x, v.y, v.z, v.w};
 #pragma unroll
-  for (int p = 0; p < kParts; ++p) {
-    if (!inside) continue;
-    const uint4 v = *reinterpret_cast<const uint4*>(from + p * 32);
-    x[p][0] = v.x, x[p][1] = v.y, x[p][2] = v.z, x[p][3] = v.w;
-  }
+  for (int i = 0; i < kWordsEach; ++i) words[i] = all[matrix % kEachVector * kWordsEach + i];
 }
 
-__device__ inline void load_minus(u32 (&minus)[2], const char* zeros, int pair) {
-  float zero[2];
-  load_wide<2>(reinterpret_cast<const X*>(zeros) + 2 * pair, zero);
-  minus[0] = minus_of(zero[0], false), minus[1] = minus_of(zero[1], true);
-}
+/// Of a thread and each tile: (row, 2 part), (row, 2 part + 1), and the same of column row + 8.
+using Quad = float[4];
 
-/// Of a thread and each tile: sums of (row, 2 part), (row, 2 part + 1), and of column row + 8, in two parts, so that products
-/// that follow each other do not wait for each other.
-struct Sums {
-  float of[kTiles][2][4];
+/// Sums of x times the negative zero point, or times -1 where columns have their own: what numbers have too much that count
+/// from 0 on. The tensor cores add them up for all columns, in two parts each, so that products do not wait for each other.
+struct Excess {
+  Quad of[kBlocks == 0 ? 1 : kBlocks][2];
 };
 
-/// Adds a step of all tiles. Those behind the last one have sums that are not read.
-__device__ inline void add_step(Sums& sums, const char* at, const u32 (&x)[kParts][4], u32 (&minus)[kTiles][2], int lane) {
-  u32 words[kTiles][kVectors * 4];
+/// A sum over all of k, without the excess.
+__device__ inline float without_excess(float sum, const Excess& excess, float zero, int i) {
+  return kBlocks > 0 ? sum : fmaf(excess.of[0][0][i] + excess.of[0][1][i], zero, sum);
+}
+
+/// Adds a step of all tiles, kGroup at a time. Those behind the last one have sums that are not read.
+__device__ inline void add_step(Quad (&sums)[kTiles], Excess& excess, const char* at, const u32 (&x)[kParts][4], const u32 (&ones)[4],
+                                int lane) {
 #pragma unroll
-  for (int i = 0; i < kTiles * kVectors; ++i) {
-    const int t = i / kVectors, v = i % kVectors;
-    const uint4 vector = *reinterpret_cast<const uint4*>(at + t * kTileBytes + v * 512 + lane * 16);
-    words[t][4 * v] = vector.x, words[t][4 * v + 1] = vector.y, words[t][4 * v + 2] = vector.z, words[t][4 * v + 3] = vector.w;
-  }
-  constexpr int kPartsEach = kBlocks == 0 ? kParts : kParts / kBlocks;  // Of a block.
-  Sums block = {};
+  for (int first = 0; first < kTiles; first += kGroup) {
+    Quad block[kGroup] = {};
 #pragma unroll
-  for (int p = 0; p < kParts; ++p) {
-    const int number = p / kPartsEach;
+    for (int m = 0; m < kMatrices; ++m) {
+      const u32 b0 = x[m / 2][m % 2 * 2], b1 = x[m / 2][m % 2 * 2 + 1];
+      const int number = kBlocks == 0 ? 0 : m / kEachBlock;
+      if (first == 0) multiply(excess.of[number][m % 2], ones, b0, b1);
 #pragma unroll
-    for (int t = 0; t < kTiles; ++t)
-      if (kZeroBytes > 0 && p % kPartsEach == 0)
-        load_minus(minus[t], at + t * kTileBytes + kWeightBytes + kScaleBytes + number * 32, lane / 4);
-#pragma unroll
-    for (int i = 0; i < 2; ++i)
-#pragma unroll
-      for (int t = 0; t < kTiles; ++t) {
-        u32 a[4];
-        unpack_weights(a, words[t] + (2 * p + i) * kWordsEach, minus[t]);
-        multiply(kBlocks == 0 ? sums.of[t][i] : block.of[t][i], a, x[p][2 * i], x[p][2 * i + 1]);
+      for (int t = 0; t < kGroup; ++t) {
+        u32 words[kWordsEach], a[4];
+        load_words(words, at + (first + t) * kWeightBytes + lane * 16, m);
+        unpack_weights(a, words);
+        multiply(kBlocks == 0 ? sums[first + t] : block[t], a, b0, b1);
       }
-    if (kBlocks == 0 || (p + 1) % kPartsEach != 0) continue;
+      if (kBlocks == 0 || (m + 1) % kEachBlock != 0) continue;
 #pragma unroll
-    for (int t = 0; t < kTiles; ++t) {
-      float scale[2];
-      load_wide<2>(reinterpret_cast<const Scale*>(at + t * kTileBytes + kWeightBytes) + number * 16 + lane / 4 * 2, scale);
+      for (int t = 0; t < kGroup; ++t) {
+        float scale[2], zero[2] = {1, 1};
+        load_wide<2>(reinterpret_cast<const Scale*>(at + kScalesAt + (first + t) * kScaleBytes) + number * 16 + lane / 4 * 2, scale);
+        if (kHasZeros) load_zeros(zero, at + kZerosAt + (first + t) * kZeroBytes + number * 32, lane / 4);
 #pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        float& sum = sums.of[t][0][i];
-        sum = fmaf(block.of[t][0][i] + block.of[t][1][i], scale[i / 2], sum);
-        block.of[t][0][i] = block.of[t][1][i] = 0;
+        for (int i = 0; i < 4; ++i) {
+          const float all = excess.of[number][0][i] + excess.of[number][1][i];
+          sums[first + t][i] = fmaf(fmaf(zero[i / 2], all, block[t][i]), scale[i / 2], sums[first + t][i]);
+          block[t][i] = 0;
+        }
       }
     }
   }
@@ -164,13 +168,34 @@ __device__ inline void load_rows(X* to, const X* __restrict__ x, int piece) {
   }
 }
 
+/// A step's numbers of a thread's row, as the tensor cores' right operand takes them; others stay 0. They come from shared
+/// memory, or, a step ahead, from where they are.
+struct Row {
+  const X* from;
+  bool inside;
+  int k;  // Of the first number of the step, where loads look whether it is inside.
+  uint4 next[kParts];
+
+  __device__ void load() {
+#pragma unroll
+    for (int p = 0; p < kParts; ++p) {
+      if (inside && (!kDirect || kK % kStep == 0 || k + p * 32 < kK)) next[p] = *reinterpret_cast<const uint4*>(from + p * 32);
+      else next[p] = uint4{0, 0, 0, 0};
+    }
+    from += kStep, k += kStep;
+  }
+  __device__ void take(u32 (&x)[kParts][4]) const {
+#pragma unroll
+    for (int p = 0; p < kParts; ++p) x[p][0] = next[p].x, x[p][1] = next[p].y, x[p][2] = next[p].z, x[p][3] = next[p].w;
+  }
+};
+
 extern "C" __global__ void __launch_bounds__(kBlock)
     kernel(const X* __restrict__ x, const char* __restrict__ numbers, const char* __restrict__ scales,
            const char* __restrict__ zeros, Y* __restrict__ y, float* __restrict__ partial EPILOGUE_PARAMETERS) {
   extern __shared__ uint4 memory[];
-  char* const ring_of_all = reinterpret_cast<char*>(memory);
-  float* const all_sums = reinterpret_cast<float*>(ring_of_all + kRingBytes);
-  X* const rows = reinterpret_cast<X*>(ring_of_all + kRingBytes + kSumBytes);
+  release_next();
+  char* const rings = reinterpret_cast<char*>(memory);
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, row = lane / 4, part = lane % 4;
   const int across = warp % kWarpsN, deep = warp / kWarpsN;
   const int split = blockIdx.x % kSplits, group = blockIdx.x / kSplits;
@@ -178,42 +203,53 @@ extern "C" __global__ void __launch_bounds__(kBlock)
   int count = (begin + kEach < piece + kPiece ? kEach : piece + kPiece - begin);
   if (begin + count > kSteps) count = kSteps - begin;
   if (first >= kAllTiles) count = 0;
-  char* const ring = ring_of_all + warp * (kAhead * kStageBytes);
+  char* const ring = rings + warp * kRingBytes;
   const Weights from{numbers, scales, zeros};
 #pragma unroll 1
   for (int i = 0; i < kAhead; ++i) {
     if (i < count) fetch_step(ring + i * kStageBytes, from, first, begin + i, lane);
     asm volatile("cp.async.commit_group;" ::: "memory");
   }
-  Sums sums = {};
-  u32 minus[kTiles][2], values[kParts][4] = {};
-#pragma unroll
-  for (int i = 0; i < kTiles; ++i) {
-    minus[i][0] = minus_of(kZero, false), minus[i][1] = minus_of(kZero, true);
-    if (kHasZeros && kBlocks == 0 && first + i < kAllTiles) load_minus(minus[i], zeros + (first + i) * 32, row);
-  }
+  u32 ones[4], values[kParts][4];
+  set_excess(ones);
+  Quad sums[kTiles] = {};
+  Excess excess = {};
   begin_kernel();
-  load_rows(rows, x, piece);
-  __syncthreads();
-  const X* numbers_of_row = rows + row * kRow + deep * (kEach * kStep) + part * 8;
+  Row rows{nullptr, row < kM, begin * kStep + part * 8};
+  if constexpr (kDirect) {
+    rows.from = x + (row < kM ? locate<XRowAt>(Index(row)) : 0) + rows.k;
+    if (count > 0) rows.load();
+  } else {
+    X* const all = reinterpret_cast<X*>(rings + kWarpsN * kWarpsK * kRingBytes);
+    load_rows(all, x, piece);
+    __syncthreads();
+    rows.from = all + row * kRow + deep * (kEach * kStep) + part * 8;
+  }
   for (int i = 0, slot = 0; i < count; ++i, slot = slot + 1 == kAhead ? 0 : slot + 1) {
     asm volatile("cp.async.wait_group %0;" ::"n"(kAhead - 1) : "memory");
     __syncwarp();
     char* const here = ring + slot * kStageBytes;
-    load_row(values, numbers_of_row + i * kStep, row < kM);
-    add_step(sums, here, values, minus, lane);
+    if (!kDirect) rows.load();
+    rows.take(values);
+    if (kDirect && i + 1 < count) rows.load();
+    if (kBlocks > 0) excess = Excess{};
+    add_step(sums, excess, here, values, ones, lane);
     __syncwarp();
     if (i + kAhead < count) fetch_step(here, from, first, begin + i + kAhead, lane);
     asm volatile("cp.async.commit_group;" ::: "memory");
   }
-  float* const own = all_sums + (deep * 8 + 2 * part) * kPitch + across * (kTiles * 16) + row;
+  float* const own = reinterpret_cast<float*>(ring) + 2 * part * kPitch + row;
 #pragma unroll
   for (int t = 0; t < kTiles; ++t) {
-    float scale[2] = {1, 1};
-    if (kBlocks == 0 && first + t < kAllTiles)
+    float scale[2] = {1, 1}, zero[2] = {1, 1};
+    if (kBlocks == 0 && first + t < kAllTiles) {
       load_wide<2>(reinterpret_cast<const Scale*>(scales) + (first + t) * 16 + 2 * row, scale);
+      if (kHasZeros) load_zeros(zero, zeros + (first + t) * 32, row);
+    }
 #pragma unroll
-    for (int i = 0; i < 4; ++i) own[i % 2 * kPitch + t * 16 + i / 2 * 8] = (sums.of[t][0][i] + sums.of[t][1][i]) * scale[i / 2];
+    for (int i = 0; i < 4; ++i)
+      if (2 * part + i % 2 < kM)
+        own[i % 2 * kPitch + t * 16 + i / 2 * 8] = without_excess(sums[t][i], excess, zero[i / 2], i) * (scale[i / 2] * unit_of(i / 2));
   }
   meet();
   // Blocks of a cluster finish a part of the columns each.
@@ -222,13 +258,14 @@ extern "C" __global__ void __launch_bounds__(kBlock)
     const int m = i / kPacks, c = (kCluster ? split * kFinished : 0) + i % kPacks * kPack;
     const int column = group * kColumns + c;
     if (column >= kN) continue;
+    const float* const first_sum = reinterpret_cast<const float*>(rings + c / (kTiles * 16) * kRingBytes) + m * kPitch + c % (kTiles * 16);
     Real v[kPack] = {};
 #pragma unroll
     for (int rank = 0; rank < (kCluster ? kSplits : 1); ++rank)
 #pragma unroll
       for (int d = 0; d < kWarpsK; ++d) {
         float sum[kPack];
-        load_sums(sum, all_sums + (d * 8 + m) * kPitch + c, rank);
+        load_sums(sum, first_sum + d * (kWarpsN * kRingBytes / 4), rank);
 #pragma unroll
         for (int k = 0; k < kPack; ++k) v[k] += Real(sum[k]);
       }

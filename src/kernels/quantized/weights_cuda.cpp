@@ -44,14 +44,21 @@ struct Sharing {
   int64_t warps() const { return across * deep; }
   int64_t columns() const { return across * tiles * kTile; }
   int64_t piece(const Description& d) const { return blocks_for(d.steps(), splits); }
+  int64_t steps(const Description& d) const { return blocks_for(piece(d), deep); }  ///< Of a warp.
+  /// Tiles that are multiplied side by side: at most four, so that their numbers stay in registers.
+  int64_t group() const {
+    for (const int64_t size : {4, 3, 2})
+      if (tiles % size == 0) return size;
+    return 1;
+  }
   std::string text() const {
     return fmt::format("across={},deep={},tiles={},splits={}", across, deep, tiles, splits);
   }
 };
 
-constexpr Sharing kBlocks[] = {{8, 1, 1}, {4, 2, 1}, {4, 2, 2},  {8, 1, 2}, {2, 4, 1}, {2, 4, 2},
-                               {1, 8, 1}, {4, 1, 2}, {16, 1, 1}, {8, 2, 1}, {4, 4, 1}, {2, 8, 1}};
-constexpr int64_t kSplits[] = {1, 2, 4, 8};
+constexpr int64_t kAcross[] = {1, 2, 4, 8}, kDeep[] = {1, 2, 4, 8, 16},
+                  kTiles[] = {1, 2, 3, 4, 6, 8}, kSplits[] = {1, 2, 4, 8};
+constexpr int64_t kLeastWarps = 4, kMostWarps = 16;
 
 bool is_half(DataType type) {
   return type == DataType::kFloat16 || type == DataType::kBFloat16;
@@ -110,9 +117,28 @@ int64_t stage_bytes(const Problem& problem, const Description& d, const Sharing&
          (kTile * kStep * d.bits() / 8 + blocks * kTile * (scale + (d.has_zeros ? 2 : 0)));
 }
 
-/// Of a block besides the ring: sums and rows.
-int64_t other_bytes(const Description& d, const Sharing& s) {
-  return s.deep * kRows * (s.columns() + 4) * 4 + d.rows * (s.piece(d) * kStep + 32) * 2;
+/// Elements of a row that are read at a time.
+int64_t load_width(const Operand& x) {
+  const std::vector<int64_t> strides = strides_of(x);
+  int64_t width = 8;
+  const auto divides = [&](int64_t number) { return number % width == 0; };
+  for (; width > 1; width /= 2) {
+    bool fits = divides(x.extents.back()) && divides(alignment_in_elements(x));
+    for (size_t i = 0; i + 1 < strides.size(); ++i)
+      fits = fits && (x.extents[i] == 1 || divides(strides[i]));
+    if (fits) break;
+  }
+  return width;
+}
+
+/// Whether threads read the numbers of their rows where they are.
+bool reads_directly(const Problem& problem, const Description& d) {
+  return load_width(problem.input(d.x)) == 8;
+}
+
+/// Of a block besides the ring: rows.
+int64_t other_bytes(const Problem& problem, const Description& d, const Sharing& s) {
+  return reads_directly(problem, d) ? 0 : d.rows * (s.piece(d) * kStep + 32) * 2;
 }
 
 /// Steps that are on their way to shared memory: as many as leave room on the multiprocessor for a
@@ -122,48 +148,57 @@ int64_t steps_ahead(const Problem& problem, const Description& d, const Sharing&
                     kMost = 32;  // Of a block's memory; that are waited for apart.
   const int64_t half =
       std::min((shared_limit(problem) + kReserved) / 2 - kReserved, allowed_shared(problem));
-  const int64_t fitting = (half - other_bytes(d, s)) / (s.warps() * stage_bytes(problem, d, s));
-  const int64_t each = blocks_for(s.piece(d), s.deep);
-  return std::clamp<int64_t>(fitting, 1, std::clamp<int64_t>(each, 1, kMost));
+  const int64_t fitting =
+      (half - other_bytes(problem, d, s)) / (s.warps() * stage_bytes(problem, d, s));
+  return std::clamp<int64_t>(fitting, 1, std::clamp<int64_t>(s.steps(d), 1, kMost));
 }
 
 int64_t shared_bytes(const Problem& problem, const Description& d, const Sharing& s) {
-  return s.warps() * steps_ahead(problem, d, s) * stage_bytes(problem, d, s) + other_bytes(d, s);
+  return s.warps() * steps_ahead(problem, d, s) * stage_bytes(problem, d, s) +
+         other_bytes(problem, d, s);
 }
 
 /// About how many cycles the busiest multiprocessor takes once weights are there, since memory
 /// takes equally long for every sharing: instructions of its warps, or the chain of one warp's
 /// steps; rows and sums on their way; blocks that meet.
 double estimate(const Problem& problem, const Description& d, const Sharing& s) {
-  // Counted in machine code for sm_90: instructions of a step, and of each of its tiles; cycles
-  // from a step's bytes to its sums.
-  constexpr int64_t kOfStep = 38, kOfTile = 114, kChain = 250;
-  // Of a multiprocessor: schedulers, bytes of shared memory a cycle. Two barriers of a cluster and
-  // a load from another block, in cycles.
-  constexpr int64_t kSchedulers = 4, kSharedRate = 128, kMeeting = 600;
+  // Counted in machine code for sm_90: cycles of the busiest unit for a step, and for each of its
+  // tiles; cycles from one group of tiles to the next.
+  constexpr int64_t kOfStep = 64, kOfTile = 80, kChain = 300;
+  // Of a multiprocessor: schedulers, bytes of shared memory a cycle and of other memory. Two
+  // barriers of a cluster and a load from another block, in cycles.
+  constexpr int64_t kSchedulers = 4, kSharedRate = 128, kRate = 64, kMeeting = 600;
   const int64_t blocks = blocks_for(d.tiles() * kTile, s.columns()) * s.splits;
   const int64_t each = blocks_for(blocks, multiprocessors(problem));
-  const int64_t steps = blocks_for(s.piece(d), s.deep) * each;
   const int64_t products =
-      std::max(steps * s.warps() * (kOfStep + s.tiles * kOfTile) / kSchedulers, steps * kChain);
-  const int64_t rows = d.rows * s.piece(d) * kStep * 2;
-  const int64_t sums = 2 * kRows * s.columns() * 4 * s.deep;
-  return static_cast<double>(products + each * (rows + sums) / kSharedRate +
+      std::max(each * s.steps(d) * s.warps() * (kOfStep + s.tiles * kOfTile) / kSchedulers,
+               s.steps(d) * (s.tiles / s.group()) * kChain);
+  const int64_t rows = d.rows * s.piece(d) * kStep * 2 * s.across;
+  const int64_t sums = 2 * d.rows * s.columns() * 4 * s.deep;
+  return static_cast<double>(products + each * (rows / kRate + sums / kSharedRate) +
                              (s.splits > 1 ? kMeeting : 0));
+}
+
+template <class Function>
+void for_each_sharing(const Function& function) {
+  for (const int64_t across : kAcross)
+    for (const int64_t deep : kDeep)
+      for (const int64_t tiles : kTiles)
+        for (const int64_t splits : kSplits)
+          if (across * deep >= kLeastWarps && across * deep <= kMostWarps)
+            function(Sharing{across, deep, tiles, splits});
 }
 
 std::vector<std::string> sharings(const Problem& problem) {
   const auto d = describe(problem);
   if (!d.ok()) return {""};
   std::vector<std::pair<double, std::string>> found;
-  for (Sharing s : kBlocks)
-    for (const int64_t splits : kSplits) {
-      s.splits = splits;
-      // Each of the warps has a step.
-      if (s.piece(*d) < s.deep && splits > 1) continue;
-      if (shared_bytes(problem, *d, s) > allowed_shared(problem)) continue;
-      found.emplace_back(estimate(problem, *d, s), s.text());
-    }
+  for_each_sharing([&](const Sharing& s) {
+    // Each of the warps has a step, but where there are fewer steps than warps.
+    if (s.piece(*d) < s.deep && (s.splits > 1 || s.across == 1)) return;
+    if (shared_bytes(problem, *d, s) > allowed_shared(problem)) return;
+    found.emplace_back(estimate(problem, *d, s), s.text());
+  });
   std::stable_sort(found.begin(), found.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<std::string> texts;
@@ -256,20 +291,6 @@ std::vector<JitConstant> constants(const Problem& problem, const Description& d)
   return made;
 }
 
-/// Elements of a row that are read at a time.
-int64_t load_width(const Operand& x) {
-  const std::vector<int64_t> strides = strides_of(x);
-  int64_t width = 8;
-  const auto divides = [&](int64_t number) { return number % width == 0; };
-  for (; width > 1; width /= 2) {
-    bool fits = divides(x.extents.back()) && divides(alignment_in_elements(x));
-    for (size_t i = 0; i + 1 < strides.size(); ++i)
-      fits = fits && (x.extents[i] == 1 || divides(strides[i]));
-    if (fits) break;
-  }
-  return width;
-}
-
 void add_constants(KernelCode& code, const Problem& problem, const Description& d, const Sharing& s,
                    bool cluster) {
   const Operand &x = problem.input(d.x), &y = problem.output();
@@ -286,9 +307,11 @@ void add_constants(KernelCode& code, const Problem& problem, const Description& 
   code.flag("kHasZeros", d.has_zeros);
   code.constant("kZero", d.zero);
   code.constant("kLoad", load_width(x));
+  code.flag("kDirect", reads_directly(problem, d));
   code.constant("kWarpsN", s.across);
   code.constant("kWarpsK", s.deep);
   code.constant("kTiles", s.tiles);
+  code.constant("kGroup", s.group());
   code.constant("kSplits", s.splits);
   code.constant("kAhead", steps_ahead(problem, d, s));
   code.flag("kCluster", cluster);

@@ -1,71 +1,75 @@
 // Weights of kBits bits, counted from 0 on, as operands of tensor cores: 16 columns by 16 of k, of which a thread has
-// columns `row` and `row + 8`. Differences from zero points are exact in 16 bits.
+// columns `row` and `row + 8`. Their digits stay where they are: the last ones of an f16 are the smallest numbers that it
+// holds, multiples of 2^-24, which the tensor cores take as any other; in bf16 they are those of 128 and more.
 
 enum : int { kWordsEach = kBits / 4 };  // Of a thread, for each such matrix.
-
-/// Takes the zero point from the result of a conversion: both halves of a word, or a float.
-__device__ inline u32 minus_of(float zero, [[maybe_unused]] bool second) {
 #if MATRIX_BF16
-  if constexpr (kBits == 8) return __float_as_uint(-(8388608 + zero));
-  else return pair_of(bf16(), -(128 + zero), -(128 + zero));
+enum : int { kOffset = kBits == 4 ? 128 : 0 };
 #else
-  const float start = kBits == 4 && second ? 64 : 1024;
-  return pair_of(f16(), -(start + zero), -(start + zero));
+enum : int { kOffset = 0 };
+#endif
+
+/// What a sum is multiplied by; that of column `row` or `row + 8`.
+__device__ inline float unit_of([[maybe_unused]] int second) {
+#if MATRIX_BF16
+  return 1;
+#else
+  return kBits == 4 && second == 1 ? 1048576 : 16777216;
 #endif
 }
 
+/// An operand whose numbers are all the negative zero point, with the offset; -1 where zero points are loaded.
+__device__ inline void set_excess(u32 (&ones)[4]) {
+  constexpr int kNumber = kHasZeros ? 1 : kZero + kOffset;
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+#if MATRIX_BF16
+    ones[i] = pair_of(bf16(), -float(kNumber), -float(kNumber));
+#else
+    ones[i] = (0x8000u | u32(kBits == 4 && i % 2 == 1 ? kNumber * 16 : kNumber)) * 0x10001u;
+#endif
+  }
+}
+
+/// Zero points of both columns of a thread, with the offset.
+__device__ inline void load_zeros(float (&zero)[2], const char* from, int pair) {
+  load_wide<2>(reinterpret_cast<const X*>(from) + 2 * pair, zero);
+  zero[0] += kOffset, zero[1] += kOffset;
+}
+
+#if MATRIX_BF16
 /// The digits of a word that `mask` leaves, among those of `start`, in one instruction.
 __device__ inline u32 digits_of(u32 word, u32 mask, u32 start) {
   u32 r;
   asm("lop3.b32 %0, %1, %2, %3, 0xea;" : "=r"(r) : "r"(word), "r"(mask), "r"(start));  // (a & b) | c
   return r;
 }
-
-#if MATRIX_BF16
-__device__ inline u32 add_pairs(u32 a, u32 b) {
-  u32 r;
-  asm("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(0x3f803f80u), "r"(b));
-  return r;
-}
 /// Two bytes of a word, from the lower or the upper half of it.
-__device__ inline u32 pair_of_bytes(u32 word, int half, u32 minus) {
+__device__ inline u32 pair_of_bytes(u32 word, int half) {
   const float a = __uint_as_float(__byte_perm(word, 0x4b000000u, half == 0 ? 0x7440 : 0x7442));
   const float b = __uint_as_float(__byte_perm(word, 0x4b000000u, half == 0 ? 0x7441 : 0x7443));
-  return pair_of(bf16(), a + __uint_as_float(minus), b + __uint_as_float(minus));
+  return pair_of(bf16(), a - 8388608, b - 8388608);
 }
 #else
-__device__ inline u32 add_pairs(u32 a, u32 b) {
-  u32 r;
-  asm("add.rn.f16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
-  return r;
-}
-/// a / 16 + b.
-__device__ inline u32 add_sixteenths(u32 a, u32 b) {
-  u32 r;
-  asm("fma.rn.f16x2 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(0x2c002c00u), "r"(b));
-  return r;
-}
-__device__ inline u32 pair_of_bytes(u32 word, int half, u32 minus) {
-  return add_pairs(__byte_perm(word, 0x64646464u, half == 0 ? 0x4140 : 0x4342), minus);
-}
+__device__ inline u32 pair_of_bytes(u32 word, int half) { return __byte_perm(word, 0, half == 0 ? 0x4140 : 0x4342); }
 #endif
 
-/// Numbers of 4 bits become the last digits of 1024 (f16) or 128 (bf16); in f16 those four bits further up are sixteenths.
-__device__ inline void unpack_weights(u32 (&a)[4], const u32* words, const u32 (&minus)[2]) {
+/// In f16 the numbers of column `row + 8` are 16 times as large where they have 4 bits.
+__device__ inline void unpack_weights(u32 (&a)[4], const u32 (&words)[kWordsEach]) {
   if constexpr (kBits == 8) {
 #pragma unroll
-    for (int i = 0; i < 4; ++i) a[i] = pair_of_bytes(words[i % 2], i / 2, minus[i % 2]);
+    for (int i = 0; i < 4; ++i) a[i] = pair_of_bytes(words[i % 2], i / 2);
   } else {
     const u32 w = words[0];
 #if MATRIX_BF16
 #pragma unroll
-    for (int i = 0; i < 4; ++i) a[i] = add_pairs(digits_of(w >> (4 * i), 0x000f000fu, 0x43004300u), minus[i % 2]);
+    for (int i = 0; i < 4; ++i) a[i] = digits_of(w >> (4 * i), 0x000f000fu, 0x43004300u);
 #else
     const u32 upper = w >> 8;
-    a[0] = add_pairs(digits_of(w, 0x000f000fu, 0x64006400u), minus[0]);
-    a[1] = add_sixteenths(digits_of(w, 0x00f000f0u, 0x64006400u), minus[1]);
-    a[2] = add_pairs(digits_of(upper, 0x000f000fu, 0x64006400u), minus[0]);
-    a[3] = add_sixteenths(digits_of(upper, 0x00f000f0u, 0x64006400u), minus[1]);
+    a[0] = w & 0x000f000fu;
+    a[1] = w & 0x00f000f0u;
+    a[2] = upper & 0x000f000fu;
+    a[3] = upper & 0x00f000f0u;
 #endif
   }
 }

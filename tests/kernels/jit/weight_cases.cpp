@@ -90,7 +90,13 @@ Cases weight_cases() {
                               {kF16, kU8, kF16, {1, 2048}, 129, 64, kEach, false, End::kNone},
                               {kBf16, kU8, kBf16, {8, 160}, 96, 32, kEach, true, End::kBias},
                               {kF16, kI8, kFloat, {4, 14336}, 64, -1, kOne, false, End::kNone},
-                              {kF16, kI4, kFloat, {8, 14336}, 128, 128, kNone, false, End::kNone}};
+                              {kF16, kI4, kFloat, {8, 14336}, 128, 128, kNone, false, End::kNone},
+                              {kF16, kI4, kF16, {1, 4096}, 4096, 128, kNone, false, End::kNone},
+                              {kF16, kI4, kF16, {7, 2944}, 1040, 32, kEach, true, End::kBias},
+                              {kBf16, kI4, kBf16, {1, 4104}, 530, 64, kNone, false, End::kWide},
+                              {kF16, kI8, kF16, {2, 999}, 77, 0, kEach, true, End::kResidual},
+                              {kBf16, kI4, kFloat, {6, 384}, 48, 128, kOne, false, End::kBias},
+                              {kF16, kU4, kF16, {8, 4096}, 2064, 64, kEach, false, End::kWide}};
   Cases cases;
   int number = 0;
   for (const Product& p : products) add_product(cases, ++number, p);
