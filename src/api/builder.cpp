@@ -38,6 +38,7 @@
 #include "device/described_device.h"
 #include "device/kernel_threads.h"
 #include "kernels/algorithm.h"
+#include "kernels/sparse_weights.h"
 #include "network/io_formats.h"
 #include "network/network.h"
 #include "ops/structure.h"
@@ -164,10 +165,19 @@ void limit_shared_memory(const BuilderConfig& config, Backend& backend, Logger& 
     backend.shared_memory = static_cast<int64_t>(std::min<size_t>(limit, INT64_MAX));
 }
 
+/// Kernels of sparse weights are for builds that allow them.
+void leave_out_sparse(Backend& backend) {
+  std::vector<Tactic> rows(backend.tactics.begin(), backend.tactics.end());
+  if (std::erase_if(rows, [](const Tactic& tactic) { return is_sparse(tactic.name); }) == 0) return;
+  backend.rows = std::make_shared<const std::vector<Tactic>>(std::move(rows));
+  backend.tactics = *backend.rows;
+}
+
 /// Prohibitions of the configuration for kernels; tells of libraries that the others lack.
 Status obey_limits(const BuilderConfig& config, Backend& backend, Logger& logger) {
   limit_shared_memory(config, backend, logger);
   if (config.exact_numerics()) backend.numerics = backend.numerics.without_transforms();
+  if (!config.getFlag(BuilderFlag::kSPARSE_WEIGHTS)) leave_out_sparse(backend);
   const std::string barred = barred_origins(config);
   if (!barred.empty()) TENON_TRY(bar_origins(backend, barred));
   for (const BackendNote& note : backend.notes) logger.warning("{}", note.text);

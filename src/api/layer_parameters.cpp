@@ -8,6 +8,7 @@
 
 #include "api/layer_words.h"
 #include "base/ascii.h"
+#include "kernels/sparse_weights.h"
 #include "ops/ops.h"
 
 namespace tenon::api {
@@ -144,7 +145,7 @@ void add_window(Json& json, const Layer& layer, const Window& conv, int64_t out_
   json["Bias"] = weights_json(source_of(layer, 2));
   json["HasBias"] = layer.anchor.has_input(2) ? 1 : 0;
   json["HasReLU"] = tail.relu ? 1 : 0;
-  json["HasSparseWeights"] = 0;
+  json["HasSparseWeights"] = is_sparse(layer.node.tactic) ? 1 : 0;
   json["HasDynamicFilter"] = weights == nullptr || weights->constant() == nullptr ? 1 : 0;
   json["HasDynamicBias"] = 0;
   json["HasResidual"] = tail.residual ? 1 : 0;

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 
+#include "kernels/sparse_weights.h"
 #include "ops/ops.h"
 #include "passes/pass.h"
 
@@ -76,24 +77,11 @@ const Tensor* constant_behind(const Value* value) {
 
 /// Two of each four weights along the sums are 0: along the second axis of a convolution's, along
 /// the rows of a matmul's.
-bool has_sparse_pattern(const Node& node, const Tensor& weights) {
+bool sums_over_sparse(const Node& node, const Tensor& weights) {
   const bool conv = node.is<Conv>();
-  if ((!conv && weights.rank() != 2) || weights.count() == 0) return false;
+  if (!conv && weights.rank() != 2) return false;
   const auto* matmul = node.as<MatMul>();
-  const size_t axis = conv || (matmul != nullptr && matmul->transpose_b) ? 1 : 0;
-  const int64_t extent = weights.extents()[axis];
-  int64_t inner = 1;
-  for (size_t i = axis + 1; i < weights.extents().size(); ++i) inner *= weights.extents()[i];
-  if (extent % 4 != 0) return false;
-  for (int64_t outer = 0; outer < weights.count() / (extent * inner); ++outer)
-    for (int64_t group = 0; group < extent; group += 4)
-      for (int64_t i = 0; i < inner; ++i) {
-        int filled = 0;
-        for (int64_t k = 0; k < 4; ++k)
-          filled += weights.as_double((outer * extent + group + k) * inner + i) != 0 ? 1 : 0;
-        if (filled > 2) return false;
-      }
-  return true;
+  return has_sparse_pattern(weights, conv || (matmul != nullptr && matmul->transpose_b) ? 1 : 0);
 }
 
 bool is_byte_integer(tenon::DataType type) {
@@ -215,7 +203,7 @@ void PrecisionSummary::collect(const Graph& graph) {
     layer.quantizable = node->is<Conv>() || node->is<MatMul>();
     layer.grouped = node->is<Conv>() && node->as<Conv>()->groups != 1;
     layer.sparse_pattern = config_.getFlag(BuilderFlag::kSPARSE_WEIGHTS) && weights != nullptr &&
-                           has_sparse_pattern(*node, *weights);
+                           sums_over_sparse(*node, *weights);
     layers_.push_back(std::move(layer));
   }
 }
@@ -263,10 +251,6 @@ size_t count_half_layers(const Graph& plan) {
              return is_half(value->type.type);
            });
   }));
-}
-
-bool uses_sparse_kernels(const Node& node) {
-  return node.tactic.find("sparse") != std::string::npos;
 }
 
 }  // namespace
@@ -368,7 +352,7 @@ void PrecisionSummary::report_sparsity(const Graph& plan, Logger& logger) const 
   std::vector<std::string> with_pattern, dense;
   for (const Layer& layer : layers_)
     (layer.sparse_pattern ? with_pattern : dense).push_back(layer.name);
-  for (const auto& node : plan.nodes()) used += uses_sparse_kernels(*node) ? 1 : 0;
+  for (const auto& node : plan.nodes()) used += is_sparse(node->tactic) ? 1 : 0;
   logger.info(
       "Sparsity: {} of {} layers with products have weights with two of four zero, {} use sparse "
       "kernels{}",

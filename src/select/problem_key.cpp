@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "kernels/sparse_weights.h"
 #include "ops/operation_text.h"
 
 namespace tenon {
@@ -31,7 +32,11 @@ void add_operand(std::string& out, const Operand& operand) {
       std::back_inserter(out), " {}[{}]{}{}", name_of(operand.type),
       fmt::join(operand.extents, "x"), operand.layout == Layout::kChannelsLast ? "@nhwc" : "",
       operand.dense() ? std::string() : fmt::format("/{}", fmt::join(operand.strides, ",")));
-  if (operand.constant != nullptr) add_constant(out, *operand.constant);
+  if (operand.constant != nullptr) {
+    add_constant(out, *operand.constant);
+    if (const auto word = sparse_word(*operand.constant); !word.empty())
+      fmt::format_to(std::back_inserter(out), "({})", word);
+  }
   if (operand.alignment < 16) fmt::format_to(std::back_inserter(out), "/{}B", operand.alignment);
 }
 

@@ -122,6 +122,8 @@ Result<PreparedBuild> prepare_build(const Arguments& arguments, Console& console
   if (interrupted()) return stopped();
 
   TENON_TRY(configure_network(*made.network, arguments, console));
+  if (arguments.text(OptionId::sparsity) == "force")
+    made.weights = force_sparsity(*made.network, console);
   if (!profiles.empty() || open == OpenExtents::kBecomeOne)
     TENON_TRY(add_profiles(*made.builder, *made.network, *made.config, profiles, console));
   TENON_ASSIGN(made.calibrator, give_int8_ranges(*made.network, *made.config, arguments, console));

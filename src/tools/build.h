@@ -10,6 +10,7 @@
 #include "tools/arguments.h"
 #include "tools/console.h"
 #include "tools/report/json.h"
+#include "tools/sparsity.h"
 
 namespace tenon::tools {
 
@@ -30,6 +31,7 @@ struct PreparedBuild {
   std::unique_ptr<nvinfer1::IBuilderConfig> config;
   std::unique_ptr<nvonnxparser::IParser> parser;
   std::unique_ptr<nvinfer1::IInt8Calibrator> calibrator;
+  OwnedWeights weights;  ///< Of --sparsity=force.
 };
 
 /// Extents of inputs of which the flags say nothing: those of a build become 1.

@@ -112,6 +112,15 @@ bool is_told_of(BuilderFlag flag) {
   session.config->setFlag(flag);
   return session.builds() && session.warned("is allowed, but no layer uses it");
 }
+bool is_told_of_sparsity() {
+  Session session;
+  ITensor* x = session.network->addInput("x", DataType::kFLOAT, dims({2, 8}));
+  session.network->markOutput(
+      *session.network->addActivation(*x, ActivationType::kRELU)->getOutput(0));
+  session.config->setFlag(BuilderFlag::kSPARSE_WEIGHTS);
+  return session.build() && session.log.warnings.size() == 1 &&
+         session.log.warnings[0].starts_with("Sparse weights are allowed, but no layer uses them");
+}
 /// A layer that may compute in FP32 alone keeps it where FP16 is allowed.
 bool binds(BuilderFlag flag) {
   const auto build = [&](bool with) {
@@ -127,6 +136,7 @@ bool binds(BuilderFlag flag) {
 /// How the effect of each flag that works is seen.
 const std::map<BuilderFlag, std::function<bool()>> kEffects = {
     {BuilderFlag::kFP16, [] { return changes_the_plan(BuilderFlag::kFP16); }},
+    {BuilderFlag::kSPARSE_WEIGHTS, [] { return is_told_of_sparsity(); }},
     {BuilderFlag::kBF16, [] { return changes_the_plan(BuilderFlag::kBF16); }},
     {BuilderFlag::kINT8, [] { return is_told_of(BuilderFlag::kINT8); }},
     {BuilderFlag::kFP8, [] { return is_told_of(BuilderFlag::kFP8); }},

@@ -107,14 +107,14 @@ def test_help_begins_with_examples_and_fits_a_terminal(tenon, command: str):
 
 def test_flags_without_effect_are_a_group_of_their_own(tenon):
     works, without = tenon("build", "--help").split("Flags without effect here")
-    assert "--fp16 " in works and "--sparsity" not in works and "--sparsity" in without and "--fp16 " not in without
+    assert "--fp16 " in works and "--leanDLLPath" not in works and "--leanDLLPath" in without and "--fp16 " not in without
 
 
 def test_the_help_of_trtexec_is_as_wide_and_as_ordered(tenon):
     text = tenon("exec", "--help")
     works, without = text.split("Options without effect here")
     assert columns(text) <= 100 and text.index("trtexec --onnx=resnet50.onnx") < text.index("usage:")
-    assert "--fp16[=auto] " in works and "--sparsity" not in works and "--sparsity" in without and "--fp16" not in without
+    assert "--fp16[=auto] " in works and "--leanDLLPath" not in works and "--leanDLLPath" in without and "--fp16" not in without
 
 
 def test_each_subcommand_has_its_screen_in_docs():

@@ -282,6 +282,10 @@ def test_summaries_say_what_each_precision_came_to(trtexec, tmp_path: Path):
     assert "INT4 is allowed, but no layer uses it" in trtexec("--onnx=c.onnx", "--int4")
     assert "FP8 is allowed, but no layer uses it" in trtexec("--onnx=c.onnx", "--fp8")
     assert re.search(r"Sparsity: 1 does not, since the weights .*: 'conv'", text)
+    assert text.count("--sparsity has no effect") + text.count("kSPARSE_WEIGHTS has no effect") <= 1
+    forced = trtexec("--onnx=c.onnx", "--sparsity=force", "--builderOptimizationLevel=2")
+    assert "--sparsity=force: weights of 1 of 1 convolutions and products were changed" in forced
+    assert "Sparsity: 1 of 1 layers with products have weights with two of four zero" in forced
 
 
 @pytest.mark.parametrize("flag, words", [("--int8", "INT8: 1 does not, since ranges quantize .* alone: 'up'"),

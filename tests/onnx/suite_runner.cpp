@@ -147,7 +147,7 @@ Status cover_gpu(const ImportedModel& model, std::span<const Tensor> inputs, con
   // Libraries need the GPU itself.
   std::set<std::string> libraries;
   for (const Tactic& tactic : backend.tactics)
-    for (const char* library : {"cudnn", ".lt"})
+    for (const char* library : {"cudnn", ".lt", ".sparse"})
       if (tactic.name.find(library) != std::string_view::npos) libraries.emplace(tactic.name);
   TENON_ASSIGN(const Plan plan, build(model, libraries, inputs, backend));
   return check_nothing_on_host(plan);

@@ -23,7 +23,7 @@ namespace {
 
 /// Kernels of libraries need the device itself; the fallback is not ours to test here.
 bool is_own(const Tactic& tactic) {
-  for (const char* other : {"cudnn", ".lt", "cublas", "reference"})
+  for (const char* other : {"cudnn", ".lt", ".sparse", "cublas", "reference"})
     if (tactic.name.find(other) != std::string_view::npos) return false;
   return true;
 }
