@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Products of few rows as a network that generates text runs them: a chain of layers, each with weights of its own, more
-of them than the second-level cache holds, replayed as one graph. Per product: the time with weights of 16 bits and of 4
-bits (blocks of 128 along the depth, scales of 16 bits), and the time of reading the latter's bytes at the rate at which
-this GPU reads memory (the sum of a large tensor by PyTorch, or --gbs). One layer is depth x columns, or two, there and back.
+of them than the second-level cache holds, replayed as one graph. Per product: the time with weights of 16 bits and of 8 or 4
+bits (blocks of 128 along the depth, scales of 16 bits), and two bounds: the time of reading the bytes at the rate at which
+this GPU reads memory (the sum of a large tensor by PyTorch, or --gbs), and that of a chain of launches that do nothing but
+read them (bench/read_chain.py). One layer is depth x columns, or two, there and back.
 
-usage: decoding_gpu.py [--trtexec FILE] [--gbs NUMBER] [--rows 1,8] [DEPTHxCOLUMNS...]
+usage: decoding_gpu.py [--trtexec FILE] [--gbs NUMBER] [--rows 1,8] [--bits 16,4] [DEPTHxCOLUMNS...]
 """
 import argparse
 import json
@@ -34,9 +35,11 @@ def chain(products: list[tuple[int, int]], bits: int, file: Path) -> None:
     nodes, constants, value = [], [], "x"
     for i, (k, n) in enumerate(products):
         scale = np.float16(1 / (4.6 * k**0.5))  # Numbers of a chain stay as large as they are.
-        if bits == 4:
-            constants.append(helper.make_tensor(f"q{i}", TensorProto.INT4, [k, n], random.bytes(k * n // 2), raw=True))
-            scales = np.full((k // BLOCK, n), scale, np.float16) * random.uniform(0.9, 1.1, (k // BLOCK, n)).astype(np.float16)
+        if bits < 16:
+            small = scale if bits == 4 else np.float16(scale / 16)
+            constants.append(helper.make_tensor(f"q{i}", TensorProto.INT4 if bits == 4 else TensorProto.INT8, [k, n],
+                                                random.bytes(k * n * bits // 8), raw=True))
+            scales = np.full((k // BLOCK, n), small, np.float16) * random.uniform(0.9, 1.1, (k // BLOCK, n)).astype(np.float16)
             constants.append(helper.make_tensor(f"s{i}", TensorProto.FLOAT16, scales.shape, scales.tobytes(), raw=True))
             nodes.append(helper.make_node("DequantizeLinear", [f"q{i}", f"s{i}"], [f"w{i}"], axis=0, block_size=BLOCK))
         else:
@@ -73,12 +76,27 @@ def read_gbs() -> float:
     return tensor.numel() * 4 / median_ms(lambda: tensor.sum(), 20) / 1e6
 
 
+def report(arguments: argparse.Namespace, products: list[tuple[int, int]], layer: str, bits: int, gbs: float, folder: Path) -> None:
+    sys.path.insert(0, str(ROOT / "bench"))
+    from read_chain import chain_us
+    sizes = [k * n * bits // 8 + (k * n // BLOCK * 2 if bits < 16 else 0) for k, n in products]
+    rate = sum(sizes) / len(products) / gbs / 1e3
+    chained = chain_us(sizes) / len(products)
+    chain(products, bits, folder / "chain.onnx")
+    for rows in map(int, arguments.rows.split(",")):
+        time, tactics = median_us(arguments.trtexec, folder / "chain.onnx", f"{rows}x{products[0][0]}", folder)
+        us = time / len(products)
+        print(f"{rows} x {layer}, {len(products)} products of {bits} bits: {us:.2f} us; memory's rate {rate:.2f} us ({rate / us:.2f}), "
+              f"chain of reads {chained:.2f} us ({chained / us:.2f}); {tactics}", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("layers", nargs="*", default=LAYERS, metavar="DEPTHxCOLUMNS")
     parser.add_argument("--trtexec", default=str(ROOT / "build/release/bin/trtexec"))
     parser.add_argument("--gbs", type=float)
     parser.add_argument("--rows", default="1,8")
+    parser.add_argument("--bits", default="16,4")
     arguments = parser.parse_args()
     gbs = arguments.gbs or read_gbs()
     print(f"memory: {gbs:.0f} GB/s", flush=True)
@@ -86,16 +104,8 @@ def main() -> None:
         folder = Path(temporary)
         for layer in arguments.layers:
             products = products_of(*map(int, layer.split("x")))
-            bound = sum(k * n * (0.5 + 2 / BLOCK) for k, n in products) / len(products) / gbs / 1e3
-            for bits in (16, 4):
-                chain(products, bits, folder / f"{bits}.onnx")
-            for rows in map(int, arguments.rows.split(",")):
-                us, tactics = {}, {}
-                for bits in (16, 4):
-                    time, tactics = median_us(arguments.trtexec, folder / f"{bits}.onnx", f"{rows}x{products[0][0]}", folder)
-                    us[bits] = time / len(products)
-                print(f"{rows} x {layer}, {len(products)} products: 16 bits {us[16]:.2f} us, 4 bits {us[4]:.2f} us, bound "
-                      f"{bound:.2f} us ({bound / us[4]:.2f} of the bandwidth); {tactics}", flush=True)
+            for bits in map(int, arguments.bits.split(",")):
+                report(arguments, products, layer, bits, gbs, folder)
 
 
 if __name__ == "__main__":
