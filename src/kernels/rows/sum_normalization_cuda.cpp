@@ -7,103 +7,14 @@
 #include "kernels/jit/sources.h"
 #include "kernels/jit/tactic.h"
 #include "kernels/region.h"
-#include "kernels/rows/group_cuda.h"
-#include "ops/ops.h"
+#include "kernels/rows/normalized_sum_cuda.h"
 
 namespace tenon::tactics {
 namespace cuda_normalize_sum {
 namespace {
 
-/// A region { add...; normalization; quantize }; numbers are those of the problem's operands, -1:
-/// absent.
-struct Description {
-  const Node* anchor = nullptr;
-  const Normalization* op = nullptr;
-  const Node* quantize = nullptr;  ///< Null: there is none.
-  std::vector<int> terms;
-  int scale = -1, bias = -1, sum_output = -1, output = -1, bytes_output = -1;
-};
-
-/// The terms of a tree of sums; false where something else is in it.
-bool collect(const Value* value, std::vector<int>& terms) {
-  if (value->producer() == nullptr) {
-    terms.push_back(value->index());
-    return true;
-  }
-  const auto* add = value->producer()->as<Pointwise>();
-  return add != nullptr && add->function == PointwiseFunction::k_add &&
-         collect(value->producer()->input(0), terms) && collect(value->producer()->input(1), terms);
-}
-
-/// Which of the region's results is which.
-Status find_outputs(const Graph& body, Description& d) {
-  for (size_t i = 0; i < body.outputs().size(); ++i) {
-    const Value* output = body.outputs()[i];
-    const auto number = static_cast<int>(i);
-    if (output == d.anchor->output())
-      d.output = number;
-    else if (d.quantize != nullptr && output == d.quantize->output())
-      d.bytes_output = number;
-    else if (output == d.anchor->input(0))
-      d.sum_output = number;
-    else
-      return unsupported("a part of the sum is wanted");
-  }
-  return {};
-}
-
-Result<Description> describe(const Operation& node) {
-  if (!node.is<Fused>()) return unsupported("no region");
-  const Graph& body = *node.bodies()[0];
-  Description d;
-  d.anchor = body.nodes().back().get();
-  if (d.anchor->is<Quantize>() && d.anchor->input(0)->producer() != nullptr) {
-    d.quantize = d.anchor;
-    d.anchor = d.quantize->input(0)->producer();
-  }
-  d.op = d.anchor->as<Normalization>();
-  const bool is_sum = d.op != nullptr && d.anchor->input(0)->producer() != nullptr;
-  if (d.op == nullptr || d.anchor->outputs().size() != 1 || !(is_sum || d.quantize != nullptr) ||
-      !collect(d.anchor->input(0), d.terms) ||
-      body.nodes().size() != d.terms.size() + (d.quantize != nullptr ? 1 : 0))
-    return unsupported("not the normalization of a sum");
-  d.scale = input_number(d.anchor->input(1));
-  d.bias = input_number(d.anchor->input(2));
-  TENON_TRY(find_outputs(body, d));
-  if (d.output < 0 && d.bytes_output < 0)
-    return unsupported("the normalization's result is not wanted");
-  if (d.op->norm != NormKind::kLayer && d.op->norm != NormKind::kRms)
-    return unsupported("not a layer or RMS normalization");
-  return d;
-}
-
-Status check_types(const Problem& problem, const Description& d) {
-  const auto is_known = [](const Operand& operand) {
-    return is_real(operand.type) && device_type(operand.type) != nullptr;
-  };
-  for (const int term : d.terms)
-    if (!is_known(problem.input(term)))
-      return unsupported("type {}; takes real types", name_of(problem.input(term).type));
-  for (const int factor : {d.scale, d.bias})
-    if (factor >= 0 && !is_known(problem.input(factor)))
-      return unsupported("type {}; takes real types", name_of(problem.input(factor).type));
-  for (int i = 0; i < static_cast<int>(problem.outputs.size()); ++i)
-    if (i != d.bytes_output && !is_known(problem.output(i)))
-      return unsupported("type {}; takes real types", name_of(problem.output(i).type));
-  return {};
-}
-
-/// The one number of a constant that the region's Quantize reads.
-Result<double> number_of(const Problem& problem, const Node& quantize, int index) {
-  const int input = input_number(quantize.input(index));
-  const Tensor* constant = input < 0 ? nullptr : problem.input(input).constant;
-  if (constant == nullptr || constant->count() != 1)
-    return unsupported("a scale that is not one known number");
-  return constant->as_double(0);
-}
-
 /// Definitions for store_bytes() of normalize.cu: type and places of the result, scale, zero point.
-Status add_bytes(KernelCode& code, const Problem& problem, const Description& d,
+Status add_bytes(KernelCode& code, const Problem& problem, const NormalizedSum& d,
                  const IndexLoop& loop) {
   code.flag("kGivesReals", d.output >= 0);
   code.text(fmt::format("#define WITH_BYTES {}\n", d.quantize != nullptr ? 1 : 0));
@@ -116,10 +27,10 @@ Status add_bytes(KernelCode& code, const Problem& problem, const Description& d,
   const int capability =
       problem.device == nullptr ? 90 : problem.device->properties().compute_capability;
   if ((e4m3 || e5m2) && capability < 89) return unsupported("its conversions need sm_89");
-  TENON_ASSIGN(const double scale, number_of(problem, *d.quantize, 1));
+  TENON_ASSIGN(const double scale, quantization_number(problem, *d.quantize, 1));
   double zero = 0;
   if (d.quantize->has_input(2)) {
-    TENON_ASSIGN(zero, number_of(problem, *d.quantize, 2));
+    TENON_ASSIGN(zero, quantization_number(problem, *d.quantize, 2));
   }
   TENON_ASSIGN(const std::string types, device_source("jit/bytes.cuh"));
   code.text(types);
@@ -134,7 +45,7 @@ Status add_bytes(KernelCode& code, const Problem& problem, const Description& d,
 }
 
 /// The problem as what gives reals only sees it: epilogues compute in the type of the first result.
-Problem with_reals(const Problem& problem, const Description& d) {
+Problem with_reals(const Problem& problem, const NormalizedSum& d) {
   Problem shown = problem;
   for (Operand& output : shown.outputs)
     if (byte_size(output.type) == 1) output.type = DataType::kFloat32;
@@ -143,8 +54,8 @@ Problem with_reals(const Problem& problem, const Description& d) {
 }
 
 Result<JitPlan> plan(const Problem& problem, std::string_view) {
-  TENON_ASSIGN(const Description d, describe(problem.operation));
-  TENON_TRY(check_types(problem, d));
+  TENON_ASSIGN(const NormalizedSum d, describe_normalized_sum(problem.operation));
+  TENON_TRY(check_normalized_sum(problem, d));
   const Problem shown = with_reals(problem, d);
   const Operand& y = shown.output();
   std::vector<bool> reduced(static_cast<size_t>(y.rank()), false);
@@ -152,17 +63,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
     reduced[i] = true;
   const SplitLoop split = split_loop(y, reduced);
   const IndexLoop loop = joined(split.kept, split.reduced);
-  int vector = 8;
-  if (d.output >= 0) vector = std::min({pack_width(split.reduced, y), pack_width(loop, y), vector});
-  for (const int term : d.terms) {
-    TENON_ASSIGN(const auto strides, broadcast_strides(problem.input(term), y.extents));
-    vector = std::min({vector, pack_width(split.reduced, problem.input(term), strides),
-                       pack_width(loop, problem.input(term), strides)});
-  }
-  for (const int output : {d.sum_output, d.bytes_output})
-    if (output >= 0)
-      vector = std::min({vector, pack_width(split.reduced, problem.output(output)),
-                         pack_width(loop, problem.output(output))});
+  TENON_ASSIGN(const int vector, normalized_vector(problem, d, split));
   const RowGroups groups =
       choose_groups(problem, loop_count(split.kept), loop_count(split.reduced), vector);
   if (groups.length > int64_t{groups.group} * 64)

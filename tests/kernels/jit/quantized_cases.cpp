@@ -288,6 +288,39 @@ void add_halves(Cases& cases) {
   }
 }
 
+/// More of them than threads take at once, sums of which are a result too, or not.
+void add_many_rows(Cases& cases) {
+  const DataType half = DataType::kFloat16;
+  int number = 0;
+  for (const auto& [kind, count, length, norm] :
+       {std::tuple{Kind{kSigned, 0.03, 5}, 4300, 256, NormKind::kLayer},
+        std::tuple{Kind{kUnsigned, 0.02, 100}, 2300, 1028, NormKind::kRms},
+        std::tuple{Kind{kFloat8, 0.02}, 2200, 776, NormKind::kLayer},
+        std::tuple{Kind{kSigned, 0.03}, 9000, 40, NormKind::kLayer}}) {
+    const std::string name = fmt::format("{} quantized many rows {}",
+                                         is_real(kind.type) ? "hopper" : "ampere", ++number);
+    const double allowed = is_real(kind.type) ? 0.13 : 1;
+    const auto rows = [&, count = count, length = length](int seed, double low, double high) {
+      return input(random_reals(half, {count, length}, seed, low, high));
+    };
+    std::vector<CaseInput> factors = {constant(random_reals(half, {length}, 2, 0.5, 1.5))};
+    if (norm == NormKind::kLayer) factors.push_back(constant(random_reals(half, {length}, 3)));
+    Normalization op;
+    op.norm = norm;
+    // Far from 0 beside their deviation.
+    add(cases, name, op, behind(rows(1, 9, 11), factors))
+        .into_op(quantize_to(kind.type), scaling(kind))
+        .tolerance(allowed)
+        .only("cuda.normalization.bytes");
+    for (const bool keeps : {false, true}) {
+      auto& c = add(cases, name + (keeps ? " of a kept sum" : " of a sum"), Pointwise(k_add),
+                    std::vector{rows(4, -1, 1), rows(5, -2, 2)});
+      keeps ? c.then_op(op, factors) : c.into_op(op, factors);
+      c.into_op(quantize_to(kind.type), scaling(kind)).tolerance(allowed);
+    }
+  }
+}
+
 /// Rows that are normalized, with the sum ahead and the reals beside, or without.
 void add_rows(Cases& cases) {
   const DataType half = DataType::kFloat16;
@@ -313,6 +346,7 @@ void add_rows(Cases& cases) {
             .then_op(quantize_to(kind.type), scaling(kind))
             .tolerance(allowed);
     }
+  add_many_rows(cases);
 }
 
 /// Quantization alone, and its reverse.

@@ -265,6 +265,7 @@ void add_formulas(Cases& cases) {
 void add_quantized(Cases& cases) {
   const std::pair<std::string_view, std::string_view> wanted[] = {
       {"ampere quantize linear f16 i8", "cuda.quantize.linear"},
+      {"ampere quantized rows i8 768", "cuda.normalization.bytes"},
       {"ampere quantized product 1", "cuda.quantized.hopper"},
       {"ampere quantized conv 11", "cuda.quantized.hopper"},
       {"hopper quantized floats 1", "cuda.quantized.hopper"},
