@@ -128,8 +128,25 @@ template <class T>
 __device__ inline u32 byte_word(T type, const float* v) {
   return byte_pair(type, v[0], v[1]) | u32(byte_pair(type, v[2], v[3])) << 16;
 }
+#ifdef PACKED_GELU
+/// Two bytes among the bits of halves, of half the arguments of a GELU as byte_gelu() has it: c1 and c3 are the cubic's, width
+/// and offset give places between the lowest and the highest byte.
+__device__ inline u32 gelu_pair(float a, float b, u32 c1, u32 c3, u32 factor, u32 offset, u32 width, u32 start) {
+  u32 h, r;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(h) : "f"(b), "f"(a));
+  asm("{\n.reg .b32 t;\n"
+      "mul.rn.f16x2 t, %1, %1;\nfma.rn.f16x2 t, t, %3, %2;\nmul.rn.f16x2 t, t, %1;\ntanh.approx.f16x2 t, t;\n"
+      "fma.rn.f16x2 t, %1, t, %1;\nfma.rn.sat.f16x2 t, t, %4, %5;\nfma.rn.f16x2 %0, t, %6, %7;\n}"
+      : "=r"(r)
+      : "r"(h), "r"(c1), "r"(c3), "r"(factor), "r"(offset), "r"(width), "r"(start));
+  return r;
+}
+#endif
 template <class T>
 __device__ inline u32 integer_word(const float* v) {
+#ifdef PACKED_GELU
+  return __byte_perm(gelu_pair(v[0], v[1], PACKED_GELU), gelu_pair(v[2], v[3], PACKED_GELU), 0x6420);
+#endif
   const u32 low = __byte_perm(rounded_bits<T>(v[0]), rounded_bits<T>(v[1]), 0x0040);
   return __byte_perm(low, __byte_perm(rounded_bits<T>(v[2]), rounded_bits<T>(v[3]), 0x0040), 0x5410);
 }

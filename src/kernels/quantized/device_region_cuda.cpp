@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/float_formats.h"
 #include "ops/math.h"
 #include "ops/nn.h"
 
@@ -168,20 +169,25 @@ void set_interval(const Problem& problem, DeviceQuantized& d) {
   for (float& bias : d.biases) bias = static_cast<float>((bias - offset) / width);
 }
 
-/// The cubic in the tangent of a GELU, of half its argument, whose result becomes an integer of 8
-/// bits; null for other steps.
-const char* byte_gelu(const Problem& problem, const DeviceQuantized& d, const QuantizedStep& step) {
+/// The cubic in the tangent of a GELU, of half its argument: factors of it and of its cube.
+struct GeluCubic {
+  double first, third;
+};
+/// Where its result becomes an integer of 8 bits; nothing for other steps.
+std::optional<GeluCubic> byte_gelu(const Problem& problem, const DeviceQuantized& d,
+                                   const QuantizedStep& step) {
   const bool is_last = d.region.output && &step == &d.region.steps.back();
-  if (step.rounds || !is_last || is_float8(problem.output().type)) return nullptr;
-  if (step.function.function == k_gelu_tanh) return "1.5957691f, 0.28541926f";
+  if (step.rounds || !is_last || is_float8(problem.output().type)) return std::nullopt;
+  if (step.function.function == k_gelu_tanh) return GeluCubic{1.5957691, 0.28541926};
   // With the least error of all cubics.
-  return step.function.function == k_gelu_erf ? "1.6f, 0.278f" : nullptr;
+  if (step.function.function == k_gelu_erf) return GeluCubic{1.6, 0.278};
+  return std::nullopt;
 }
 
 /// Has scales and biases give halves where such a GELU follows.
 void halve_columns(const Problem& problem, DeviceQuantized& d) {
   const auto& steps = d.region.steps;
-  if (d.first_step + 1 != steps.size() || byte_gelu(problem, d, steps.back()) == nullptr) return;
+  if (d.first_step + 1 != steps.size() || !byte_gelu(problem, d, steps.back())) return;
   d.is_halved = true;
   for (float& factor : d.scales) factor *= 0.5f;
   for (float& bias : d.biases) bias *= 0.5f;
@@ -195,7 +201,7 @@ class StepWriter {
 
   Result<std::vector<int>> write() {
     const auto& steps = d_.region.steps;
-    for (size_t i = d_.first_step; i < steps.size(); ++i) {
+    for (size_t i = d_.first_step; i < steps.size() && !d_.packs_gelu; ++i) {
       if (d_.is_scaled) {
         TENON_TRY(scaled(steps[i], i));
       } else if (steps[i].rounds) {
@@ -204,7 +210,7 @@ class StepWriter {
         TENON_TRY(function(steps[i]));
       }
     }
-    if (d_.region.output) quantize();
+    if (d_.region.output && !d_.packs_gelu) quantize();
     add_epilogue_functions(code_, operands_, body_);
     return std::move(inputs_);
   }
@@ -237,9 +243,10 @@ class StepWriter {
   Status function(const QuantizedStep& step) {
     const RegionStep& f = step.function;
     const bool rough = byte_size(problem_.output().type) <= 2;
-    if (const char* cubic = byte_gelu(problem_, d_, step)) {
+    if (const auto cubic = byte_gelu(problem_, d_, step)) {
       if (!d_.is_halved) each("v[i] *= 0.5f;");
-      each(fmt::format("v[i] = byte_gelu(v[i], {});", cubic));
+      each(fmt::format("v[i] = byte_gelu(v[i], {}, {});", number(cubic->first),
+                       number(cubic->third)));
       return {};
     }
     if (rough && f.function == k_gelu_tanh && f.operand < 0) {
@@ -458,6 +465,33 @@ void add_byte_limits(KernelCode& code, const Problem& problem, const DeviceQuant
   const ByteLimits limits = byte_limits(problem, d);
   code.text(fmt::format("#define BYTE_LOWEST(T) float({})\n#define BYTE_HIGHEST(T) float({})\n",
                         device_real(limits.low), device_real(limits.high)));
+}
+
+bool may_pack_gelu(const Problem& problem, const DeviceQuantized& d) {
+  if (!d.is_halved || !d.interval) return false;
+  constexpr double kMost = 32768;  // Half of the greatest number of 16 bits.
+  const auto sum = static_cast<double>(greatest_sum(problem, d));
+  for (size_t i = 0; i < d.scales.size(); ++i)
+    if (!(sum * std::abs(d.scales[i]) + std::abs(d.biases[i]) < kMost)) return false;
+  const double factor = 1 / number_at(problem, d.region.output->scale);
+  return factor > 1e-2 && factor < 200;  // Within a unit.
+}
+
+void add_packed_gelu(KernelCode& code, const Problem& problem, const DeviceQuantized& d) {
+  if (!d.packs_gelu) return;
+  const auto pair = [](double value) {
+    const uint32_t half = f16_from_float(static_cast<float>(value));
+    return fmt::format("{:#010x}u", half << 16 | half);
+  };
+  const GeluCubic cubic = byte_gelu(problem, d, d.region.steps.back()).value();
+  const double width = d.interval->high - d.interval->low;
+  const int zero = d.region.output->zero;
+  // Where the places of halves are whole numbers; bytes are those of numbers modulo 256.
+  const double start = 1024 + 256 + d.interval->low + (zero < 0 ? 0 : number_at(problem, zero));
+  code.text(fmt::format("#define PACKED_GELU {}, {}, {}, {}, {}, {}\n", pair(cubic.first),
+                        pair(cubic.third),
+                        pair(1 / number_at(problem, d.region.output->scale) / width),
+                        pair(-d.interval->low / width), pair(width), pair(start)));
 }
 
 void add_byte_product(KernelCode& code, const Problem& problem, const DeviceQuantized& d) {

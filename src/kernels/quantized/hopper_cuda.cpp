@@ -280,14 +280,16 @@ void add_column_constants(JitPlan& plan, JitLaunch& launch, const Problem& probl
 }
 
 Result<JitPlan> plan(const Problem& problem, std::string_view config) {
-  TENON_ASSIGN(const DeviceQuantized d, describe(problem));
+  TENON_ASSIGN(DeviceQuantized d, describe(problem));
   TENON_ASSIGN(const Tiling t, parse_tiling(config));
   if (!takes(t, problem, d)) return user_error("no tiling: {}", config);
+  d.packs_gelu = slab_of(t, d) != 0 && may_pack_gelu(problem, d);
   KernelCode code;
   begin_code(code, problem);
   // Types come before generated functions over them.
   TENON_ASSIGN(const std::string types, device_source("jit/bytes.cuh"));
   add_byte_limits(code, problem, d);
+  add_packed_gelu(code, problem, d);
   code.text(types);
   code.text(fmt::format("#define SUMS {}\n", static_cast<int>(sums_of(problem, d))));
   add_constants(code, problem, d, t);
