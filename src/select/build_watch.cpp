@@ -10,14 +10,31 @@ namespace {
 
 /// So many seconds of announced work must be done before the pace is believed.
 constexpr double kPrior = 0.2;
-/// What is left of a step that takes longer than expected, of the time that it has taken.
+/// What is left of work that takes longer than expected, of the time that it has taken.
 constexpr double kOverdue = 0.25;
+/// The part of earlier builds in a pace, at the end of another.
+constexpr double kMemory = 0.7;
 /// The share of a budget that is kept for the check at most.
 constexpr double kCheckShare = 0.5;
 /// A build may go beyond its budget by so much before the check is left out.
 constexpr double kSlack = 0.2;
 
+/// Names of paces in the book.
+constexpr const char* kGuesses = "guesses of step ";
+constexpr const char* kWorks = "work of step ";
+
+/// Of work that was expected to take so long when it was last heard of, that long ago.
+double left_after(double expected, double ago) {
+  return expected > 0 ? std::max(expected - ago, kOverdue * ago) : 0;
+}
+
 }  // namespace
+
+void BuildWatch::Pace::add(double more_said, double more_took) {
+  if (more_said <= 0 || more_took <= 0) return;
+  said = kMemory * said + more_said;
+  took = kMemory * took + more_took;
+}
 
 BuildWatch::BuildWatch(Ended ended, double budget) : ended_(std::move(ended)), budget_(budget) {
   parts_[static_cast<size_t>(running_)].begun = true;
@@ -75,6 +92,8 @@ void BuildWatch::begin(Step step) {
   Part& part = parts_[static_cast<size_t>(step)];
   // The work that was expected before the new start was done.
   part.expected = std::max(part.expected - std::exchange(part.done, 0), 0.0);
+  part.done_at = part.seconds;
+  if (!part.begun) part.guessed = part.expected;
   part.kinds.clear();
   part.begun = is_running_ = true;
   running_ = step;
@@ -86,6 +105,26 @@ void BuildWatch::recall(std::filesystem::path file) {
   const std::lock_guard lock(mutex_);
   file_ = std::move(file);
   book_ = PaceBook::read(file_);
+  const auto read = [&](const char* what, size_t step, Pace& pace) {
+    const auto figures = book_.find(what + std::to_string(step));
+    if (figures.size() == 2) pace = {figures[0], figures[1]};
+  };
+  for (size_t step = 0; step < kSteps; ++step) {
+    read(kGuesses, step, guesses_[step]);
+    read(kWorks, step, works_[step]);
+  }
+}
+
+/// Adds the paces of this build's steps to those of earlier ones. The seconds of a step with a
+/// forecast are not of its announced work alone.
+void BuildWatch::learn() {
+  for (size_t step = 0; step < kSteps; ++step) {
+    const Part& part = parts_[step];
+    if (part.forecast == nullptr) guesses_[step].add(part.guessed, part.seconds);
+    works_[step].add(part.done, part.seconds);
+    book_.set(kGuesses + std::to_string(step), {guesses_[step].said, guesses_[step].took});
+    book_.set(kWorks + std::to_string(step), {works_[step].said, works_[step].took});
+  }
 }
 
 void BuildWatch::begin_aside(Step step) {
@@ -112,7 +151,9 @@ void BuildWatch::expect(Step step, double seconds) {
 
 void BuildWatch::did(Step step, double seconds) {
   const std::lock_guard lock(mutex_);
-  parts_[static_cast<size_t>(step)].done += seconds;
+  Part& part = parts_[static_cast<size_t>(step)];
+  part.done += seconds;
+  part.done_at = seconds_in(part, step);
 }
 
 void BuildWatch::expect(Step step, const std::string& kind, double seconds) {
@@ -127,11 +168,10 @@ void BuildWatch::did(Step step, const std::string& kind, double seconds) {
   const std::lock_guard lock(mutex_);
   Part& part = parts_[static_cast<size_t>(step)];
   part.done += seconds;
-  part.kinds[kind].done += seconds;
-}
-
-double BuildWatch::pace_of(const Part& part, double seconds) const {
-  return (seconds + kPrior) / (part.done + kPrior);
+  part.done_at = seconds_in(part, step);
+  Kind& own = part.kinds[kind];
+  own.done += seconds;
+  own.done_at = std::max(part.done_at - part.kinds_from, 0.0);
 }
 
 void BuildWatch::foresee(Step step, Span span, Forecast forecast) {
@@ -159,7 +199,8 @@ double BuildWatch::foreseen(Step step, double before) const {
 
 /// Seconds of a step that did not begin, after the time that has passed.
 double BuildWatch::whole(Step step) const {
-  return parts_[static_cast<size_t>(step)].expected + foreseen(step, elapsed());
+  const auto index = static_cast<size_t>(step);
+  return parts_[index].expected * guesses_[index].ratio() + foreseen(step, elapsed());
 }
 
 double BuildWatch::seconds(Step step) const {
@@ -178,6 +219,7 @@ void BuildWatch::finish() {
   tell_up_to(kSteps);
   if (file_.empty()) return;
   kernels_.keep(book_);
+  learn();
   book_.write(file_);
 }
 
@@ -187,22 +229,24 @@ double BuildWatch::seconds_in(const Part& part, Step step) const {
   return part.seconds + std::chrono::duration<double>(Clock::now() - running_since_).count();
 }
 
-/// Of the announced work; the step runs.
+/// Of the announced work; the step runs. Work that is under way tells nothing: paces are those of
+/// the times at which work was told of.
 double BuildWatch::announced_of(Step step) const {
   const Part& part = parts_[static_cast<size_t>(step)];
   const double left = std::max(part.expected - part.done, 0.0);
+  const double learned = works_[static_cast<size_t>(step)].ratio();
+  if (part.done == 0) return left * learned;
   const double here = seconds_in(part, step);
-  if (part.done == 0) return left;
-  const double usual = pace_of(part, here);
-  // As if all work ahead were of the pace so far, until a kind has shown its own.
+  const double usual = (part.done_at + kPrior * learned) / (part.done + kPrior);
   const double beside = std::max(here - part.kinds_from, 0.0);
   double slowest = 0, of_kinds = 0;
   for (const auto& [name, kind] : part.kinds) {
     const double open = std::max(kind.expected - kind.done, 0.0);
-    slowest = std::max(slowest, open * (beside + kPrior * usual) / (kind.done + kPrior));
+    const double pace = (kind.done_at + kPrior * usual) / (kind.done + kPrior);
+    slowest = std::max(slowest, left_after(open * pace, beside - kind.done_at));
     of_kinds += open;
   }
-  return slowest + std::max(left - of_kinds, 0.0) * usual;
+  return slowest + left_after(std::max(left - of_kinds, 0.0) * usual, here - part.done_at);
 }
 
 /// A trial that is over its time by some is expected to take as long again.
@@ -219,7 +263,8 @@ double BuildWatch::remaining_of(Step step, double before) const {
   if (step < first()) return 0;
   const double tried = step == Step::kChoose ? trials_left() : 0;
   const double ahead = foreseen(step, before) + tried;
-  if (step != running_) return (part.done > 0 ? announced_of(step) : part.expected) + ahead;
+  const double pace = guesses_[static_cast<size_t>(step)].ratio();
+  if (step != running_) return (part.done > 0 ? announced_of(step) : part.expected * pace) + ahead;
   if (part.done > 0 || tried > 0 || part.span == Span::kRest) return announced_of(step) + ahead;
   // Of a step that tells nothing until it ends, and is overdue, some is left all the same.
   const double here = std::chrono::duration<double>(Clock::now() - running_since_).count();

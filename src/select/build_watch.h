@@ -103,11 +103,20 @@ class BuildWatch {
 
  private:
   using Clock = std::chrono::steady_clock;
+  /// Announced and real seconds of work that has ended.
+  struct Pace {
+    double said = 0, took = 0;
+    double ratio() const { return said > 0 && took > 0 ? took / said : 1; }
+    void add(double more_said, double more_took);
+  };
   struct Kind {
     double expected = 0, done = 0;
+    double done_at = 0;  ///< Real seconds of the kinds so far when it last told of some.
   };
   struct Part {
     double expected = 0, done = 0;  ///< Announced seconds.
+    double done_at = 0;             ///< Real ones of the step when it last told of some.
+    double guessed = 0;             ///< Announced ones before it began.
     double seconds = 0;             ///< Real ones, of ended work.
     bool begun = false, told = false;
     std::string facts;
@@ -125,7 +134,7 @@ class BuildWatch {
   double announced_of(Step step) const;
   double trials_left() const;
   double whole(Step step) const;
-  double pace_of(const Part& part, double seconds) const;
+  void learn();
   void stop_running();
   void tell_up_to(size_t count);
 
@@ -135,6 +144,7 @@ class BuildWatch {
   mutable std::atomic<bool> cut_short_ = false;
   mutable std::mutex mutex_;
   std::array<Part, kSteps> parts_;
+  std::array<Pace, kSteps> guesses_, works_;  ///< Before a step begins, and while it runs.
   std::filesystem::path file_;
   PaceBook book_;
   BuildForecast kernels_;

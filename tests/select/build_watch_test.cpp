@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <filesystem>
 #include <string>
 #include <thread>
 #include <vector>
@@ -53,6 +54,36 @@ TEST(BuildWatch, TheSlowestKindDecides) {
   // Work that is left out is not waited for.
   watch.expect(Step::kChoose, "slow", -1.8);
   EXPECT_LT(watch.state().remaining, 0.2);
+}
+
+TEST(BuildWatch, WorkUnderWayDoesNotMakeThePaceSlower) {
+  BuildWatch watch;
+  watch.begin(Step::kChoose);
+  watch.expect(Step::kChoose, "kind", 2);
+  wait(0.2);
+  watch.did(Step::kChoose, "kind", 1);
+  const double before = watch.state().remaining;
+  wait(0.1);
+  EXPECT_LT(watch.state().remaining, before);
+}
+
+TEST(BuildWatch, StepsAheadFollowThePaceOfEarlierBuilds) {
+  const std::filesystem::path file = testing::TempDir() + "/paces_of_steps";
+  std::filesystem::remove(file);
+  {
+    BuildWatch watch;
+    watch.recall(file);
+    watch.expect(Step::kSequence, 4);
+    EXPECT_NEAR(watch.state().remaining, 4, 0.1);
+    watch.begin(Step::kSequence);
+    wait(0.2);
+    watch.finish();
+  }
+  BuildWatch watch;
+  watch.recall(file);
+  watch.expect(Step::kSequence, 8);
+  EXPECT_NEAR(watch.state().remaining, 0.4, 0.2);
+  std::filesystem::remove(file);
 }
 
 /// The network is taken over before the passes run.
