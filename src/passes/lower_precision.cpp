@@ -2,8 +2,10 @@
 // compute on 16-bit tensors, with casts at the borders. Reductions, normalizations and softmax
 // accumulate in f32 inside their kernels. Numbers beyond the range of the type become its largest,
 // since an infinite mask times 0 would be NaN, and angles keep their type: 16 bits of a large one
-// say nothing about its sine. Afterwards the graph is strongly typed. Must run after the patterns
-// (their constants are compared in f32) and before fusion.
+// say nothing about its sine. With FP16 so do operators on numbers that were integers of 32 bits or
+// more (sums of products of bytes, coordinates), and on computed scales. Afterwards the graph is
+// strongly typed. Must run after the patterns (their constants are compared in f32) and before
+// fusion.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -83,6 +85,17 @@ bool exceeds(const Tensor& tensor, double largest) {
   return found != 0;
 }
 
+/// Sums and places that were integers, and scales that are computed in the run: FP16's range and
+/// digits are too few for them.
+bool exceeds_half(const Value* value) {
+  const Node* node = value == nullptr ? nullptr : value->producer();
+  if (node == nullptr || node->outputs().empty()) return false;
+  if (node->is<DynamicQuantize>()) return value != node->outputs()[0];
+  const Value* source = node->is<Cast>() ? node->input(0) : nullptr;
+  return source != nullptr &&
+         (source->type.type == DataType::kInt32 || source->type.type == DataType::kInt64);
+}
+
 /// Operands that must keep their type: scales of a resize, regions, of quantized weights.
 bool keeps_operand(const Node& node, int index) {
   return (node.is<Resize>() && index > 0) || node.is<Dequantize>();
@@ -97,7 +110,7 @@ class Lowering {
     const auto angles = angles_of(graph_);
     const auto is_lowered = [&](const Node& node) {
       return node.bodies.empty() && gains(node) && context.allows(node) && has_f32(node) &&
-             !angles.contains(&node);
+             !angles.contains(&node) && !(needs_range(node) && !context.type_of(node));
     };
     // Weights that stay quantized have the type that their products get.
     const auto follows = [&](const Node& node) {
@@ -149,6 +162,10 @@ class Lowering {
   }
 
  private:
+  bool needs_range(const Node& node) const {
+    return usual_ == DataType::kFloat16 && std::ranges::any_of(node.inputs(), exceeds_half);
+  }
+
   static bool has_f32(const Node& node) {
     return std::any_of(node.outputs().begin(), node.outputs().end(),
                        [](const Value* value) { return value->type.type == DataType::kFloat32; });
