@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/guard.h"
+#include "onnx/function_names.h"
 #include "onnx/layer_hints.h"
 #include "onnx/node_order.h"
 #include "onnx/op_table.h"
@@ -11,19 +12,6 @@
 
 namespace tenon::importer {
 namespace {
-
-constexpr int kMaxFunctionDepth = 64;
-
-/// Of the names inside a call. Only the innermost part of a long chain of calls is kept.
-std::string prefix_of(const std::string& call) {
-  constexpr size_t kLongest = 240;
-  return (call.size() <= kLongest ? call : "..." + call.substr(call.size() - kLongest)) + "/";
-}
-
-std::string function_key(const std::string& domain, const std::string& name,
-                         const std::string& overload) {
-  return domain + ":" + name + ":" + overload;
-}
 
 int64_t opset_of(const Opsets& opsets, const std::string& domain) {
   const auto found = opsets.find(domain == "ai.onnx" ? std::string() : domain);
@@ -94,17 +82,11 @@ GraphImporter::GraphImporter(GraphImporter& caller, const FunctionFrame& frame)
       depth_(caller.depth_) {}
 
 std::string GraphImporter::display_name(const ::onnx::NodeProto& node) const {
-  std::string name = node.name();
-  if (name.empty() && node.output_size() > 0) name = "node_of_" + node.output(0);
-  return scoped(name.empty() ? node.op_type() : name);
+  return node_name(frame_.prefix, node);
 }
 
-/// Names inside functions carry the call in front. A function may be called very often: long names
-/// are cut there, lest they multiply.
 std::string GraphImporter::scoped(const std::string& name) const {
-  constexpr size_t kLongest = 96;
-  if (frame_.prefix.empty()) return name;
-  return frame_.prefix + name.substr(0, kLongest);
+  return scoped_name(frame_.prefix, name);
 }
 
 void GraphImporter::report(const ::onnx::NodeProto& node, ImportCode code, std::string message,
@@ -306,7 +288,8 @@ bool GraphImporter::import_plugin(const ::onnx::NodeProto& node,
 void GraphImporter::import_function(const ::onnx::NodeProto& node,
                                     const ::onnx::FunctionProto& function,
                                     const std::vector<Value*>& inputs) {
-  FunctionFrame frame{&function, &frame_, {}, {}, prefix_of(display_name(node)), frame_.depth + 1};
+  FunctionFrame frame{&function,       &frame_, {}, {}, call_prefix(display_name(node)),
+                      frame_.depth + 1};
   std::string wrong;
   if (frame.depth > kMaxFunctionDepth) wrong = "functions call each other too deep";
   for (const FunctionFrame* outer = &frame_; outer; outer = outer->caller)

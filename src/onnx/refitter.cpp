@@ -3,6 +3,7 @@
 #include "base/guard.h"
 #include "network/convert.h"
 #include "onnx/external_data.h"
+#include "onnx/function_names.h"
 #include "onnx/model_file.h"
 #include "onnx/tensor_reader.h"
 #include "onnx_proto/onnx.pb.h"
@@ -45,26 +46,71 @@ Status ParserRefitter::set(const std::string& name, const Tensor& tensor) {
   return {};
 }
 
-Status ParserRefitter::refit_graph(const ::onnx::GraphProto& graph, TensorReader& tensors,
-                                   const ImportRequest& request) {
+struct ParserRefitter::Source {
+  TensorReader& tensors;
+  const ImportRequest& request;
+  std::map<std::string, const ::onnx::FunctionProto*> functions;
+  int64_t nodes_left = 10'000'000;  ///< Functions that call functions multiply.
+};
+
+struct ParserRefitter::Place {
+  std::string prefix;
+  int depth = 0;
+};
+
+Status ParserRefitter::refit_graph(const ::onnx::GraphProto& graph, Source& source,
+                                   const Place& place) {
   for (const auto& proto : graph.initializer()) {
-    const auto given = request.options.values.find(proto.name());
-    if (given != request.options.values.end()) {
-      TENON_TRY(set(proto.name(), given->second));
-    } else if (wanted_.contains(proto.name())) {
-      TENON_ASSIGN(const Tensor tensor, tensors.read(proto));
-      TENON_TRY(set(proto.name(), tensor));
+    const std::string name = scoped_name(place.prefix, proto.name());
+    const auto given = source.request.options.values.find(proto.name());
+    if (given != source.request.options.values.end()) {
+      TENON_TRY(set(name, given->second));
+    } else if (wanted_.contains(name)) {
+      TENON_ASSIGN(const Tensor tensor, source.tensors.read(proto));
+      TENON_TRY(set(name, tensor));
     }
   }
-  for (const auto& node : graph.node()) {
-    for (const auto& attribute : node.attribute()) {
-      const bool is_constant = node.op_type() == "Constant" && attribute.has_t() &&
-                               node.output_size() == 1 && wanted_.contains(node.output(0));
-      if (is_constant) {
-        TENON_ASSIGN(const Tensor tensor, tensors.read(attribute.t()));
-        TENON_TRY(set(node.output(0), tensor));
-      }
-      if (attribute.has_g()) TENON_TRY(refit_graph(attribute.g(), tensors, request));
+  for (const auto& node : graph.node()) TENON_TRY(refit_node(node, source, place));
+  return {};
+}
+
+Status ParserRefitter::refit_node(const ::onnx::NodeProto& node, Source& source,
+                                  const Place& place) {
+  if (--source.nodes_left < 0)
+    return user_error("the model has too many nodes: its functions multiply");
+  if (node.op_type() == "Constant" && node.output_size() == 1) {
+    const std::string name = scoped_name(place.prefix, node.output(0));
+    return wanted_.contains(name) ? refit_constant(node, source, name) : Status();
+  }
+  for (const auto& attribute : node.attribute())
+    if (attribute.has_g()) TENON_TRY(refit_graph(attribute.g(), source, place));
+  const auto called =
+      source.functions.find(function_key(node.domain(), node.op_type(), node.overload()));
+  if (called == source.functions.end()) return {};
+  if (place.depth >= kMaxFunctionDepth)
+    return user_error("the model's functions call each other too deep");
+  const Place inside{call_prefix(node_name(place.prefix, node)), place.depth + 1};
+  for (const auto& inner : called->second->node()) TENON_TRY(refit_node(inner, source, inside));
+  return {};
+}
+
+/// A constant is a tensor, a number or a list of numbers.
+Status ParserRefitter::refit_constant(const ::onnx::NodeProto& node, Source& source,
+                                      const std::string& name) {
+  for (const auto& attribute : node.attribute()) {
+    if (attribute.name() == "value" && attribute.has_t()) {
+      TENON_ASSIGN(const Tensor tensor, source.tensors.read(attribute.t()));
+      return set(name, tensor);
+    }
+    if (attribute.name() == "value_float") return set(name, Tensor::scalar_f32(attribute.f()));
+    if (attribute.name() == "value_int") return set(name, Tensor::scalar_i64(attribute.i()));
+    if (attribute.name() == "value_floats")
+      return set(name, Tensor::of<float>(DataType::kFloat32, {attribute.floats_size()},
+                                         std::span(attribute.floats().data(),
+                                                   static_cast<size_t>(attribute.floats_size()))));
+    if (attribute.name() == "value_ints") {
+      const std::vector<int64_t> numbers(attribute.ints().begin(), attribute.ints().end());
+      return set(name, Tensor::vector_i64(numbers));
     }
   }
   return {};
@@ -76,7 +122,11 @@ Status ParserRefitter::refit(std::span<const std::byte> bytes, const ImportReque
   TensorReader tensors(proto, folder, true);
   wanted_ = names_of_weights(refitter_);
   weights_.clear();
-  TENON_TRY(refit_graph(proto->graph(), tensors, request));
+  Source source{tensors, request, {}};
+  for (const auto& function : proto->functions())
+    source.functions[function_key(function.domain(), function.name(), function.overload())] =
+        &function;
+  TENON_TRY(refit_graph(proto->graph(), source, {}));
   if (weights_.empty() && !wanted_.empty())
     return user_error("the model has none of the {} weights that the engine was built with",
                       wanted_.size());

@@ -11,7 +11,8 @@
 
 namespace onnx {
 class GraphProto;
-}
+class NodeProto;
+}  // namespace onnx
 
 namespace tenon::importer {
 
@@ -37,8 +38,12 @@ class ParserRefitter final : public nvonnxparser::IParserRefitter {
 
  private:
   Status refit(std::span<const std::byte> bytes, const ImportRequest& request);
-  Status refit_graph(const ::onnx::GraphProto& graph, TensorReader& tensors,
-                     const ImportRequest& request);
+  /// A model, and the place in it: names inside of functions carry the call in front.
+  struct Source;
+  struct Place;
+  Status refit_graph(const ::onnx::GraphProto& graph, Source& source, const Place& place);
+  Status refit_node(const ::onnx::NodeProto& node, Source& source, const Place& place);
+  Status refit_constant(const ::onnx::NodeProto& node, Source& source, const std::string& name);
   Status set(const std::string& name, const Tensor& tensor);
   bool finish(const Status& status);
 

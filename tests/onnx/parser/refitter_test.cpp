@@ -90,6 +90,39 @@ TEST_F(RefitterTest, ModelsWithoutTheWeightsAreRefused) {
   EXPECT_EQ(parser->getError(0)->code(), nvonnxparser::ErrorCode::kREFIT_FAILED);
 }
 
+/// Constants are tensors, numbers or lists, also in functions, whose names carry the call in front.
+TEST_F(RefitterTest, ConstantsOfAllFormsAreHandedOver) {
+  ModelBuilder model = sum_with_weights();
+  auto* half = model.node("Constant", {}, {"half"}).add_attribute();
+  half->set_name("value_float"), half->set_type(::onnx::AttributeProto::FLOAT), half->set_f(0.5F);
+  auto* list = model.node("Constant", {}, {"list"}).add_attribute();
+  list->set_name("value_floats"), list->set_type(::onnx::AttributeProto::FLOATS);
+  list->add_floats(1), list->add_floats(2);
+  auto* function = model.model().add_functions();
+  function->set_domain("own"), function->set_name("Third");
+  auto* inner = function->add_node();
+  inner->set_op_type("Constant"), inner->add_output("c");
+  auto* third = inner->add_attribute();
+  third->set_name("value_float"), third->set_type(::onnx::AttributeProto::FLOAT), third->set_f(3);
+  auto& call = model.node("Third", {}, {"t"});
+  call.set_domain("own"), call.set_name("call");
+  listener.names = {"w", "half", "list", "call/c"};
+  ASSERT_TRUE(refit(model)) << log.text;
+  EXPECT_EQ(listener.given["half"], (std::vector<float>{0.5F}));
+  EXPECT_EQ(listener.given["list"], (std::vector<float>{1, 2}));
+  EXPECT_EQ(listener.given["call/c"], (std::vector<float>{3}));
+}
+
+TEST_F(RefitterTest, FunctionsWithoutEndAreRefused) {
+  ModelBuilder model = sum_with_weights();
+  auto* function = model.model().add_functions();
+  function->set_domain("own"), function->set_name("Itself");
+  auto* inner = function->add_node();
+  inner->set_op_type("Itself"), inner->set_domain("own"), inner->add_output("y");
+  model.node("Itself", {}, {"t"}).set_domain("own");
+  EXPECT_FALSE(refit(model));
+}
+
 TEST_F(RefitterTest, DamagedModelsAreRefused) {
   EXPECT_FALSE(parser->refitFromBytes("nonsense", 8));
   EXPECT_FALSE(parser->refitFromBytes(nullptr, 8));
