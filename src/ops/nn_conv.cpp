@@ -64,6 +64,37 @@ bool is_pointwise(const SlidingWindow& window) {
          std::ranges::all_of(window.strides, one) && std::ranges::all_of(window.begin, none);
 }
 
+/// Pixels of an image at equal distances, which follow each other in the columns: those that a line
+/// of the output meets. From a negative place on: zeros.
+struct PixelRun {
+  int64_t from, step, count;
+};
+
+std::vector<PixelRun> runs_of(const std::vector<int64_t>& offsets) {
+  std::vector<PixelRun> runs;
+  for (size_t i = 0; i < offsets.size();) {
+    const bool outside = offsets[i] < 0;
+    const bool alone = i + 1 == offsets.size() || (offsets[i + 1] < 0) != outside;
+    const int64_t step = alone || outside ? 0 : offsets[i + 1] - offsets[i];
+    size_t end = i + 1;
+    while (end < offsets.size() && (offsets[end] < 0) == outside &&
+           (outside || offsets[end] - offsets[end - 1] == step))
+      ++end;
+    runs.push_back({offsets[i], step, static_cast<int64_t>(end - i)});
+    i = end;
+  }
+  return runs;
+}
+
+template <class T>
+T* copy_run(const PixelRun& run, const T* image, T* to) {
+  if (run.from < 0) return std::fill_n(to, run.count, T(0));
+  const T* from = image + run.from;
+  if (run.step == 1) return std::copy_n(from, run.count, to);
+  for (int64_t i = 0; i < run.count; ++i) to[i] = from[i * run.step];
+  return to + run.count;
+}
+
 /// y[n, g] += weights[g] * columns(x[n, g]) for a block of output positions at a time.
 template <class T>
 void convolve(const ConvSizes& s, const SlidingWindow& window, const T* x, const T* weights, T* y) {
@@ -78,18 +109,17 @@ void convolve(const ConvSizes& s, const SlidingWindow& window, const T* x, const
   std::vector<T> columns(pointwise ? 0 : static_cast<size_t>(depth * block));
   for (int64_t begin = 0; begin < s.positions; begin += block) {
     const int64_t count = std::min(block, s.positions - begin);
-    const std::vector<int64_t> offsets =
-        pointwise ? std::vector<int64_t>() : window_offsets(window, begin, begin + count);
+    const std::vector<PixelRun> runs =
+        pointwise ? std::vector<PixelRun>() : runs_of(window_offsets(window, begin, begin + count));
     for (int64_t part = 0; part < s.batch * s.groups; ++part) {
       const T* image = x + part * s.channels * s.pixels;
       if (pointwise) {
         multiply(part, begin, count, image + begin, s.pixels);
         continue;
       }
+      T* to = columns.data();
       for (int64_t c = 0; c < s.channels; ++c)
-        for (int64_t i = 0; i < s.kernel * count; ++i)
-          columns[c * s.kernel * count + i] =
-              offsets[i] < 0 ? T(0) : image[c * s.pixels + offsets[i]];
+        for (const PixelRun& run : runs) to = copy_run(run, image + c * s.pixels, to);
       multiply(part, begin, count, columns.data(), count);
     }
   }
