@@ -4,6 +4,7 @@
 #include <set>
 
 #include "kernels/generic/formulas.h"
+#include "kernels/jit/sources.h"
 #include "ops/generate.h"
 
 namespace tenon::formulas {
@@ -16,6 +17,12 @@ Result<int64_t> known_number(const Problem& problem, int index, int64_t absent) 
   if (constant == nullptr || !constant->defined() || constant->count() != 1)
     return unsupported("operand {} is computed", index);
   return constant->as_int64(0);
+}
+
+Status add_turns(Formula& f) {
+  TENON_ASSIGN(const std::string turns, device_source("generic/turn.cuh"));
+  f.constants += turns;
+  return {};
 }
 
 void add_kind(Formula& f, std::string_view kind, int64_t seed) {
@@ -68,7 +75,7 @@ Status dft(const Problem& problem, const Dft& op, Formula& f) {
   f.number("kParts", x.extents.back());
   f.flag("kInverse", op.inverse);
   f.flag("kMirror", mirror);
-  return {};
+  return add_turns(f);
 }
 
 Status stft(const Problem& problem, const Stft&, Formula& f) {
@@ -83,7 +90,7 @@ Status stft(const Problem& problem, const Stft&, Formula& f) {
   f.number("kLength", length);
   f.number("kParts", problem.input(0).extents.back());
   f.flag("kHasWindow", windowed);
-  return {};
+  return add_turns(f);
 }
 
 namespace {
