@@ -70,6 +70,9 @@ std::optional<Description> describe(const Operation& node) {
 constexpr int64_t kChannels = 16;  // That a task adds up at least: a cache line.
 constexpr int64_t kTasksPerThread = 4;
 constexpr int64_t kMaxPieces = 16;
+// Images of more bytes leave the second-level cache between the sums and the products: they are
+// read line by line, and the second time from the end, which is still there.
+constexpr int64_t kLargeImage = int64_t{512} << 10;
 // Weights that one thread reads sooner than several share them out.
 constexpr int64_t kSmallLayer = int64_t{128} << 10;
 
@@ -147,6 +150,7 @@ class SqueezeKernel final : public Kernel {
     pool.parallel_for(products_[1].panels(), 1, [&](int64_t begin, int64_t end, int) {
       for (int64_t i = begin; i < end; ++i) excite(hidden, gates, x, y, i);
     });
+    if (by_pixels_) excite_pixels(gates, x, y, pool);
     return {};
   }
 
@@ -176,8 +180,13 @@ class SqueezeKernel final : public Kernel {
     chunk_ = ceil_div(ceil_div(channels_ * batch_, wanted), kChannels) * kChannels;
     // Few channels are cut by pixels too.
     const int64_t chunks = batch_ * ceil_div(channels_, chunk_);
-    if (chunks < problem.threads)
+    by_pixels_ = pixels_ * channels_ * int64_t{sizeof(float)} > kLargeImage;
+    if (by_pixels_) {
+      chunk_ = channels_;
+      pieces_ = ceil_div(kMaxPieces, batch_);  // Sums are the same for any number of threads.
+    } else if (chunks < problem.threads) {
       pieces_ = std::clamp<int64_t>(pixels_ * channels_ / 16384, 1, kMaxPieces);
+    }
     zeros_.assign(static_cast<size_t>(channels_), 0.0f);
   }
 
@@ -247,16 +256,33 @@ class SqueezeKernel final : public Kernel {
     for (int64_t i = 0; i < n; ++i) sums[i] *= factor;
   }
 
-  /// The gates of one panel of channels, and these channels of all images times them.
+  /// The gates of one panel of channels, and these channels of all images times them, unless
+  /// excite_pixels() does that.
   void excite(const float* hidden, float* gates, const float* x, float* y, int64_t panel) const {
     const Product& product = products_[1];
     product.run(hidden, batch_, gates, panel);
+    if (by_pixels_) return;
     const int64_t c = panel * product.kernels->panel;
     const int64_t n = std::min<int64_t>(product.kernels->panel, channels_ - c);
     for (int64_t image = 0; image < batch_; ++image)
       functions_.scale_pixels(cpu::ElementType::f32, x + image * pixels_ * x_stride_ + c,
                               y + image * pixels_ * y_stride_ + c, pixels_, x_stride_, y_stride_, n,
                               gates + image * channels_ + c, zeros_.data(), {});
+  }
+
+  /// All channels of a piece of the pixels at a time, the last ones first.
+  void excite_pixels(const float* gates, const float* x, float* y, cpu::ThreadPool& pool) const {
+    const int64_t count = batch_ * pieces_;
+    pool.parallel_for(count, 1, [&](int64_t begin, int64_t end, int) {
+      for (int64_t task = begin; task < end; ++task) {
+        const int64_t i = count - 1 - task;
+        const int64_t image = i / pieces_, first = first_pixel(i % pieces_);
+        const int64_t at = image * pixels_ + first;
+        functions_.scale_pixels(cpu::ElementType::f32, x + at * x_stride_, y + at * y_stride_,
+                                first_pixel(i % pieces_ + 1) - first, x_stride_, y_stride_,
+                                channels_, gates + image * channels_, zeros_.data(), {});
+      }
+    });
   }
 
   Description d_;
@@ -266,6 +292,7 @@ class SqueezeKernel final : public Kernel {
   std::vector<float> zeros_;
   int64_t batch_ = 1, channels_ = 1, hidden_ = 1, pixels_ = 1, x_stride_ = 1, y_stride_ = 1;
   int64_t chunk_ = 1, pieces_ = 1;  ///< of the sums
+  bool by_pixels_ = false;          ///< The image is large: tasks are pieces of its pixels.
 };
 
 Support check_layer(const Problem& problem, const Layer& layer, int64_t from, int64_t to) {
