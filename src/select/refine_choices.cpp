@@ -58,9 +58,10 @@ class Refiner {
     return tactics;
   }
 
-  /// The configuration that a kernel's own tactic expects to be the best; empty where it may be any
-  /// of a library's.
-  std::string expected(const std::string& tactic, const Problem& problem) const {
+  /// The configuration that a kernel's tactic expects to be the best; nothing where it may be any,
+  /// as of libraries.
+  using Expected = std::optional<std::string>;
+  Expected expected(const std::string& tactic, const Problem& problem) const {
     const Tactic* const row = making_.backend.row_of(tactic);
     if (row == nullptr || is_library(row->traits.origin) || !fits(*row, problem)) return {};
     return row->configs(problem).front();
@@ -81,8 +82,8 @@ class Refiner {
     std::vector<size_t> open;
     for (size_t i = 0; i < now.size(); ++i) {
       const auto known = entry->second.find(all.places[i]);
-      const std::string here = expected(now[i], all.layers.problems[i]);
-      if (here.empty() || known == entry->second.end() || known->second != here) open.push_back(i);
+      const Expected here = expected(now[i], all.layers.problems[i]);
+      if (!here || known == entry->second.end() || known->second != here) open.push_back(i);
     }
     return open;
   }
@@ -139,7 +140,7 @@ class Refiner {
   ChoiceMaking& making_;
   double whole_ = 0;  ///< Milliseconds of all layers under the latest shapes, or larger ones.
   /// By a choice's symbols and a node's place: of open_layers().
-  std::map<SymbolValues, std::map<int, std::string>> expected_;
+  std::map<SymbolValues, std::map<int, Expected>> expected_;
 };
 
 }  // namespace
