@@ -41,7 +41,7 @@ class Chooser {
     TENON_TRY(choose(plan_ends(plan_), false));
     TENON_TRY(choose(points, true));
     ChoiceMaking making{plan_, backend_, options_, cache_, measurer_, known_, watch_};
-    TENON_TRY(refine_choices(making, [this](const Choice& choice) { take_code(choice); }));
+    TENON_TRY(refine_choices(making, [this](const Choice& choice) { take_code(choice, false); }));
     plan_.code = code_.finish();
     return {};
   }
@@ -54,7 +54,7 @@ class Chooser {
       if (watch_ != nullptr && watch_->tuning_is_over()) return {};
       if (are_between) options_.offered = known_.around(point, kNearEach);
       options_.proposals = are_between ? kProposedBetween : 0;
-      Status chosen = choose_under(point);
+      Status chosen = choose_under(point, are_between);
       // What does not run under these shapes is told to who runs it.
       if (!chosen.ok() && chosen.error().kind != ErrorKind::kUnsupported) return chosen;
     }
@@ -62,7 +62,7 @@ class Chooser {
   }
 
   /// Bodies keep the kernels that they have.
-  Status choose_under(const SymbolValues& point) {
+  Status choose_under(const SymbolValues& point, bool is_between) {
     TENON_ASSIGN(const auto all, LayersUnder::make(plan_, backend_, options_.threads, point));
     TENON_ASSIGN(Tactics tactics, choose_tactics(all->layers, backend_, options_, cache_,
                                                  all->in_sequence, &measurer_));
@@ -74,15 +74,15 @@ class Chooser {
       if (tactics.best[i] != node.tactic) choice.tactics[all->places[i]] = tactics.best[i];
     }
     plan_.choices.push_back(std::move(choice));
-    take_code(plan_.choices.back());
+    take_code(plan_.choices.back(), !is_between);
     return {};
   }
 
-  void take_code(const Choice& choice) {
+  void take_code(const Choice& choice, bool is_exact) {
     if (options_.logger != nullptr)
       options_.logger->verbose("Kernels under {}: {} others than under the usual shapes",
                                to_string(choice.symbols), choice.tactics.size());
-    code_.begin(choice);
+    code_.begin(choice, is_exact);
   }
 
   Plan& plan_;

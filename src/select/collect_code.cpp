@@ -97,17 +97,20 @@ void collect_with(const Choice* choice, const SymbolValues& symbols, const Plan&
   if (graph.ok()) Collector(here, own_alone, is_beside).collect(*graph);
 }
 
+void open_axes_of(const Graph& graph, CodeLibrary& library) {
+  if (inner_axes_vary(graph)) open_all_axes(library);
+}
+
 /// What kernels leave with a library that has what the given one has, under these shapes.
 std::shared_ptr<CodeLibrary> collect_under(const std::vector<SymbolValues>& shapes,
                                            const Plan& plan, const Backend& backend,
-                                           const CodeLibrary& before, CodeLibrary::Use use) {
+                                           const CodeLibrary& before, CodeLibrary::Use use,
+                                           bool own_alone) {
   auto library = std::make_shared<CodeLibrary>(before, use);
-  if (use == CodeLibrary::Use::kCollectOpen && inner_axes_vary(*plan.graph))
-    open_all_axes(*library);
+  if (library->collects_open()) open_axes_of(*plan.graph, *library);
   backend.constants->set_code(library);
   for (const SymbolValues& symbols : shapes)
-    collect_with(nearest_choice(plan.choices, symbols), symbols, plan, backend,
-                 use == CodeLibrary::Use::kCollectOpen);
+    collect_with(nearest_choice(plan.choices, symbols), symbols, plan, backend, own_alone);
   backend.constants->set_code(nullptr);
   return library;
 }
@@ -121,11 +124,12 @@ Status collect_code(Plan& plan, const Backend& backend, Logger& logger) {
   quiet.application = nullptr;
   using Use = CodeLibrary::Use;
   const std::vector<SymbolValues> points = plan_points(plan);
-  const CodeLibrary none;
-  auto library =
-      collect_under(points, plan, quiet, plan.code == nullptr ? none : *plan.code, Use::kCollect);
-  if (points.size() > 1)
-    library = collect_under(plan_shapes(plan), plan, quiet, *library, Use::kCollectOpen);
+  const CodeLibrary none, &before = plan.code == nullptr ? none : *plan.code;
+  auto library = collect_under(plan_ends(plan), plan, quiet, before, Use::kCollect, false);
+  if (points.size() > 1) {
+    library = collect_under(points, plan, quiet, *library, Use::kCollectOpen, false);
+    library = collect_under(plan_shapes(plan), plan, quiet, *library, Use::kCollectOpen, true);
+  }
   plan.code = std::make_shared<CodeLibrary>(*library, Use::kLend);
   logger.verbose("Build times: code of {} kernels collected in {:.2f} s", plan.code->size(),
                  watch.lap());
@@ -136,8 +140,7 @@ CodeAhead::CodeAhead(const Plan& plan, const Backend& backend)
     : plan_(plan),
       constants_(*backend.device),
       backend_(backend),
-      library_(std::make_shared<CodeLibrary>(CodeLibrary::Use::kCollect)) {
-  constants_.set_code(library_);
+      library_(std::make_shared<CodeLibrary>()) {
   backend_.constants = &constants_;
   backend_.application = nullptr;
 }
@@ -147,17 +150,21 @@ CodeAhead::~CodeAhead() {
 }
 
 /// One choice after the other, each by several threads.
-void CodeAhead::begin(Choice choice) {
-  const auto work =
-      with_call_number([this, choice = std::move(choice), before = std::exchange(last_, {})] {
+void CodeAhead::begin(Choice choice, bool is_exact) {
+  const auto work = with_call_number(
+      [this, choice = std::move(choice), is_exact, before = std::exchange(last_, {})] {
         if (before.valid()) before.wait();
-        collect(choice);
+        collect(choice, is_exact);
       });
   last_ = std::async(std::launch::async, work).share();
 }
 
 /// Kernels of libraries are made where the plan's code is collected.
-void CodeAhead::collect(const Choice& choice) const {
+void CodeAhead::collect(const Choice& choice, bool is_exact) {
+  using Use = CodeLibrary::Use;
+  library_ = std::make_shared<CodeLibrary>(*library_, is_exact ? Use::kCollect : Use::kCollectOpen);
+  if (!is_exact) open_axes_of(*plan_.graph, *library_);
+  constants_.set_code(library_);
   collect_with(&choice, choice.symbols, plan_, backend_, true, true);
 }
 

@@ -11,8 +11,8 @@
 namespace tenon {
 
 /// Gives a plan for a GPU the device code of the kernels that it runs, those of its layers and of
-/// its bodies: code made for each of the shapes of plan_points(), and for those between them code
-/// that takes the extents of slowest axes as arguments, where kernels have such. What needs no code
+/// its bodies: code made for each of the shapes of plan_ends(), and for all others code that takes
+/// the extents of slowest axes as arguments, where kernels have such. What needs no code
 /// of ours, and what only data decides, is left out. Code that the kernel cache has is not compiled
 /// again, nor what the plan has already. The backend's constants collect the code meanwhile; no
 /// kernel may be made by others.
@@ -25,13 +25,13 @@ class CodeAhead {
   CodeAhead(const Plan& plan, const Backend& backend);
   ~CodeAhead();
   CodeAhead(const CodeAhead&) = delete;
-  /// These kernels are chosen for their shapes.
-  void begin(Choice choice);
+  /// These kernels are chosen for their shapes: code for these, or for all extents.
+  void begin(Choice choice, bool is_exact);
   /// Waits for the code of all that was begun.
   std::shared_ptr<CodeLibrary> finish();
 
  private:
-  void collect(const Choice& choice) const;
+  void collect(const Choice& choice, bool is_exact);
 
   const Plan& plan_;
   ConstantStore constants_;

@@ -97,13 +97,13 @@ TEST_F(PlanCode, IsThatOfEachKernelAndSurvivesTheFile) {
   EXPECT_EQ(*write_plan(build(kFixed)), *bytes);
 }
 
-TEST_F(PlanCode, OfVaryingShapesIsThatOfThePointsAndOneForTheRest) {
+TEST_F(PlanCode, OfVaryingShapesIsThatOfTheEndsAndOneForTheRest) {
   const Plan plan = build(kVarying, {kOneTo32});
   EXPECT_EQ(plan_points(plan).size(), 6u);  // 8, 1, 32, 2, 4, 16.
   const size_t count = codes_of(plan).size();
-  // Each kernel's code for the six shapes and one or two for the others, not one for each of 26.
+  // Each kernel's code for three shapes and one or two for the others, not one for each of 29.
   EXPECT_GT(count, codes_of(build(kFixed)).size());
-  EXPECT_LT(count, 12 * codes_of(build(kFixed)).size());
+  EXPECT_LE(count, 5 * codes_of(build(kFixed)).size());
   // Collecting for any shape between adds nothing.
   auto library = std::make_shared<CodeLibrary>(*plan.code, CodeLibrary::Use::kCollectOpen);
   constants_->set_code(library);
