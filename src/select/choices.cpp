@@ -19,7 +19,8 @@ std::string to_string(const SymbolValues& symbols) {
 
 /// Kernels of one layer that are tried between the ends of a profile: those near the best on each
 /// side, and those that tactics propose.
-constexpr size_t kNearEach = 2, kProposedBetween = 3;
+constexpr size_t kNearEach = 2;
+constexpr int kProposedBetween = 3;
 
 class Chooser {
  public:
@@ -53,7 +54,7 @@ class Chooser {
       if (std::ranges::any_of(plan_.choices, is_same)) continue;
       if (watch_ != nullptr && watch_->tuning_is_over()) return {};
       if (are_between) options_.offered = known_.around(point, kNearEach);
-      options_.proposals = are_between ? kProposedBetween : 0;
+      options_.proposals = are_between ? kProposedBetween : -1;
       Status chosen = choose_under(point, are_between);
       // What does not run under these shapes is told to who runs it.
       if (!chosen.ok() && chosen.error().kind != ErrorKind::kUnsupported) return chosen;
@@ -70,7 +71,7 @@ class Chooser {
     KnownShape& known = known_.add(point);
     for (size_t i = 0; i < all->places.size(); ++i) {
       const Node& node = *all->layers.nodes[i];
-      KnownShapes::take(known, node.name, tactics, i);
+      known_.take(known, node.name, tactics, i);
       if (tactics.best[i] != node.tactic) choice.tactics[all->places[i]] = tactics.best[i];
     }
     plan_.choices.push_back(std::move(choice));

@@ -25,6 +25,9 @@ void KnownShapes::take(KnownShape& shape, const std::string& node, const Tactics
   add_once(near, tactics.best[layer]);
   for (const std::string& tactic : tactics.near[layer])
     if (near.size() < kMostNear) add_once(near, tactic);
+  std::set<std::string>& tried = tried_[node];
+  tried.insert(tactics.best[layer]);
+  for (const auto& [tactic, time] : tactics.milliseconds[layer]) tried.insert(tactic);
   const auto time = tactics.milliseconds[layer].find(tactics.best[layer]);
   if (time != tactics.milliseconds[layer].end()) shape.milliseconds += time->second;
 }

@@ -2,6 +2,7 @@
 
 #include <deque>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,8 +29,12 @@ class KnownShapes {
     return known_.emplace_back(KnownShape{symbols, {}, 0});
   }
   /// The kernels of a layer there.
-  static void take(KnownShape& shape, const std::string& node, const Tactics& tactics,
-                   size_t layer);
+  void take(KnownShape& shape, const std::string& node, const Tactics& tactics, size_t layer);
+  /// Whether a kernel was timed for the node under any shapes: its code for all extents is there.
+  bool was_tried(const std::string& node, const std::string& tactic) const {
+    const auto found = tried_.find(node);
+    return found != tried_.end() && found->second.contains(tactic);
+  }
 
   /// Of the larger or of the smaller ones; null where there is none.
   const KnownShape* nearest(const SymbolValues& point, bool larger) const;
@@ -42,6 +47,7 @@ class KnownShapes {
 
  private:
   std::deque<KnownShape> known_;
+  std::map<std::string, std::set<std::string>> tried_;  ///< Tactics by node name.
 };
 
 }  // namespace tenon

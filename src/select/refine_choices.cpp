@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 
 #include "ops/control_flow.h"
 #include "plan/points.h"
@@ -11,8 +12,8 @@ namespace tenon {
 namespace {
 
 /// A kernel has to be faster alone by so much, and all that are by this part of all layers' time.
-constexpr double kFaster = 0.97, kWorth = 0.008;
-/// Tried for each shape beside its neighbours' kernels.
+constexpr double kFaster = 0.97, kWorth = 0.015;
+/// Of a tactic's own kernels, and of a library's, tried beside the neighbours' kernels.
 constexpr size_t kProposed = 2;
 
 class Refiner {
@@ -88,6 +89,29 @@ class Refiner {
     return open;
   }
 
+  /// Adds those that take no time to make: whose code for all extents is there from other shapes,
+  /// and those of libraries that are not planned for each shape.
+  void add_proposals(const Node& node, const Problem& problem,
+                     std::vector<std::string>& offered) const {
+    std::set<std::string_view> names;
+    for (const std::string& tactic : offered) names.insert(split_tactic(tactic).name);
+    std::vector<std::string> more;
+    for (const Tactic& row : making_.backend.tactics) {
+      const bool of_library = is_library(row.traits.origin);
+      if (of_library ? row.traits.planned_each : !names.contains(row.name)) continue;
+      if (!fits(row, problem)) continue;
+      size_t count = 0;
+      for (const std::string& config : row.configs(problem)) {
+        std::string tactic = join_tactic(row.name, config);
+        if (!of_library && !making_.known.was_tried(node.name, tactic)) continue;
+        more.push_back(std::move(tactic));
+        if (++count == kProposed) break;
+      }
+    }
+    for (std::string& tactic : more)
+      if (std::ranges::find(offered, tactic) == offered.end()) offered.push_back(std::move(tactic));
+  }
+
   /// Tactics that are faster alone in place of those of `now`; the same where that is not worth it.
   Result<std::vector<std::string>> others(const LayersUnder& all,
                                           const std::vector<std::string>& now,
@@ -96,7 +120,7 @@ class Refiner {
     if (open.empty()) return now;
     SelectOptions options = making_.options;
     options.offered = making_.known.around(point, 1);
-    options.proposals = kProposed;
+    options.proposals = 0;
     Layers layers{all.graph, {}, {}};
     for (const size_t i : open) {
       layers.nodes.push_back(all.layers.nodes[i]);
@@ -104,6 +128,7 @@ class Refiner {
       std::vector<std::string>& offered = options.offered[all.layers.nodes[i]->name];
       std::erase(offered, now[i]);
       offered.insert(offered.begin(), now[i]);
+      add_proposals(*all.layers.nodes[i], all.layers.problems[i], offered);
     }
     TENON_ASSIGN(const Tactics timed, choose_tactics(layers, making_.backend, options,
                                                      making_.cache, false, &making_.measurer));

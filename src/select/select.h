@@ -49,8 +49,9 @@ struct SelectOptions {
   bool many_shapes = false;
   /// By node name: the only tactics to look at, where one of them fits.
   std::map<std::string, std::vector<std::string>> offered;
-  /// Beside these, so many that their tactics propose for the problem first (select/stages.h).
-  size_t proposals = 0;
+  /// Beside these, so many that their tactics propose for the problem first; -1: one of the first
+  /// tactic (select/stages.h).
+  int proposals = -1;
   /// Told after each layer; false stops the build. May be null.
   std::function<bool(int step, int steps)> progress;
   /// False for tactics that may not be used; null allows all.

@@ -249,7 +249,8 @@ Result<bool> are_faster_in_sequence(const SequenceTuning& tuning,
   if (tuning.options.logger != nullptr && before.ok() && after.ok())
     tuning.options.logger->verbose("Layers in sequence: {:.4f} ms, others {:.4f} ms",
                                    before->median, after->median);
-  return before.ok() && betters(after, *before);
+  constexpr double kClearly = 0.99;
+  return before.ok() && betters(after, *before) && after->median < before->median * kClearly;
 }
 
 }  // namespace tenon

@@ -50,7 +50,7 @@ struct SequenceTuning {
 /// nothing for a sequence that cannot be recorded. For devices with streams.
 Status tune_in_sequence(const SequenceTuning& tuning, std::vector<std::string>& tactics);
 
-/// Whether the layers in sequence are faster by the tactics `then` than by `now`.
+/// Whether the layers in sequence are clearly faster by the tactics `then` than by `now`.
 Result<bool> are_faster_in_sequence(const SequenceTuning& tuning,
                                     const std::vector<std::string>& now,
                                     const std::vector<std::string>& then);

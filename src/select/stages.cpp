@@ -36,19 +36,19 @@ size_t next_stage(std::span<const double> tried, double best) {
 }
 
 std::vector<std::string> configs_among(std::span<const std::string> tactics, const Tactic& tactic,
-                                       const Problem& problem, size_t proposals) {
+                                       const Problem& problem, int proposals) {
   std::vector<std::string> configs;
   for (const std::string& text : tactics) {
     const TacticText one = split_tactic(text);
     if (one.name == tactic.name) configs.emplace_back(one.config);
   }
   const bool of_library = is_library(tactic.traits.origin);
-  const bool is_first = !tactics.empty() && split_tactic(tactics.front()).name == tactic.name;
-  if (of_library ? tactic.traits.planned_each : configs.empty()) proposals = 0;
-  if (is_first && !of_library) proposals = std::max<size_t>(proposals, 1);
-  if (proposals == 0) return configs;
+  if (of_library ? tactic.traits.planned_each : configs.empty()) return configs;
+  const bool is_first = !of_library && split_tactic(tactics.front()).name == tactic.name;
+  const auto most = static_cast<size_t>(proposals >= 0 ? proposals : is_first ? 1 : 0);
+  if (most == 0) return configs;
   const std::vector<std::string> own = tactic.configs(problem);
-  for (size_t i = 0; i < std::min(proposals, own.size()); ++i)
+  for (size_t i = 0; i < std::min(most, own.size()); ++i)
     if (std::ranges::find(configs, own[i]) == configs.end()) configs.push_back(own[i]);
   return configs;
 }

@@ -25,10 +25,10 @@ std::string_view engine_of(std::string_view config);
 size_t next_stage(std::span<const double> tried, double best);
 
 /// The tactic's configurations among tactics with theirs ("cuda.gemm.hopper{m=128}"), the best
-/// first; of the first one's tactic, where it is ours, also the one that it proposes for the
-/// problem itself. Of so many `proposals` that a tactic has for the problem all that come first,
-/// where it is among the tactics, or takes no time to make them.
+/// first; then so many `proposals` that the tactic has for the problem itself, where it is among
+/// those, or a library's that plans nothing for each shape. -1: one, where it is the first one's
+/// and ours.
 std::vector<std::string> configs_among(std::span<const std::string> tactics, const Tactic& tactic,
-                                       const Problem& problem, size_t proposals = 0);
+                                       const Problem& problem, int proposals = -1);
 
 }  // namespace tenon
