@@ -143,5 +143,28 @@ TEST_F(StagedSelectionTest, ThoroughBuildsMakeAll) {
   EXPECT_EQ(made_for({.level = 4}).size(), 6u);
 }
 
+/// Of the own tactics those that are offered propose others, of libraries all that plan nothing.
+TEST(StagesTest, ProposalsComeBehindWhatIsOffered) {
+  Tactic tactic = cpu_tactics().back();
+  tactic.name = "own";
+  tactic.traits = {};
+  tactic.configs = [](const Problem&) { return std::vector<std::string>{"1", "2", "3"}; };
+  const std::vector<std::string> offered = {"own{9}", "other{2}"};
+  using Configs = std::vector<std::string>;
+  EXPECT_EQ(configs_among(offered, tactic, {}), (Configs{"9", "1"}));
+  EXPECT_EQ(configs_among(offered, tactic, {}, 0), (Configs{"9"}));
+  EXPECT_EQ(configs_among(offered, tactic, {}, 2), (Configs{"9", "1", "2"}));
+  tactic.name = "other";
+  EXPECT_EQ(configs_among(offered, tactic, {}), (Configs{"2"}));
+  EXPECT_EQ(configs_among(offered, tactic, {}, 2), (Configs{"2", "1"}));
+  tactic.name = "absent";
+  EXPECT_TRUE(configs_among(offered, tactic, {}, 2).empty());
+  tactic.traits.origin = TacticOrigin::kCublasLt;
+  EXPECT_TRUE(configs_among(offered, tactic, {}).empty());
+  EXPECT_EQ(configs_among(offered, tactic, {}, 2), (Configs{"1", "2"}));
+  tactic.traits.planned_each = true;
+  EXPECT_TRUE(configs_among(offered, tactic, {}, 2).empty());
+}
+
 }  // namespace
 }  // namespace tenon
