@@ -71,20 +71,18 @@ std::vector<int64_t> lengths_between(int64_t least, int64_t most) {
   return values;
 }
 
-/// All where there are few. Else four of each doubling and the values behind them, with which
-/// kernels begin another row of tiles.
+/// All where there are few. Else four of each doubling: behind each power of two and each middle,
+/// with which kernels begin another row of tiles, and half way to the next.
 std::vector<int64_t> worth_a_trial(int64_t least, int64_t most) {
-  constexpr int64_t kFew = 32, kParts = 4;
+  constexpr int64_t kFew = 32, kFirst = 16;
   std::vector<int64_t> values;
   if (most - least <= kFew) {
     for (int64_t value = least; value <= most; ++value) values.push_back(value);
     return values;
   }
-  for (int64_t power = kParts; power < most; power *= 2)
-    for (int64_t value = power; value < 2 * power; value += power / kParts)
-      for (const int64_t each : {value, value + 1})
-        if (each > least && each < most) values.push_back(each);
-  std::ranges::sort(values);
+  for (int64_t power = kFirst; power < most; power *= 2)
+    for (const int64_t value : {power + 1, power * 5 / 4, power * 3 / 2 + 1, power * 7 / 4})
+      if (value > least && value < most) values.push_back(value);
   return values;
 }
 
