@@ -25,8 +25,10 @@ CUevent as_event(void* event) {
 
 /// Launches up to this long are timed several in a graph, so that starting them does not count.
 constexpr double kShortLaunch = 0.25;
-/// Launches that are timed, at least.
+/// Launches that are timed, at least; of short ones up to so many, or as fill a graph of so many
+/// milliseconds.
 constexpr int kShortLaunches = 24, kLongLaunches = 6;
+constexpr double kGraphMilliseconds = 0.8;
 
 }  // namespace
 
@@ -219,7 +221,8 @@ Result<double> CudaDevice::time(Queue queue, int repeats, const std::function<St
   TENON_TRY(activate());
   TENON_ASSIGN(const double rough, median_time(queue, 2, launch));
   if (rough > kShortLaunch) return median_time(queue, std::max(repeats, kLongLaunches), launch);
-  const int copies = std::max(repeats, kShortLaunches);
+  const double filling = kGraphMilliseconds / std::max(rough, kGraphMilliseconds / kShortLaunches);
+  const int copies = std::max(repeats, static_cast<int>(filling));
   const auto graph = capture(queue.stream, [&]() -> Status {
     for (int i = 0; i < copies; ++i) TENON_TRY(launch());
     return {};
