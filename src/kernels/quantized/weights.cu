@@ -1,24 +1,29 @@
 // Products of at most 8 rows with constant weights of 4 or 8 bits, whose bytes decide the time. Rows are the columns of
 // the tensor cores' right operand, so that eight cost as much as one. A warp takes kTiles times 16 columns and a part of
-// k in steps of 128; the operands of kAhead steps are on their way to shared memory, first of all before the rows are
-// there. kSplits blocks share the columns, each with a piece of k: a cluster, or another kernel adds up their sums.
+// k in steps of 128; the weights of kAhead times kChunk steps are on their way to shared memory, first of all before the
+// rows are there. On Hopper TMA fetches them: loads of rows do not queue up behind them. kSplits blocks share
+// the columns, each with a piece of k: a cluster, or another kernel adds up their sums.
 
 enum : int { kStep = 128, kParts = kStep / 32 };  // Of k; a thread reads 8 numbers of a row in each of the parts.
 enum : int { kSteps = (kK + kStep - 1) / kStep };
 enum : int { kPiece = (kSteps + kSplits - 1) / kSplits, kEach = (kPiece + kWarpsK - 1) / kWarpsK };
-enum : int { kAllTiles = (kN + 15) / 16, kColumns = kWarpsN * kTiles * 16 };
+enum : int { kAllTiles = (kN + 15) / 16, kColumns = kWarpsN * kTiles * 16, kWarps = kWarpsN * kWarpsK };
 enum : int { kVectors = kBits / 2 };  // Of 16 bytes that a thread reads of a tile and a step.
 // Blocks of k with scales of their own, in a step and in all; 0 and 1 where there are none.
 enum : int { kBlocks = kScaleBlock == 0 ? 0 : (kScaleBlock < kStep ? kStep / kScaleBlock : 1) };
 enum : int { kAllBlocks = kScaleBlock == 0 ? 1 : (kSteps * kStep + kScaleBlock - 1) / kScaleBlock };
-enum : int { kWeightBytes = kVectors * 512 };
+enum : int { kWeightBytes = kVectors * 512 };  // Of a tile and a step, as the next two.
 enum : int { kScaleBytes = kBlocks * 16 * int(sizeof(Scale)), kZeroBytes = kHasZeros ? kBlocks * 32 : 0 };
-enum : int { kScalesAt = kTiles * kWeightBytes, kZerosAt = kScalesAt + kTiles * kScaleBytes };
-enum : int { kStageBytes = kZerosAt + kTiles * kZeroBytes, kRingBytes = kAhead * kStageBytes };  // Of a warp.
+static_assert(kChunk == 1 || kScaleBlock <= kStep, "scales of a chunk of steps");
+enum : int { kScalesAt = kTiles * kChunk * kWeightBytes, kZerosAt = kScalesAt + kTiles * kChunk * kScaleBytes };
+enum : int { kStageBytes = kZerosAt + kTiles * kChunk * kZeroBytes, kRingBytes = kAhead * kStageBytes };  // Of a warp.
+enum : int { kBarrierBytes = (kWarps * kAhead * 8 + 15) / 16 * 16 };
 // From a row to the next in shared memory, of a warp's sums, which lie in its ring, and of x: their first banks differ.
 enum : int { kPitch = kTiles * 16 + 4, kRow = kPiece * kStep + 32 };
 enum : int { kMatrices = kParts * 2, kEachBlock = kBlocks == 0 ? kMatrices : kMatrices / kBlocks };  // Of 16 along k: of a step, of a block.
 enum : int { kEachVector = kMatrices / kVectors };
+enum : int { kChains = kGroup > 2 ? 1 : 2 };  // Products of a tile that do not wait for each other.
+
 struct Weights {
   const char *numbers, *scales, *zeros;
 };
@@ -26,32 +31,67 @@ struct Weights {
 /// The first of a step's blocks of scales.
 __device__ inline int block_of(int step) { return kScaleBlock < kStep ? step * kBlocks : step * kStep / kScaleBlock; }
 
-/// kBytes of each tile, which lie `pitch` bytes apart.
-template <int kBytes>
-__device__ inline void fetch_numbers(char* to, const char* from, int first, int pitch, int lane) {
-  constexpr int kPieces = kBytes / 16;
-#pragma unroll
-  for (int i = lane; i < kTiles * kPieces; i += 32)
-    if (kAllTiles % kTiles == 0 || first + i / kPieces < kAllTiles)
-      copy_async(to + i * 16, from + u64(first + i / kPieces) * pitch + i % kPieces * 16, true);
+#if __CUDA_ARCH__ >= 900
+__device__ inline void copy_bytes(char* to, const char* from, int bytes, u32 barrier, int) {
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
+               ::"r"(shared_address(to)), "l"(from), "r"(bytes), "r"(barrier) : "memory");
 }
+#else
+__device__ inline void copy_bytes(char* to, const char* from, int bytes, u32, int lane) {
+  for (int i = lane * 16; i < bytes; i += 512) copy_async(to + i, from + i, true);
+}
+#endif
 
-/// Scales and zero points of a block lie by pairs of columns: `row`, `row + 8`.
-__device__ inline void fetch_step(char* to, const Weights& from, int first, int step, int lane) {
-  const char* const numbers = from.numbers + (u64(first) * kSteps + step) * kWeightBytes + lane * 16;
+/// Each tile's part of `steps` steps, one behind the other; scales and zero points of a block lie by pairs of columns: `row`,
+/// `row + 8`. One thread of the warp asks TMA for them; else all of them copy.
+__device__ inline void fetch_chunk(char* to, u32 barrier, const Weights& from, int first, int step, int steps, int lane) {
+  const int tiles = kAllTiles % kTiles == 0 || first + kTiles <= kAllTiles ? kTiles : kAllTiles - first;
+#if __CUDA_ARCH__ >= 900
+  if (lane != 0) return;
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
+               ::"r"(barrier), "r"(tiles * steps * (kWeightBytes + kScaleBytes + kZeroBytes)) : "memory");
+#endif
+  const int block = kBlocks > 0 ? block_of(step) : 0;
 #pragma unroll
   for (int i = 0; i < kTiles; ++i) {
-    if (kAllTiles % kTiles != 0 && first + i >= kAllTiles) break;
+    if (i >= tiles) break;
+    copy_bytes(to + i * (kChunk * kWeightBytes), from.numbers + (u64(first + i) * kSteps + step) * kWeightBytes, steps * kWeightBytes,
+               barrier, lane);
+    const u64 blocks = u64(first + i) * kAllBlocks + block;
+    if constexpr (kBlocks > 0)
+      copy_bytes(to + kScalesAt + i * (kChunk * kScaleBytes), from.scales + blocks * (16 * sizeof(Scale)), steps * kScaleBytes, barrier,
+                 lane);
+    if constexpr (kZeroBytes > 0)
+      copy_bytes(to + kZerosAt + i * (kChunk * kZeroBytes), from.zeros + blocks * 32, steps * kZeroBytes, barrier, lane);
+  }
+}
+
+/// The warp's barriers, one a stage.
+__device__ inline void create_barriers([[maybe_unused]] u32 barriers, [[maybe_unused]] int lane) {
+#if __CUDA_ARCH__ >= 900
+  if (lane == 0) {
 #pragma unroll
-    for (int v = 0; v < kVectors; ++v)
-      copy_async(to + i * kWeightBytes + v * 512 + lane * 16, numbers + i * (kSteps * kWeightBytes) + v * 512, true);
+    for (int i = 0; i < kAhead; ++i) asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(barriers + i * 8) : "memory");
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
   }
-  if constexpr (kBlocks > 0) {
-    const int block = block_of(step);
-    constexpr int kScale = 16 * sizeof(Scale);
-    fetch_numbers<kScaleBytes>(to + kScalesAt, from.scales + u64(block) * kScale, first, kAllBlocks * kScale, lane);
-    if constexpr (kHasZeros) fetch_numbers<kZeroBytes>(to + kZerosAt, from.zeros + u64(block) * 32, first, kAllBlocks * 32, lane);
-  }
+  __syncwarp();
+#endif
+}
+__device__ inline void end_chunk() {
+#if __CUDA_ARCH__ < 900
+  asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+__device__ inline void await_chunk([[maybe_unused]] u32 barrier, [[maybe_unused]] u32 phase) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile(
+      "{\n.reg .pred done;\nagain:\nmbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n@done bra ready;\nbra again;\nready:\n}"
+      ::"r"(barrier), "r"(phase) : "memory");
+#else
+  asm volatile("cp.async.wait_group %0;" ::"n"(kAhead - 1) : "memory");
+  __syncwarp();
+#endif
 }
 
 /// A thread's words of the matrix of 16 along k; the compiler makes loads of 16 bytes of them.
@@ -65,23 +105,28 @@ __device__ inline void load_words(u32 (&words)[kWordsEach], const char* at, int 
 /// Of a thread and each tile: (row, 2 part), (row, 2 part + 1), and the same of column row + 8.
 using Quad = float[4];
 
-/// Sums of x times the negative zero point, or times -1 where columns have their own: what numbers have too much that count
+/// Sums of x times the negative zero point, or times -1 where columns have their own: they correct sums of numbers that count
 /// from 0 on. The tensor cores add them up for all columns, in two parts each, so that products do not wait for each other.
 struct Excess {
   Quad of[kBlocks == 0 ? 1 : kBlocks][2];
+  float poison;  ///< No number where x is not finite.
+
+  __device__ float sum(int number, int i) const { return of[number][0][i] + of[number][1][i]; }
 };
 
 /// A sum over all of k, without the excess.
 __device__ inline float without_excess(float sum, const Excess& excess, float zero, int i) {
-  return kBlocks > 0 ? sum : fmaf(excess.of[0][0][i] + excess.of[0][1][i], zero, sum);
+  return kBlocks > 0 ? sum : fmaf(excess.sum(0, i), zero, sum);
 }
 
-/// Adds a step of all tiles, kGroup at a time. Those behind the last one have sums that are not read.
-__device__ inline void add_step(Quad (&sums)[kTiles], Excess& excess, const char* at, const u32 (&x)[kParts][4], const u32 (&ones)[4],
-                                int lane) {
+/// Adds step `s` of a chunk of all tiles, kGroup at a time. Those behind the last one have sums that are not read.
+__device__ inline void add_step(Quad (&sums)[kTiles], Excess& excess, const char* at, int s, const u32 (&x)[kParts][4],
+                                const u32 (&ones)[4], int lane) {
+  const char *const numbers = at + s * kWeightBytes + lane * 16, *const scales = at + kScalesAt + s * kScaleBytes,
+             *const zeros = at + kZerosAt + s * kZeroBytes;
 #pragma unroll
   for (int first = 0; first < kTiles; first += kGroup) {
-    Quad block[kGroup] = {};
+    Quad block[kGroup][kChains] = {};
 #pragma unroll
     for (int m = 0; m < kMatrices; ++m) {
       const u32 b0 = x[m / 2][m % 2 * 2], b1 = x[m / 2][m % 2 * 2 + 1];
@@ -90,21 +135,23 @@ __device__ inline void add_step(Quad (&sums)[kTiles], Excess& excess, const char
 #pragma unroll
       for (int t = 0; t < kGroup; ++t) {
         u32 words[kWordsEach], a[4];
-        load_words(words, at + (first + t) * kWeightBytes + lane * 16, m);
+        load_words(words, numbers + (first + t) * (kChunk * kWeightBytes), m);
         unpack_weights(a, words);
-        multiply(kBlocks == 0 ? sums[first + t] : block[t], a, b0, b1);
+        multiply(kBlocks == 0 ? sums[first + t] : block[t][m % kChains], a, b0, b1);
       }
       if (kBlocks == 0 || (m + 1) % kEachBlock != 0) continue;
+      if (first == 0) excess.poison = fmaf(excess.sum(number, 0), 0.0f, fmaf(excess.sum(number, 1), 0.0f, excess.poison));
 #pragma unroll
       for (int t = 0; t < kGroup; ++t) {
         float scale[2], zero[2] = {1, 1};
-        load_wide<2>(reinterpret_cast<const Scale*>(at + kScalesAt + (first + t) * kScaleBytes) + number * 16 + lane / 4 * 2, scale);
-        if (kHasZeros) load_zeros(zero, at + kZerosAt + (first + t) * kZeroBytes + number * 32, lane / 4);
+        load_wide<2>(reinterpret_cast<const Scale*>(scales + (first + t) * (kChunk * kScaleBytes)) + number * 16 + lane / 4 * 2, scale);
+        if (kHasZeros) load_zeros(zero, zeros + (first + t) * (kChunk * kZeroBytes) + number * 32, lane / 4);
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
-          const float all = excess.of[number][0][i] + excess.of[number][1][i];
-          sums[first + t][i] = fmaf(fmaf(zero[i / 2], all, block[t][i]), scale[i / 2], sums[first + t][i]);
-          block[t][i] = 0;
+          float sum = block[t][0][i];
+          if (kChains > 1) sum += block[t][1][i], block[t][kChains - 1][i] = 0;
+          block[t][0][i] = 0;
+          sums[first + t][i] = fmaf(fmaf(zero[i / 2], excess.sum(number, i), sum), scale[i / 2], sums[first + t][i]);
         }
       }
     }
@@ -169,28 +216,65 @@ __device__ inline void load_rows(X* to, const X* __restrict__ x, int piece) {
 }
 
 /// A step's numbers of a thread's row, as the tensor cores' right operand takes them; others stay 0. They come from shared
-/// memory, or, a step ahead, from where they are.
+/// memory, or, kHeld steps ahead, from where they are.
+enum : int { kHeld = kDirect && kChunk % 2 == 0 ? 2 : 1 };
 struct Row {
-  const X* from;
+  const X* from;  // The first of the warp's.
   bool inside;
-  int k;  // Of the first number of the step, where loads look whether it is inside.
-  uint4 next[kParts];
+  int k;  // Of that, where loads look whether they are inside.
+  uint4 held[kHeld][kParts];
 
-  __device__ void load() {
+  __device__ bool reaches(int at) const { return inside && (!kDirect || kK % kStep == 0 || k + at < kK); }
+  __device__ void load(uint4 (&to)[kParts], int step) const {
 #pragma unroll
     for (int p = 0; p < kParts; ++p) {
-      if (inside && (!kDirect || kK % kStep == 0 || k + p * 32 < kK)) next[p] = *reinterpret_cast<const uint4*>(from + p * 32);
-      else next[p] = uint4{0, 0, 0, 0};
+      const int at = step * kStep + p * 32;
+      if (reaches(at)) to[p] = *reinterpret_cast<const uint4*>(from + at);
+      else to[p] = uint4{0, 0, 0, 0};
     }
-    from += kStep, k += kStep;
   }
-  __device__ void take(u32 (&x)[kParts][4]) const {
+  __device__ static void take(u32 (&x)[kParts][4], const uint4 (&v)[kParts]) {
 #pragma unroll
-    for (int p = 0; p < kParts; ++p) x[p][0] = next[p].x, x[p][1] = next[p].y, x[p][2] = next[p].z, x[p][3] = next[p].w;
+    for (int p = 0; p < kParts; ++p) x[p][0] = v[p].x, x[p][1] = v[p].y, x[p][2] = v[p].z, x[p][3] = v[p].w;
   }
 };
 
-extern "C" __global__ void __launch_bounds__(kBlock)
+/// The sums once more with differences from zero points, which are exact: infinite numbers of x have infinite results. Weights
+/// come from where they are.
+__device__ inline void add_exactly(Quad (&sums)[kTiles], const Row& row, const Weights& from, int first, int begin, int count, int lane) {
+#pragma unroll
+  for (int t = 0; t < kTiles; ++t)
+#pragma unroll
+    for (int i = 0; i < 4; ++i) sums[t][i] = 0;
+#pragma unroll 1
+  for (int i = 0; i < count * kMatrices; ++i) {
+    const int step = begin + i / kMatrices, m = i % kMatrices, at = i / 2 * 32 + i % 2 * 4;
+    uint2 x{0, 0};
+    if (row.reaches(at)) x = *reinterpret_cast<const uint2*>(row.from + at);
+#pragma unroll
+    for (int t = 0; t < kTiles; ++t) {
+      if (first + t >= kAllTiles) break;
+      const u64 tile = first + t, block = tile * kAllBlocks + (kBlocks == 0 ? 0 : block_of(step) + m / kEachBlock);
+      const char* const vectors = from.numbers + (tile * kSteps + step) * kWeightBytes + m / kEachVector * 512 + lane * 16;
+      u32 words[kWordsEach], a[4], minus[2];
+#pragma unroll
+      for (int w = 0; w < kWordsEach; ++w) words[w] = reinterpret_cast<const u32*>(vectors)[m % kEachVector * kWordsEach + w];
+      float zero[2] = {float(kZero + kOffset), float(kZero + kOffset)}, scale[2] = {1, 1};
+      if (kHasZeros) load_zeros(zero, from.zeros + block * 32, lane / 4);
+      if (kBlocks > 0) load_wide<2>(reinterpret_cast<const Scale*>(from.scales) + block * 16 + lane / 4 * 2, scale);
+      minus[0] = minus_of(zero[0], 0), minus[1] = minus_of(zero[1], 1);
+      unpack_weights(a, words);
+#pragma unroll
+      for (int k = 0; k < 4; ++k) a[k] = add_pairs(a[k], minus[k % 2]);
+      Quad sum = {};
+      multiply(sum, a, x.x, x.y);
+#pragma unroll
+      for (int k = 0; k < 4; ++k) sums[t][k] = fmaf(sum[k], scale[k / 2], sums[t][k]);
+    }
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(kBlock, kBlock > 256 ? 1 : 2)
     kernel(const X* __restrict__ x, const char* __restrict__ numbers, const char* __restrict__ scales,
            const char* __restrict__ zeros, Y* __restrict__ y, float* __restrict__ partial EPILOGUE_PARAMETERS) {
   extern __shared__ uint4 memory[];
@@ -204,39 +288,56 @@ extern "C" __global__ void __launch_bounds__(kBlock)
   if (begin + count > kSteps) count = kSteps - begin;
   if (first >= kAllTiles) count = 0;
   char* const ring = rings + warp * kRingBytes;
+  const u32 barriers = shared_address(rings + kWarps * kRingBytes) + warp * (kAhead * 8);
   const Weights from{numbers, scales, zeros};
+  const auto fetch = [&](int i, int slot) {
+    if (i < count) fetch_chunk(ring + slot * kStageBytes, barriers + slot * 8, from, first, begin + i, count - i < kChunk ? count - i : kChunk, lane);
+    end_chunk();
+  };
+  create_barriers(barriers, lane);
 #pragma unroll 1
-  for (int i = 0; i < kAhead; ++i) {
-    if (i < count) fetch_step(ring + i * kStageBytes, from, first, begin + i, lane);
-    asm volatile("cp.async.commit_group;" ::: "memory");
-  }
+  for (int i = 0; i < kAhead; ++i) fetch(i * kChunk, i);
   u32 ones[4], values[kParts][4];
   set_excess(ones);
   Quad sums[kTiles] = {};
   Excess excess = {};
   begin_kernel();
-  Row rows{nullptr, row < kM, begin * kStep + part * 8};
+  Row rows{x, row < kM, begin * kStep + part * 8};
   if constexpr (kDirect) {
-    rows.from = x + (row < kM ? locate<XRowAt>(Index(row)) : 0) + rows.k;
-    if (count > 0) rows.load();
+    rows.from += (row < kM ? locate<XRowAt>(Index(row)) : 0) + rows.k;
+#pragma unroll
+    for (int i = 0; i < kHeld; ++i)
+      if (i < count) rows.load(rows.held[i], i);
   } else {
-    X* const all = reinterpret_cast<X*>(rings + kWarpsN * kWarpsK * kRingBytes);
+    X* const all = reinterpret_cast<X*>(rings + kWarps * kRingBytes + kBarrierBytes);
     load_rows(all, x, piece);
     __syncthreads();
     rows.from = all + row * kRow + deep * (kEach * kStep) + part * 8;
   }
-  for (int i = 0, slot = 0; i < count; ++i, slot = slot + 1 == kAhead ? 0 : slot + 1) {
-    asm volatile("cp.async.wait_group %0;" ::"n"(kAhead - 1) : "memory");
+  u32 phase = 0;
+#pragma unroll 1
+  for (int i = 0, slot = 0; i < count; i += kChunk) {
+    await_chunk(barriers + slot * 8, phase);
+    const char* const here = ring + slot * kStageBytes;
+#pragma unroll 1
+    for (int s = 0; s < kChunk; s += kHeld)
+#pragma unroll
+      for (int h = 0; h < kHeld; ++h) {
+        if (i + s + h >= count) break;
+        if (!kDirect) rows.load(rows.held[h], i + s + h);
+        Row::take(values, rows.held[h]);
+        if (kDirect && i + s + h + kHeld < count) rows.load(rows.held[h], i + s + h + kHeld);
+        if (kBlocks > 0) excess = Excess{{}, excess.poison};
+        add_step(sums, excess, here, s + h, values, ones, lane);
+      }
     __syncwarp();
-    char* const here = ring + slot * kStageBytes;
-    if (!kDirect) rows.load();
-    rows.take(values);
-    if (kDirect && i + 1 < count) rows.load();
-    if (kBlocks > 0) excess = Excess{};
-    add_step(sums, excess, here, values, ones, lane);
-    __syncwarp();
-    if (i + kAhead < count) fetch_step(here, from, first, begin + i + kAhead, lane);
-    asm volatile("cp.async.commit_group;" ::: "memory");
+    fetch(i + kAhead * kChunk, slot);
+    if (++slot == kAhead) slot = 0, phase ^= 1;
+  }
+  if (kBlocks == 0) excess.poison = excess.sum(0, 0) * 0.0f + excess.sum(0, 1) * 0.0f;
+  if (__any_sync(~0u, excess.poison != 0)) {
+    excess = Excess{};
+    add_exactly(sums, rows, from, first, begin, count, lane);
   }
   float* const own = reinterpret_cast<float*>(ring) + 2 * part * kPitch + row;
 #pragma unroll

@@ -11,7 +11,7 @@ namespace {
 
 /// Of the kernel: columns of a tile, steps along k, rows of a tile of the tensor cores.
 constexpr int64_t kTile = 16, kStep = 128, kRows = 8;
-constexpr size_t kOffered = 6;
+constexpr size_t kOffered = 8;
 
 struct Description {
   AnchoredRegion region;
@@ -110,7 +110,7 @@ Result<Description> describe(const Problem& problem) {
 }
 
 /// Bytes of a step that a warp reads.
-int64_t stage_bytes(const Problem& problem, const Description& d, const Sharing& s) {
+int64_t step_bytes(const Problem& problem, const Description& d, const Sharing& s) {
   const int64_t blocks = d.weights.blocked ? std::max<int64_t>(1, kStep / d.weights.block) : 0;
   const int64_t scale = byte_size(problem.input(d.weights.scales).type);
   return s.tiles *
@@ -141,21 +141,34 @@ int64_t other_bytes(const Problem& problem, const Description& d, const Sharing&
   return reads_directly(problem, d) ? 0 : d.rows * (s.piece(d) * kStep + 32) * 2;
 }
 
-/// Steps that are on their way to shared memory: as many as leave room on the multiprocessor for a
-/// block of the launch behind, whose weights come while this one ends.
-int64_t steps_ahead(const Problem& problem, const Description& d, const Sharing& s) {
-  constexpr int64_t kReserved = 1024,
-                    kMost = 32;  // Of a block's memory; that are waited for apart.
+/// Steps of a warp on their way to shared memory, some of them at a time: as many as leave room on
+/// the multiprocessor for a block of the launch behind, whose weights come while this one ends.
+struct Ahead {
+  int64_t chunk = 1, chunks = 1;
+};
+Ahead steps_ahead(const Problem& problem, const Description& d, const Sharing& s) {
+  constexpr int64_t kReserved = 1024;  // Of a block's memory.
+  constexpr int64_t kMost = 16, kEnough = 3;
   const int64_t half =
       std::min((shared_limit(problem) + kReserved) / 2 - kReserved, allowed_shared(problem));
-  const int64_t fitting =
-      (half - other_bytes(problem, d, s)) / (s.warps() * stage_bytes(problem, d, s));
-  return std::clamp<int64_t>(fitting, 1, std::clamp<int64_t>(s.steps(d), 1, kMost));
+  const int64_t room = half - other_bytes(problem, d, s) - s.warps() * kMost * 8;
+  const int64_t fitting = std::max<int64_t>(1, room / (s.warps() * step_bytes(problem, d, s)));
+  const int64_t each = std::max<int64_t>(1, s.steps(d));
+  Ahead ahead;
+  // Scales of longer blocks do not lie step by step.
+  if (!d.weights.blocked || d.weights.block <= kStep)
+    for (const int64_t chunk : {2, 4})
+      if (chunk <= each && fitting / chunk >= std::min(blocks_for(each, chunk), kEnough))
+        ahead.chunk = chunk;
+  ahead.chunks =
+      std::clamp<int64_t>(fitting / ahead.chunk, 1, std::min(blocks_for(each, ahead.chunk), kMost));
+  return ahead;
 }
 
 int64_t shared_bytes(const Problem& problem, const Description& d, const Sharing& s) {
-  return s.warps() * steps_ahead(problem, d, s) * stage_bytes(problem, d, s) +
-         other_bytes(problem, d, s);
+  const Ahead ahead = steps_ahead(problem, d, s);
+  return s.warps() * ahead.chunks * ahead.chunk * step_bytes(problem, d, s) +
+         blocks_for(s.warps() * ahead.chunks * 8, 16) * 16 + other_bytes(problem, d, s);
 }
 
 /// About how many cycles the busiest multiprocessor takes once weights are there, since memory
@@ -167,7 +180,7 @@ double estimate(const Problem& problem, const Description& d, const Sharing& s) 
   constexpr int64_t kOfStep = 64, kOfTile = 80, kChain = 300;
   // Of a multiprocessor: schedulers, bytes of shared memory a cycle and of other memory. Two
   // barriers of a cluster and a load from another block, in cycles.
-  constexpr int64_t kSchedulers = 4, kSharedRate = 128, kRate = 64, kMeeting = 600;
+  constexpr int64_t kSchedulers = 4, kSharedRate = 128, kRate = 64, kMeeting = 500;
   const int64_t blocks = blocks_for(d.tiles() * kTile, s.columns()) * s.splits;
   const int64_t each = blocks_for(blocks, multiprocessors(problem));
   const int64_t products =
@@ -313,7 +326,9 @@ void add_constants(KernelCode& code, const Problem& problem, const Description& 
   code.constant("kTiles", s.tiles);
   code.constant("kGroup", s.group());
   code.constant("kSplits", s.splits);
-  code.constant("kAhead", steps_ahead(problem, d, s));
+  const Ahead ahead = steps_ahead(problem, d, s);
+  code.constant("kAhead", ahead.chunks);
+  code.constant("kChunk", ahead.chunk);
   code.flag("kCluster", cluster);
   const int64_t finished = cluster ? s.columns() / s.splits : s.columns();
   int64_t pack = 4;

@@ -18,17 +18,18 @@ __device__ inline float unit_of([[maybe_unused]] int second) {
 #endif
 }
 
-/// An operand whose numbers are all the negative zero point, with the offset; -1 where zero points are loaded.
-__device__ inline void set_excess(u32 (&ones)[4]) {
-  constexpr int kNumber = kHasZeros ? 1 : kZero + kOffset;
-#pragma unroll
-  for (int i = 0; i < 4; ++i) {
+/// Two negative zero points, with the offset, as numbers of column `row` or `row + 8` lie.
+__device__ inline u32 minus_of(float zero, [[maybe_unused]] int second) {
 #if MATRIX_BF16
-    ones[i] = pair_of(bf16(), -float(kNumber), -float(kNumber));
+  return pair_of(bf16(), -zero, -zero);
 #else
-    ones[i] = (0x8000u | u32(kBits == 4 && i % 2 == 1 ? kNumber * 16 : kNumber)) * 0x10001u;
+  return (0x8000u | u32(zero) << (kBits == 4 && second == 1 ? 4 : 0)) * 0x10001u;
 #endif
-  }
+}
+/// An operand whose numbers are all the negative zero point; -1 where zero points are loaded.
+__device__ inline void set_excess(u32 (&ones)[4]) {
+#pragma unroll
+  for (int i = 0; i < 4; ++i) ones[i] = minus_of(kHasZeros ? 1 : kZero + kOffset, i % 2);
 }
 
 /// Zero points of both columns of a thread, with the offset.
@@ -38,6 +39,11 @@ __device__ inline void load_zeros(float (&zero)[2], const char* from, int pair) 
 }
 
 #if MATRIX_BF16
+__device__ inline u32 add_pairs(u32 a, u32 b) {
+  u32 r;
+  asm("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(0x3f803f80u), "r"(b));
+  return r;
+}
 /// The digits of a word that `mask` leaves, among those of `start`, in one instruction.
 __device__ inline u32 digits_of(u32 word, u32 mask, u32 start) {
   u32 r;
@@ -51,6 +57,11 @@ __device__ inline u32 pair_of_bytes(u32 word, int half) {
   return pair_of(bf16(), a - 8388608, b - 8388608);
 }
 #else
+__device__ inline u32 add_pairs(u32 a, u32 b) {
+  u32 r;
+  asm("add.rn.f16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
+  return r;
+}
 __device__ inline u32 pair_of_bytes(u32 word, int half) { return __byte_perm(word, 0, half == 0 ? 0x4140 : 0x4342); }
 #endif
 

@@ -1,4 +1,6 @@
 // Products of few rows with constant weights of 4 and 8 bits, which are dequantized in the region.
+#include <cmath>
+
 #include "kernels/jit/kernel_case.h"
 
 namespace tenon::test {
@@ -11,7 +13,8 @@ constexpr DataType kI4 = DataType::kInt4, kU4 = DataType::kUInt4, kI8 = DataType
                    kBf16 = DataType::kBFloat16;
 
 enum class Zeros { kNone, kOne, kEach };  ///< kEach: as many as there are scales.
-enum class End { kNone, kBias, kResidual, kWide };
+/// kInfinite: a number of the first row is.
+enum class End { kNone, kBias, kResidual, kWide, kInfinite };
 
 struct Product {
   DataType x, weights, scales;
@@ -54,10 +57,12 @@ void add_product(Cases& cases, int number, const Product& p) {
     for (int64_t i = 0; i < zeros.count(); ++i) zeros.set_from_int64(i, 5);
     operands.push_back(constant(std::move(zeros)));
   }
+  Tensor rows = random_reals(p.x, p.rows, number + 3);
+  if (p.end == End::kInfinite) rows.set_from_double(depth / 2, HUGE_VAL);
   MatMul product;
   product.transpose_b = p.transpose_b;
   auto& c = add(cases, fmt::format("ampere weights {}", number), op, std::move(operands))
-                .into_second(product, input(random_reals(p.x, p.rows, number + 3)));
+                .into_second(product, input(std::move(rows)));
   Extents result = p.rows;
   result.back() = p.columns;
   if (p.end == End::kBias || p.end == End::kResidual)
@@ -93,10 +98,13 @@ Cases weight_cases() {
                               {kF16, kI4, kFloat, {8, 14336}, 128, 128, kNone, false, End::kNone},
                               {kF16, kI4, kF16, {1, 4096}, 4096, 128, kNone, false, End::kNone},
                               {kF16, kI4, kF16, {7, 2944}, 1040, 32, kEach, true, End::kBias},
-                              {kBf16, kI4, kBf16, {1, 4104}, 530, 64, kNone, false, End::kWide},
+                              {kBf16, kI4, kBf16, {1, 4104}, 530, 64, kNone, false, End::kNone},
                               {kF16, kI8, kF16, {2, 999}, 77, 0, kEach, true, End::kResidual},
                               {kBf16, kI4, kFloat, {6, 384}, 48, 128, kOne, false, End::kBias},
-                              {kF16, kU4, kF16, {8, 4096}, 2064, 64, kEach, false, End::kWide}};
+                              {kF16, kU4, kF16, {8, 4096}, 2064, 64, kEach, false, End::kNone},
+                              {kF16, kI4, kF16, {3, 1024}, 96, 128, kNone, false, End::kInfinite},
+                              {kBf16, kU4, kFloat, {2, 640}, 80, 32, kEach, true, End::kInfinite},
+                              {kF16, kI8, kF16, {4, 520}, 48, 0, kEach, false, End::kInfinite}};
   Cases cases;
   int number = 0;
   for (const Product& p : products) add_product(cases, ++number, p);
