@@ -184,10 +184,20 @@ std::optional<GeluCubic> byte_gelu(const Problem& problem, const DeviceQuantized
   return std::nullopt;
 }
 
-/// Has scales and biases give halves where such a GELU follows.
+/// Whether the step is x / (1 + e^-ax), and the result has 8 bits: half of x times 1 + its tangent.
+bool is_byte_swish(const Problem& problem, const DeviceQuantized& d, const QuantizedStep& step) {
+  return !step.rounds && step.function.function == k_swish && d.region.output &&
+         !is_float8(problem.output().type);
+}
+
+/// Has scales and biases give halves where such a GELU follows, or such a swish.
 void halve_columns(const Problem& problem, DeviceQuantized& d) {
   const auto& steps = d.region.steps;
-  if (d.first_step + 1 != steps.size() || !byte_gelu(problem, d, steps.back())) return;
+  const bool is_next = d.first_step < steps.size() && !d.is_scaled;
+  const bool takes_halves =
+      is_next && (is_byte_swish(problem, d, steps[d.first_step]) ||
+                  (d.first_step + 1 == steps.size() && byte_gelu(problem, d, steps.back())));
+  if (!takes_halves) return;
   d.is_halved = true;
   for (float& factor : d.scales) factor *= 0.5f;
   for (float& bias : d.biases) bias *= 0.5f;
@@ -243,10 +253,17 @@ class StepWriter {
   Status function(const QuantizedStep& step) {
     const RegionStep& f = step.function;
     const bool rough = byte_size(problem_.output().type) <= 2;
+    const bool is_half = d_.is_halved && &step == &d_.region.steps[d_.first_step];
     if (const auto cubic = byte_gelu(problem_, d_, step)) {
-      if (!d_.is_halved) each("v[i] *= 0.5f;");
+      if (!is_half) each("v[i] *= 0.5f;");
       each(fmt::format("v[i] = byte_gelu(v[i], {}, {});", number(cubic->first),
                        number(cubic->third)));
+      return {};
+    }
+    if (is_byte_swish(problem_, d_, step)) {
+      if (!is_half) each("v[i] *= 0.5f;");
+      each(f.alpha == 1 ? "v[i] = byte_swish(v[i], v[i]);"
+                        : fmt::format("v[i] = byte_swish(v[i], v[i] * {});", number(f.alpha)));
       return {};
     }
     if (rough && f.function == k_gelu_tanh && f.operand < 0) {
@@ -468,7 +485,7 @@ void add_byte_limits(KernelCode& code, const Problem& problem, const DeviceQuant
 }
 
 bool may_pack_gelu(const Problem& problem, const DeviceQuantized& d) {
-  if (!d.is_halved || !d.interval) return false;
+  if (!d.is_halved || !d.interval || !byte_gelu(problem, d, d.region.steps.back())) return false;
   constexpr double kMost = 32768;  // Half of the greatest number of 16 bits.
   const auto sum = static_cast<double>(greatest_sum(problem, d));
   for (size_t i = 0; i < d.scales.size(); ++i)

@@ -41,7 +41,7 @@ std::vector<CaseInput> behind(CaseInput first, std::vector<CaseInput> others) {
 }
 
 /// What follows the sums.
-enum class End { kSums, kBias, kRelu, kResidual, kGelu, kRounded };
+enum class End { kSums, kBias, kRelu, kResidual, kGelu, kSwish, kRounded };
 
 struct Region {
   Kind x, y;
@@ -78,6 +78,7 @@ void finish_region(KernelCase& c, const Region& r, const Extents& result, Extent
     c.then(k_add, constant(random_reals(kFloat, bias, seed)));
   if (r.end == End::kRelu) c.then(k_relu);
   if (r.end == End::kGelu) c.then(k_gelu_erf);
+  if (r.end == End::kSwish) c.then(k_swish, 1);
   if (r.end == End::kRounded) {
     c.into_op(quantize_to(r.y.type), scaling(r.y));
     c.into_op(Dequantize(), scaling(r.y));
@@ -185,6 +186,8 @@ void add_products(Cases& cases) {
     for (const Region& r : regions)
       if (++number % 2 == 0 || number < 12)
         add_product(cases, fmt::format("ampere quantized product {}", number), s, r);
+  add_product(cases, "ampere quantized product swish", {{300, 192}, 264, false},
+              {{kSigned}, {kSigned, 0.2}, End::kSwish});
   // More tiles than multiprocessors.
   add_product(cases, "ampere quantized product tall", {{2100, 208}, 1536, false}, regions[0]);
   add_product(cases, "ampere quantized product with sums", {{4100, 64}, 256, false}, regions[2]);
@@ -221,12 +224,13 @@ void add_convs(Cases& cases) {
       add_conv(cases, fmt::format("hopper quantized conv of a patch {}", ++number), s, r);
   // Lines longer than the products of one warp group.
   const Region curved{{kSigned}, {kSigned, 0.2}, End::kGelu};
+  const Region swish{{kSigned}, {kSigned, 0.2}, End::kSwish};
   number = 0;
   for (const ConvShape& s : {ConvShape{64, 64, 11, 80, 3, 1, 1},
                              {32, 32, 9, 160, 3, 1, 1},
                              {64, 128, 5, 200, 3, 1, 1},
                              {32, 64, 7, 100, 3, 1, 0}})
-    for (const Region& r : {plain[0], plain[1], curved})
+    for (const Region& r : {plain[0], plain[1], curved, swish})
       add_conv(cases, fmt::format("hopper quantized conv of a wide patch {}", ++number), s, r)
           .only("cuda.quantized.patch");
   // First convolutions, of images whose rows are whole vectors, or are not.
@@ -235,9 +239,11 @@ void add_convs(Cases& cases) {
                              {4, 48, 19, 32, 3, 1, 1},
                              {1, 16, 23, 21, 5, 3, 2, 2},
                              {3, 32, 17, 64, 3, 2, 0}})
-    for (const Region& r : regions)
+    for (const Region& r : {regions[0], regions[1], regions[2], swish})
       add_conv(cases, fmt::format("ampere quantized conv of an image {}", ++number), s, r,
                Layout::kChannelsLast, Layout::kRowMajor);
+  for (const ConvShape& s : {shapes[0], shapes[2], shapes[4], shapes[8]})
+    add_conv(cases, fmt::format("ampere quantized conv swish {}", ++number), s, swish);
   add_conv(cases, "ampere quantized conv of rows", shapes[2], regions[1], Layout::kRowMajor);
   Region real = regions[0];
   real.quantizes = false;

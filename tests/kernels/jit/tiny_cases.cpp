@@ -270,7 +270,7 @@ void add_quantized(Cases& cases) {
       {"ampere quantized conv 11", "cuda.quantized.hopper"},
       {"hopper quantized floats 1", "cuda.quantized.hopper"},
       {"hopper quantized conv of a patch 4", "cuda.quantized.patch"},
-      {"ampere quantized conv of an image 8", "cuda.quantized.stem"},
+      {"ampere quantized conv of an image 10", "cuda.quantized.stem"},
       {"ampere quantized conv 24", "cuda.quantized.matrix"},
       {"ampere weights 5", "cuda.quantized.weights"}};
   for (auto make : {quantized_cases, weight_cases})
