@@ -16,7 +16,7 @@ namespace {
 
 using namespace hopper;
 
-constexpr size_t kOffered = 20;
+constexpr size_t kOffered = 20, kNarrow = 8;
 constexpr int64_t kStageBytes = 128;  ///< Of k.
 /// Stages whose sums of 8-bit floats tensor cores keep: at most 512 products of 14 bits.
 constexpr int64_t kKeptStages = 4;
@@ -156,10 +156,29 @@ bool takes(const Tiling& t, const Problem& problem, const DeviceQuantized& d) {
   return (t.turns > 1 ? t.parts : 1) * t.columns <= (t.moves ? 160 : 128);
 }
 
+/// Whether the configuration has threads keep 16 bytes of a row of 16-bit results, not 32.
+bool wants_narrow(std::string_view config) {
+  return config_number(config, "slab").value_or(0) == 32;
+}
+
 /// Columns of a slab whose results threads have in runs, 0 where runs are not whole.
-int64_t slab_of(const Tiling& t, const DeviceQuantized& d) {
+int64_t slab_of(const Tiling& t, const DeviceQuantized& d, bool is_narrow = false) {
+  if (is_narrow) return 32;
   const int64_t slab = t.columns / t.splits % 64 == 0 ? 64 : 32;
   return d.columns % (slab / 4) == 0 ? slab : 0;
+}
+
+/// Rows begin anywhere (quantized/hopper_ragged.cu).
+bool is_ragged(const DeviceQuantized& d) {
+  return d.columns % 8 != 0;
+}
+
+bool takes_narrow(const Tiling& t, const Problem& problem, const DeviceQuantized& d) {
+  const Operand& y = problem.output();
+  if (t.boxes > 0 || byte_size(y.type) != 2 || slab_of(t, d) == 32) return false;
+  if (!is_ragged(d)) return true;
+  const auto found = addends(problem, d);
+  return y.dense() && y.alignment >= 16 && found && found->empty();
 }
 
 /// Those that groups take in turns come last.
@@ -198,6 +217,10 @@ std::vector<std::string> tilings(const Problem& problem) {
   std::vector<std::string> texts;
   for (const Tiling& t : best_tilings(possible, sizes_of(*d), multiprocessors(problem), kOffered))
     texts.push_back(t.text());
+  const size_t plain = texts.size();
+  for (size_t i = 0; i < plain && texts.size() < plain + kNarrow; ++i)
+    if (takes_narrow(parse_tiling(texts[i]).value(), problem, *d))
+      texts.push_back(texts[i] + ",slab=32");
   return texts.empty() ? std::vector<std::string>{"m=64,n=64,splits=1,each=1,moves=1"} : texts;
 }
 
@@ -217,7 +240,7 @@ void add_kinds(KernelCode& code, const BorderKinds& down, const BorderKinds& acr
 }
 
 void add_constants(KernelCode& code, const Problem& problem, const DeviceQuantized& d,
-                   const Tiling& t) {
+                   const Tiling& t, bool in_runs) {
   const Operand &x = problem.input(d.region.x), &y = problem.output();
   const bool real = is_float8(x.type);
   code.alias("Y", quantized_type_name(y.type));
@@ -237,7 +260,7 @@ void add_constants(KernelCode& code, const Problem& problem, const DeviceQuantiz
   for (const char* flag : {"kABatched", "kBBatched", "kAByColumns", "kBByColumns"})
     code.flag(flag, false);
   code.flag("kBConstant", true);
-  code.flag("kInRuns", slab_of(t, d) != 0);
+  code.flag("kInRuns", in_runs);
   code.alias("Word", word_type(byte_size(y.type)));
   code.text(fmt::format("#define SHIFTED {}\n", d.zero != 0 ? 1 : 0));
   add_operand_type(code, {.bytes = 1,
@@ -282,8 +305,11 @@ void add_column_constants(JitPlan& plan, JitLaunch& launch, const Problem& probl
 Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   TENON_ASSIGN(DeviceQuantized d, describe(problem));
   TENON_ASSIGN(const Tiling t, parse_tiling(config));
-  if (!takes(t, problem, d)) return user_error("no tiling: {}", config);
-  d.packs_gelu = slab_of(t, d) != 0 && may_pack_gelu(problem, d);
+  const bool is_narrow = wants_narrow(config);
+  if (!takes(t, problem, d) || (is_narrow && !takes_narrow(t, problem, d)))
+    return user_error("no tiling: {}", config);
+  const int64_t slab = slab_of(t, d, is_narrow);
+  d.packs_gelu = slab != 0 && may_pack_gelu(problem, d);
   KernelCode code;
   begin_code(code, problem);
   // Types come before generated functions over them.
@@ -292,7 +318,9 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   add_packed_gelu(code, problem, d);
   code.text(types);
   code.text(fmt::format("#define SUMS {}\n", static_cast<int>(sums_of(problem, d))));
-  add_constants(code, problem, d, t);
+  add_constants(code, problem, d, t, slab != 0);
+  code.text(fmt::format("#define NARROW_RUNS {}\n#define RAGGED_RUNS {}\n", is_narrow ? 1 : 0,
+                        is_narrow && is_ragged(d) ? 1 : 0));
   if (t.boxes > 0) code.text(fmt::format("#define BOX_ADDEND {}\n", addends(problem, d)->size()));
   if (d.is_convolution) {
     add_kinds(code, border_kinds(d.window, 1), border_kinds(d.window, 2));
@@ -300,7 +328,6 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
     add_kinds(code, {{}, {{0, 1}}}, {{}, {{0, 1}}});
   }
   TENON_ASSIGN(const std::vector<int> operands, add_quantized_epilogue(code, problem, d));
-  const int64_t slab = slab_of(t, d);
   JitLaunch launch;
   TENON_TRY(set_source(launch, code,
                        {"jit/hopper.cuh", "jit/hopper_bytes.cuh", "gemm/hopper_tiles.cu",
@@ -309,7 +336,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
                         t.boxes > 0 ? "quantized/hopper_boxes.cu"
                         : slab != 0 ? "quantized/hopper_runs.cu"
                                     : "gemm/hopper_store.cu",
-                        "gemm/hopper_start.cu", "gemm/hopper.cu"}));
+                        "quantized/hopper_ragged.cu", "gemm/hopper_start.cu", "gemm/hopper.cu"}));
   const ProductSizes sizes = sizes_of(d);
   shape_launch(launch, t, sizes, multiprocessors(problem));
   launch.starts_early = !d.is_convolution || t.each == 1;

@@ -1,7 +1,7 @@
 // The epilogue of gemm/hopper.cu without a way through shared memory: columns of packed weights are in such an order that a
 // thread has kRun results of each of its rows that lie beside each other.
-enum : int { kSlab = kOwn % 64 == 0 ? 64 : 32, kRun = kSlab / 4, kPitch = 0 };
-static_assert(kOwn % 32 == 0 && kN % kRun == 0, "whole runs");
+enum : int { kSlab = kOwn % 64 == 0 && !NARROW_RUNS ? 64 : 32, kRun = kSlab / 4, kPitch = 0 };
+static_assert(kOwn % 32 == 0 && (RAGGED_RUNS || kN % kRun == 0), "whole runs");
 
 // Bytes of operands for each result; slabs of them that are on their way at a time, in up to 40 registers.
 #define OPERAND_SIZE(i, T) +int(sizeof(T))
@@ -28,8 +28,10 @@ __device__ inline void fetch_slab(SlabOperands& to, const Place& at, int ROWS_PA
   for (int i = 0; i < kAheadSlabs; ++i) fetch_rows_of_slab(to.rows[i], at, i * kSlab ROWS_ARGUMENTS EPILOGUE_ARGUMENTS);
 }
 
-__device__ inline void store_tile(const Accumulator (&sums)[kOwn / 2], SlabOperands& next, const RowTerms& rows, u32, Y* y,
-                                  const Place& at ROWS_PARAMETERS EPILOGUE_PARAMETERS) {
+/// Calls take(half, n, v) for each run of a thread: its results of a row from column run_of(at, n) on.
+template <class Take>
+__device__ inline void each_run(const Accumulator (&sums)[kOwn / 2], SlabOperands& next, const RowTerms& rows, const Place& at,
+                                const Take& take ROWS_PARAMETERS EPILOGUE_PARAMETERS) {
 #pragma unroll
   for (int n = 0; n < kOwn; n += kSlab) {
     EpilogueOperands<kRun>(&slot)[2] = next.rows[n / kSlab % kAheadSlabs];
@@ -41,7 +43,6 @@ __device__ inline void store_tile(const Accumulator (&sums)[kOwn / 2], SlabOpera
     columns.fetch_run(run_of(at, n) ROWS_ARGUMENTS);
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      const int row = threadIdx.x % 32 / 4 + half * 8;
       float v[kRun];
 #pragma unroll
       for (int j = 0; j < kSlab / 8; ++j) {
@@ -51,7 +52,17 @@ __device__ inline void store_tile(const Accumulator (&sums)[kOwn / 2], SlabOpera
         v[2 * j] = pair[0], v[2 * j + 1] = pair[1];
       }
       apply_epilogue<kRun>(v, now[half]);
-      if (row_exists(at, row) && run_of(at, n) < kN) store_run<kRun>(y, element_of(at, row, run_of(at, n)), v);
+      take(half, n, v);
     }
   }
 }
+#if !RAGGED_RUNS
+__device__ inline void store_tile(const Accumulator (&sums)[kOwn / 2], SlabOperands& next, const RowTerms& rows, u32, Y* y,
+                                  const Place& at ROWS_PARAMETERS EPILOGUE_PARAMETERS) {
+  const auto store = [&](int half, int n, const float (&v)[kRun]) {
+    const int row = threadIdx.x % 32 / 4 + half * 8;
+    if (row_exists(at, row) && run_of(at, n) < kN) store_run<kRun>(y, element_of(at, row, run_of(at, n)), v);
+  };
+  each_run(sums, next, rows, at, store ROWS_ARGUMENTS EPILOGUE_ARGUMENTS);
+}
+#endif

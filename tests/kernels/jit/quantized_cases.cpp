@@ -281,6 +281,11 @@ void add_halves(Cases& cases) {
                        {128, 768, 2304, false},
                        {520, 256, 768, true},
                        {197, 1024, 1001, true},
+                       {197, 256, 1001, false},
+                       {300, 128, 5003, false},
+                       {70, 96, 333, false},
+                       {3000, 128, 267, false},
+                       {131, 64, 70, false},
                        {2100, 208, 640, true}}) {
     Dequantize rows, columns = dequantize_along(1);
     rows.to = columns.to = half;
