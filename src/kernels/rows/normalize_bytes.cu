@@ -78,7 +78,7 @@ extern "C" __global__ void __launch_bounds__(kBlock, kBlocksEach)
     row.first = row.active ? number * Index(kLength) : Index(0);
     if (turn + count < Index(kRows)) fetch();
     const float inverse = center(v, row);
-    // Of rows with NaN or infinity nothing is a number; integers are 0 there.
+    // Of rows with NaN or infinity nothing is a number; integers are 0 there, whatever their zero point.
     const bool is_none = kByteIntegers && inverse != inverse;
     if (!active) continue;
 #pragma unroll
@@ -86,7 +86,7 @@ extern "C" __global__ void __launch_bounds__(kBlock, kBlocksEach)
       if (row.inside(s)) {
 #pragma unroll
         for (int i = 0; i < kVector; ++i)
-          v[s][i] = is_none ? float(kBytePlace) : fmaf(v[s][i] * inverse, columns.factor(s, i), columns.addend(s, i));
+          v[s][i] = is_none ? float(kZeroPlace) : fmaf(v[s][i] * inverse, columns.factor(s, i), columns.addend(s, i));
         store_bytes(bytes, first + row.column(s), v[s]);
       }
   }
