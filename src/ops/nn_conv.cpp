@@ -64,8 +64,8 @@ bool is_pointwise(const SlidingWindow& window) {
          std::ranges::all_of(window.strides, one) && std::ranges::all_of(window.begin, none);
 }
 
-/// Pixels of an image at equal distances, which follow each other in the columns: those that a line
-/// of the output meets. From a negative place on: zeros.
+/// Pixels of an image at equal distances, which follow each other in the columns: a line of the
+/// output meets them. From a negative place on: zeros.
 struct PixelRun {
   int64_t from, step, count;
 };

@@ -218,7 +218,7 @@ class Elements {
   double relative_, everywhere_, largest_draw_;
   bool jumps_;
   Deviation result_;
-  Deviation jumped_;  ///< Of those that a jump explains.
+  Deviation jumped_;  ///< Of elements whose difference a jump explains.
   int64_t jumped_count_ = 0;
 };
 

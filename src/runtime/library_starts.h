@@ -14,9 +14,9 @@ namespace tenon {
 /// fails is told of by the first kernel that is made. Thread-safe.
 class LibraryStarts {
  public:
-  /// Begins with those that kernels of these tactics come from and that are not begun yet.
+  /// Starts the libraries of these tactics that were not started yet.
   void begin(const Backend& backend, const std::set<std::string>& tactics);
-  /// Waits for all that are begun.
+  /// Waits for all started libraries.
   void end();
 
  private:

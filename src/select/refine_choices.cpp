@@ -22,8 +22,8 @@ class Refiner {
 
   /// The choice for these shapes; nothing where the one that serves them is as good.
   Result<std::optional<Choice>> refine(const SymbolValues& point) {
-    TENON_ASSIGN(const auto all, LayersUnder::make(making_.plan, making_.backend,
-                                                   making_.options.threads, point));
+    TENON_ASSIGN(const auto all,
+                 LayersUnder::make(making_.plan, making_.backend, making_.options.threads, point));
     const Choice* const serving = nearest_choice(making_.plan.choices, point);
     if (serving == nullptr) return std::optional<Choice>();
     const std::vector<std::string> now = tactics_of(*serving, *all);
@@ -157,8 +157,8 @@ class Refiner {
         !making_.backend.device->capabilities().replays_launches)
       return true;
     const std::map<std::string, Rivals> none;
-    const SequenceTuning tuning{making_.backend,  making_.options, making_.cache,
-                                making_.measurer, all.layers,      none,           {}};
+    const SequenceTuning tuning{
+        making_.backend, making_.options, making_.cache, making_.measurer, all.layers, none, {}};
     return are_faster_in_sequence(tuning, now, then);
   }
 

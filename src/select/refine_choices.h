@@ -40,8 +40,8 @@ struct ChoiceMaking {
 /// A kernel's time goes up in steps: with one more row of tiles a multiprocessor may have twice the
 /// work. Which one is best so changes between the shapes that have choices, and a choice for the
 /// next smaller shape may be far from the best. Times, under the plan's shapes in between, each
-/// layer's kernel beside the best ones of both neighbours and the tactics' own proposals, and adds a
-/// choice where others make the whole sequence faster. `added` is told of each.
+/// layer's kernel beside the best ones of both neighbours and the tactics' own proposals, and adds
+/// a choice where others make the whole sequence faster. `added` is told of each.
 Status refine_choices(ChoiceMaking& making, const std::function<void(const Choice&)>& added);
 
 }  // namespace tenon

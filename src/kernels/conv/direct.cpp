@@ -60,7 +60,7 @@ struct WeightMatrix {
         std::fill(rows + c * row_step + columns.first, rows + c * row_step + columns.last, 0.0f);
     }
 
-    /// Several columns at a time: what they write lies side by side.
+    /// Several columns at a time: their results lie side by side.
     template <class T>
     void copy(const T* from, float* rows) const {
       constexpr int64_t kTogether = 8;
@@ -99,8 +99,11 @@ struct WeightMatrix {
     const int64_t row_step = (channels_outermost ? count : 1) * width;
     float* rows = matrix + (channels_outermost ? t : t * in_each) * width;
     const int64_t end = std::min(columns.last, (pixel + 1) * out_each);
-    const Block block{channels, {std::max(columns.first, pixel * out_each), end}, channel_step,
-                      column_step, row_step};
+    const Block block{channels,
+                      {std::max(columns.first, pixel * out_each), end},
+                      channel_step,
+                      column_step,
+                      row_step};
     if (block.columns.first >= end) return;
     rows -= columns.first;
     if (tap[2] < 0)

@@ -11,8 +11,8 @@ enum : int { kPieces = kTileK / kVector, kRowsAtOnce = kBlock / kPieces };
 enum : int { kLoadsX = (kTileM + kRowsAtOnce - 1) / kRowsAtOnce };
 enum : int { kPiecesW = kTileN / 4, kLoadsW = (kTileK * kPiecesW + kBlock - 1) / kBlock };
 enum : int { kPitch = kTileN + 4 };  // Floats of a row of results.
-// Lanes of a warp are 4 below and 8 beside each other. Each has kLaneRows rows and kQuads times 4 columns, which lie apart so
-// that lanes read different banks.
+// A warp has 4 by 8 lanes. Each has kLaneRows rows and kQuads times 4 columns, at distances that make lanes read different
+// banks.
 enum : int { kLaneRows = 8, kWarpRows = 4 * kLaneRows, kWarpColumns = 32 * kQuads, kWarpsN = kTileN / kWarpColumns };
 
 template <int kBytes>

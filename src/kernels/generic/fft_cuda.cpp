@@ -15,7 +15,7 @@ namespace {
 constexpr int64_t kBlock = 256;
 constexpr int64_t kPointsOfBlock = 1024;  ///< Four a thread, where lines are short.
 
-/// An axis that lines lie beside each other along.
+/// An axis of the tensor other than the transform's: lines follow each other along it.
 struct LineAxis {
   int64_t extent, in_stride, out_stride;
 };
@@ -34,14 +34,6 @@ struct Transform {
     return count;
   }
 };
-
-Result<int64_t> known_number(const Problem& problem, int index, int64_t absent) {
-  if (!problem.has_input(index)) return absent;
-  const Tensor* constant = problem.input(index).constant;
-  if (constant == nullptr || !constant->defined() || constant->count() != 1)
-    return unsupported("operand {} is computed", index);
-  return constant->as_int64(0);
-}
 
 void add_parts(Transform& t, const Operand& x, const Operand& y) {
   const std::vector<int64_t> in = strides_of(x), out = strides_of(y);

@@ -10,15 +10,6 @@
 namespace tenon::formulas {
 namespace {
 
-/// The one element of an operand that is known while building.
-Result<int64_t> known_number(const Problem& problem, int index, int64_t absent) {
-  if (!problem.has_input(index)) return absent;
-  const Tensor* constant = problem.input(index).constant;
-  if (constant == nullptr || !constant->defined() || constant->count() != 1)
-    return unsupported("operand {} is computed", index);
-  return constant->as_int64(0);
-}
-
 Status add_turns(Formula& f) {
   TENON_ASSIGN(const std::string turns, device_source("generic/turn.cuh"));
   f.constants += turns;

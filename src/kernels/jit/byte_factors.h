@@ -8,7 +8,7 @@
 
 namespace tenon {
 
-/// What normalized rows are multiplied by, what is added, and how the sum becomes 8 bits; inputs
+/// Scale and bias of normalized rows, and the quantization of the result to 8 bits; inputs
 /// are the problem's, constants of one number a column, -1: absent.
 struct ByteFactors {
   int scale = -1, bias = -1;

@@ -376,7 +376,7 @@ cuda::CodeTarget target_of(const Device& device) {
 /// Leaves the plan's code with the library, without a kernel that could run.
 Status collect(const JitPlan& plan, const cuda::CodeTarget& target, CodeLibrary& library) {
   for (const JitLaunch& launch : plan.launches) {
-    // What has no form for all extents depends on none.
+    // A launch without code for all extents depends on none.
     const bool open = library.collects_open() && !launch.open.text.empty();
     if (library.has(cuda::source_hash(code_of(launch), target))) continue;
     TENON_TRY(
