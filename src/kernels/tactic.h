@@ -193,6 +193,8 @@ struct TacticTraits {
   bool planned_each = false;
   /// Tactics that are faster by far on every problem that both take: it is not tried beside them.
   std::array<std::string_view, 3> outdone_by = {};
+  /// The same of problems whose f32 may not be rounded for tensor cores, wherever that row stands.
+  std::string_view outdone_in_f32_by = {};
 };
 
 /// A way to compute a kind of problem on a kind of device: one row of a family's tactics.def.

@@ -78,6 +78,16 @@ Shortlist Shortlister::list(const Problem& problem) const {
   return list(problem, [&](const Tactic& tactic) { return configs_of(tactic, problem); });
 }
 
+/// Whether another tactic of the build takes the problem, and is faster where f32 is not rounded.
+bool Shortlister::is_outdone_in_f32(const Tactic& tactic, const Problem& problem) const {
+  const std::string_view by = tactic.traits.outdone_in_f32_by;
+  if (by.empty() || problem.numerics.tf32) return false;
+  return std::ranges::any_of(scope_.backend.tactics, [&](const Tactic& other) {
+    return other.name == by && (!scope_.options.allowed || scope_.options.allowed(other)) &&
+           fits(other, problem);
+  });
+}
+
 Shortlist Shortlister::list(const Problem& problem,
                             FunctionRef<std::vector<std::string>(const Tactic&)> configs) const {
   Shortlist list;
@@ -89,7 +99,8 @@ Shortlist Shortlister::list(const Problem& problem,
       list.unfit.push_back({std::string(tactic.name), -1, support.reason});
       if (scope_.options.left_out && is_for_device_alone(tactic, problem))
         scope_.options.left_out(problem.layer);
-    } else if ((is_fallback(tactic) && !list.fitting.empty()) || is_outdone_in(tactic, list)) {
+    } else if ((is_fallback(tactic) && !list.fitting.empty()) || is_outdone_in(tactic, list) ||
+               is_outdone_in_f32(tactic, problem)) {
       list.spare.push_back({&tactic, tactic.configs(problem).front(), 0});
     } else {
       for (size_t place = 0; std::string & config : configs(tactic))

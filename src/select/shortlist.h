@@ -66,6 +66,7 @@ class Shortlister {
  private:
   Shortlist list(const Problem& problem,
                  FunctionRef<std::vector<std::string>(const Tactic&)> configs) const;
+  bool is_outdone_in_f32(const Tactic& tactic, const Problem& problem) const;
   size_t limit() const;
   bool keeps_lists() const;
   std::string list_key(const Problem& problem) const;

@@ -83,6 +83,21 @@ TEST_F(ManyShapes, HaveSuchKernelsWhereOthersAreFallbacks) {
   EXPECT_EQ(taken({.many_shapes = true}), "cuda.fast");
 }
 
+/// The row of the other kernel may stand anywhere.
+TEST_F(ManyShapes, AndOneNeedNoKernelsThatOthersOutdoInF32) {
+  rows_ = {row<'a'>("cuda.fast", {.outdone_in_f32_by = "cuda.z"}), slow_, cpu_tactics().back()};
+  const auto taken_with = [&](bool tf32) {
+    Backend with = backend();
+    with.numerics.tf32 = tf32;
+    EXPECT_TRUE(select_tactics(*graph_, with, {}, {}, cache_).ok());
+    return graph_->nodes()[0]->tactic;
+  };
+  EXPECT_EQ(taken_with(true), "cuda.fast");
+  EXPECT_EQ(taken_with(false), "cuda.z");
+  rows_.erase(rows_.begin() + 1);
+  EXPECT_EQ(taken_with(false), "cuda.fast") << "nothing is left out for a kernel that is not there";
+}
+
 /// Work that must not run beside trials comes between the lists and the trials.
 TEST_F(ManyShapes, NoneIsTriedBeforeTheWorkAheadOfTrials) {
   int times = 0;
