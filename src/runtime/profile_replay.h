@@ -15,8 +15,8 @@ namespace tenon {
 /// the times are the device's and not those of a host that launches too slowly. The first run has
 /// an event behind each step: such a time lasts from the end of the step ahead to the step's own
 /// end and holds the event's cost and the start of kernels, which no longer overlaps with the end
-/// of the step ahead. Later runs have one event inside (StepBoundaries), and what they report is
-/// the best knowledge so far of each step's part of a run without events. Steps that cannot be
+/// of the step ahead. Later runs have one event inside (StepBoundaries), and report each
+/// step's part of a run without events, as far as it is known. Steps that cannot be
 /// captured are launched step by step with events in between; where the application captures the
 /// stream, its graph gets the events.
 class ProfileReplay {

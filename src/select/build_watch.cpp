@@ -10,7 +10,7 @@ namespace {
 
 /// So many seconds of announced work must be done before the pace is believed.
 constexpr double kPrior = 0.2;
-/// What is left of work that takes longer than expected, of the time that it has taken.
+/// The rest of work that takes longer than expected, as a share of its time so far.
 constexpr double kOverdue = 0.25;
 /// The part of earlier builds in a pace, at the end of another.
 constexpr double kMemory = 0.7;

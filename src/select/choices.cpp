@@ -17,8 +17,8 @@ std::string to_string(const SymbolValues& symbols) {
   return text;
 }
 
-/// Kernels of one layer that are tried between the ends of a profile: those near the best on each
-/// side, and those that tactics propose.
+/// Kernels of one layer that are tried between the ends of a profile: kernels near the best on each
+/// side, and the tactics' proposals.
 constexpr size_t kNearEach = 2;
 constexpr int kProposedBetween = 3;
 

@@ -89,8 +89,8 @@ class Refiner {
     return open;
   }
 
-  /// Adds those that take no time to make: whose code for all extents is there from other shapes,
-  /// and those of libraries that are not planned for each shape.
+  /// Adds kernels that take no time to make: with code for all extents from other shapes, and of
+  /// libraries that plan nothing for each shape.
   void add_proposals(const Node& node, const Problem& problem,
                      std::vector<std::string>& offered) const {
     std::set<std::string_view> names;

@@ -83,8 +83,8 @@ Status select_tactics(Graph& graph, const Backend& backend, const SymbolValues& 
 
 struct Layers;  // select/sequence_runner.h
 
-/// For each layer its tactic, those that are close to it, the best first, and the times of all that
-/// were timed.
+/// For each layer its tactic, the tactics close to it, the best first, and the times of all tactics
+/// that were timed.
 struct Tactics {
   std::vector<std::string> best;
   std::vector<std::vector<std::string>> near;
