@@ -17,9 +17,8 @@ using namespace cudnn;
 
 /// Engines offered to the search, for each way to lay out the input.
 constexpr size_t kProposals = 6;
-/// Convolutions of one channel a group, and those in f32 without tensor cores, have kernels of
-/// their own; cuDNN's seldom win.
-constexpr size_t kProposalsBeside = 2;
+/// Convolutions of one channel a group have kernels of their own, cuDNN's seldom win.
+constexpr size_t kDepthwiseProposals = 2;
 constexpr size_t kMaxBindings = 16;
 
 /// "fold=2x16,engine=..." or "engine=...".
@@ -144,10 +143,9 @@ Result<std::vector<EngineChoice>> proposals(const Library& library,
   TENON_ASSIGN(const ConvolutionGraph graph,
                build_graph(*context.api, context.handle, convolution));
   const bool depthwise = convolution.groups > 1 && convolution.weights[1] == 1;
-  const bool plain = convolution.type == DataType::kFloat32 && !convolution.allow_tf32;
   return propose_engines(context, graph.graph, convolution.type == DataType::kFloat32,
                          ConvolutionKernel::limits_of(convolution),
-                         depthwise || plain ? kProposalsBeside : kProposals);
+                         depthwise ? kDepthwiseProposals : kProposals);
 }
 
 }  // namespace
