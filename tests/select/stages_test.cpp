@@ -143,7 +143,8 @@ TEST_F(StagedSelectionTest, ThoroughBuildsMakeAll) {
   EXPECT_EQ(made_for({.level = 4}).size(), 6u);
 }
 
-/// Of the own tactics those that are offered propose others, of libraries all that plan nothing.
+/// Own tactics propose other configurations where one of theirs is offered; libraries that plan
+/// nothing for each shape always do.
 TEST(StagesTest, ProposalsComeBehindWhatIsOffered) {
   Tactic tactic = cpu_tactics().back();
   tactic.name = "own";

@@ -246,11 +246,8 @@ Support supports(const Problem& problem) {
   const auto product = describe_product(problem);
   if (!product.ok()) return Support::of(product);
   if (launches(*product) > kMaxLaunches) return Support::no("batch axes without a common stride");
-  const auto region = anchored_region(problem, {.branches = true});
-  if (product->taken_steps < region->steps.size()) {
-    const Status tail = Tail::supports(problem, *region, product->taken_steps);
-    if (!tail.ok()) return Support::of(tail);
-  }
+  const Status tail = Tail::supports(problem, product->taken_steps);
+  if (!tail.ok()) return Support::of(tail);
   return Support::of(cuda::load_cublaslt());
 }
 

@@ -65,7 +65,9 @@ Result<std::unique_ptr<TailProblem>> tail_problem(const Problem& problem,
   return tail;
 }
 
-Status Tail::supports(const Problem& problem, const AnchoredRegion& region, size_t first) {
+Status Tail::supports(const Problem& problem, size_t first) {
+  TENON_ASSIGN(const AnchoredRegion region, anchored_region(problem, {.branches = true}));
+  if (first >= region.steps.size()) return {};
   TENON_ASSIGN(const auto tail, tail_problem(problem, region, first));
   const Support support = tactics::cuda_pointwise::supports(tail->problem);
   return support ? Status{} : Status(unsupported("{}", support.reason));

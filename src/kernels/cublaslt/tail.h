@@ -24,8 +24,8 @@ class Tail {
   /// Of the steps from `first` on; fails with the reason when no such kernel can be made.
   static Result<std::unique_ptr<Tail>> create(const Problem& problem, const AnchoredRegion& region,
                                               size_t first);
-  /// Whether create() would find a kernel for them.
-  static Status supports(const Problem& problem, const AnchoredRegion& region, size_t first);
+  /// Whether create() would find a kernel for them, or the problem's region ends ahead of them.
+  static Status supports(const Problem& problem, size_t first);
 
   Status run(const LaunchArguments& arguments, void* workspace) const;
   size_t workspace_bytes() const { return kernel_->workspace_bytes(); }

@@ -153,11 +153,8 @@ class SparseKernel final : public Kernel {
 Support supports(const Problem& problem) {
   const auto product = describe(problem);
   if (!product.ok()) return Support::of(product);
-  const auto region = anchored_region(problem, {.branches = true});
-  if (product->taken_steps < region->steps.size()) {
-    const Status tail = Tail::supports(problem, *region, product->taken_steps);
-    if (!tail.ok()) return Support::of(tail);
-  }
+  const Status tail = Tail::supports(problem, product->taken_steps);
+  if (!tail.ok()) return Support::of(tail);
   return Support::of(cuda::load_cusparselt());
 }
 
