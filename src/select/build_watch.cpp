@@ -5,6 +5,8 @@
 #include <limits>
 #include <utility>
 
+#include "base/parallel.h"
+
 namespace tenon {
 namespace {
 
@@ -94,7 +96,6 @@ void BuildWatch::begin(Step step) {
   part.expected = std::max(part.expected - std::exchange(part.done, 0), 0.0);
   part.done_at = part.seconds;
   if (!part.begun) part.guessed = part.expected;
-  part.kinds.clear();
   part.begun = is_running_ = true;
   running_ = step;
   running_since_ = Clock::now();
@@ -156,24 +157,6 @@ void BuildWatch::did(Step step, double seconds) {
   part.done_at = seconds_in(part, step);
 }
 
-void BuildWatch::expect(Step step, const std::string& kind, double seconds) {
-  const std::lock_guard lock(mutex_);
-  Part& part = parts_[static_cast<size_t>(step)];
-  part.expected += seconds;
-  if (part.kinds.empty()) part.kinds_from = seconds_in(part, step);
-  part.kinds[kind].expected += seconds;
-}
-
-void BuildWatch::did(Step step, const std::string& kind, double seconds) {
-  const std::lock_guard lock(mutex_);
-  Part& part = parts_[static_cast<size_t>(step)];
-  part.done += seconds;
-  part.done_at = seconds_in(part, step);
-  Kind& own = part.kinds[kind];
-  own.done += seconds;
-  own.done_at = std::max(part.done_at - part.kinds_from, 0.0);
-}
-
 void BuildWatch::foresee(Step step, Span span, Forecast forecast) {
   const std::lock_guard lock(mutex_);
   Part& part = parts_[static_cast<size_t>(step)];
@@ -185,6 +168,10 @@ void BuildWatch::begin_kernels(int threads, const MachinePace& pace, int runs) {
   const std::lock_guard lock(mutex_);
   kernels_ = BuildForecast(threads, pace, runs);
   kernels_.recall(book_);
+  trials_ = TrialForecast(static_cast<double>(helper_threads()));
+  trials_.recall(book_);
+  sequence_ = SequenceForecast();
+  sequence_.recall(book_);
 }
 
 double BuildWatch::foreseen(Step step, double before) const {
@@ -219,6 +206,8 @@ void BuildWatch::finish() {
   tell_up_to(kSteps);
   if (file_.empty()) return;
   kernels_.keep(book_);
+  trials_.keep(book_);
+  sequence_.keep(book_);
   learn();
   book_.write(file_);
 }
@@ -236,32 +225,31 @@ double BuildWatch::announced_of(Step step) const {
   const double left = std::max(part.expected - part.done, 0.0);
   const double learned = works_[static_cast<size_t>(step)].ratio();
   if (part.done == 0) return left * learned;
-  const double here = seconds_in(part, step);
-  const double usual = (part.done_at + kPrior * learned) / (part.done + kPrior);
-  const double beside = std::max(here - part.kinds_from, 0.0);
-  double slowest = 0, of_kinds = 0;
-  for (const auto& [name, kind] : part.kinds) {
-    const double open = std::max(kind.expected - kind.done, 0.0);
-    const double pace = (kind.done_at + kPrior * usual) / (kind.done + kPrior);
-    slowest = std::max(slowest, left_after(open * pace, beside - kind.done_at));
-    of_kinds += open;
-  }
-  return slowest + left_after(std::max(left - of_kinds, 0.0) * usual, here - part.done_at);
+  const double pace = (part.done_at + kPrior * learned) / (part.done + kPrior);
+  return left_after(left * pace, seconds_in(part, step) - part.done_at);
 }
 
 /// A trial that is over its time by some is expected to take as long again.
 double BuildWatch::trials_left() const {
-  const double left = kernels_.trials_left();
+  const double left = kernels_.trials_left() + trials_.left(elapsed());
   const std::optional<double> running = kernels_.trial_left();
   if (!running.has_value()) return left;
   const double here = std::chrono::duration<double>(Clock::now() - kernel_done_).count();
   return left + std::abs(*running - here);
 }
 
+/// While it runs, less the time since the last rivals were tried.
+double BuildWatch::sequence_left() const {
+  const double left = sequence_.left();
+  return running_ == Step::kSequence ? left_after(left, elapsed() - sequence_told_) : left;
+}
+
 double BuildWatch::remaining_of(Step step, double before) const {
   const Part& part = parts_[static_cast<size_t>(step)];
   if (step < first()) return 0;
-  const double tried = step == Step::kChoose ? trials_left() : 0;
+  const double tried = step == Step::kChoose     ? trials_left()
+                       : step == Step::kSequence ? sequence_left()
+                                                 : 0;
   const double ahead = foreseen(step, before) + tried;
   const double pace = guesses_[static_cast<size_t>(step)].ratio();
   if (step != running_) return (part.done > 0 ? announced_of(step) : part.expected * pace) + ahead;

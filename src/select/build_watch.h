@@ -6,13 +6,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
 
 #include "base/core_time.h"
 #include "select/build_forecast.h"
+#include "select/sequence_forecast.h"
+#include "select/trial_forecast.h"
 
 namespace tenon {
 
@@ -51,11 +52,6 @@ class BuildWatch {
   void expect(Step step, double seconds);
   /// Of the step that runs: so many of the announced seconds are done.
   void did(Step step, double seconds);
-  /// The same of work of a kind (a kernel's name). Kinds are worked on side by side, each at a pace
-  /// of its own: the slowest decides how long the step takes.
-  void expect(Step step, const std::string& kind, double seconds);
-  void did(Step step, const std::string& kind, double seconds);
-
   /// The facts of a forecast.
   struct Known {
     const BuildForecast& kernels;
@@ -78,6 +74,20 @@ class BuildWatch {
     const std::lock_guard lock(mutex_);
     use(kernels_);
     kernel_done_ = Clock::now();
+  }
+  /// The same of kernels that are made several at a time, and of layers in their sequence; both are
+  /// part of what is left of their steps. `use` of the former gets the seconds since the build
+  /// began too.
+  template <class Use>
+  void trials(const Use& use) {
+    const std::lock_guard lock(mutex_);
+    use(trials_, elapsed());
+  }
+  template <class Use>
+  void sequence(const Use& use) {
+    const std::lock_guard lock(mutex_);
+    use(sequence_);
+    sequence_told_ = elapsed();
   }
   /// For the line that tells that the step has ended.
   void note(Step step, std::string facts);
@@ -109,10 +119,6 @@ class BuildWatch {
     double ratio() const { return said > 0 && took > 0 ? took / said : 1; }
     void add(double more_said, double more_took);
   };
-  struct Kind {
-    double expected = 0, done = 0;
-    double done_at = 0;  ///< Real seconds of the kinds so far when it last told of some.
-  };
   struct Part {
     double expected = 0, done = 0;  ///< Announced seconds.
     double done_at = 0;             ///< Real ones of the step when it last told of some.
@@ -120,8 +126,6 @@ class BuildWatch {
     double seconds = 0;             ///< Real ones, of ended work.
     bool begun = false, told = false;
     std::string facts;
-    std::map<std::string, Kind> kinds;  ///< Their sums are in expected and done too.
-    double kinds_from = 0;              ///< Real seconds of the step ahead of them.
     Forecast forecast;
     Span span = Span::kWhole;  ///< Of the forecast.
   };
@@ -133,6 +137,7 @@ class BuildWatch {
   double foreseen(Step step, double before) const;
   double announced_of(Step step) const;
   double trials_left() const;
+  double sequence_left() const;
   double whole(Step step) const;
   void learn();
   void stop_running();
@@ -149,6 +154,9 @@ class BuildWatch {
   PaceBook book_;
   BuildForecast kernels_;
   Clock::time_point kernel_done_ = start_;  ///< When it last was told something.
+  TrialForecast trials_;
+  SequenceForecast sequence_;
+  double sequence_told_ = 0;  ///< When it last was told something, in seconds of the build.
   Step running_ = Step::kOptimize;
   std::optional<Step> waiting_;  ///< The step that goes on when the work aside has ended.
   bool is_running_ = true;

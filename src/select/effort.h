@@ -42,14 +42,9 @@ inline constexpr int kStagedLevel = 3;
 inline constexpr int kSequenceLevel = 3;
 /// Replays of the whole sequence that time it.
 inline constexpr int kSequenceReplays = 15;
-/// Seconds that a layer is expected to take in it, before its rivals are known.
-inline constexpr double kSequenceSeconds = 0.05;
-/// To put a rival into the sequence and to record that.
-inline constexpr double kChangeSeconds = 3e-3;
-/// Seconds that so many rivals are expected to take in a sequence of so many seconds.
-inline double sequence_seconds(double rivals, double sequence) {
-  constexpr int kWarmReplays = 2;
-  return rivals * (kChangeSeconds + (kSequenceReplays + kWarmReplays) * sequence);
-}
+/// The warm ones before them.
+inline constexpr int kWarmReplays = 2;
+/// Layers of less than this part of all time are not tried in it: nothing would be seen.
+inline constexpr double kLeastPart = 0.004;
 
 }  // namespace tenon::effort

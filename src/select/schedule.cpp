@@ -31,81 +31,97 @@ std::vector<size_t> Schedule::announce(const std::vector<Problem>& problems,
   watch->note(BuildWatch::Step::kChoose,
               fmt::format("{}, {} different, {}", counted(problems.size(), "layer"),
                           announced_.size(), counted(candidates_, "candidate")));
-  if (watch->has_budget() || is_foreseen())
+  if (watch->has_budget() || !makes_several())
     std::ranges::stable_sort(order, std::greater(),
                              [&](size_t i) { return expected_launch(problems[i]); });
   return order;
 }
 
-/// Kernels that are made and timed one after the other follow the pace of those ahead of them.
-bool Schedule::is_foreseen() const {
-  return !scope_.backend.device->capabilities().compiles_kernels;
+/// Kernels that are made one after the other follow the pace of those ahead of them.
+bool Schedule::makes_several() const {
+  return scope_.backend.device->capabilities().compiles_kernels;
 }
 
 void Schedule::announce(const Problem& problem, const Shortlist& list) const {
   BuildWatch& watch = *scope_.options.watch;
   const KernelWork work = work_of(problem);
+  const std::string key = problem_key(problem);
   for (const Option& option : list.fitting) {
-    if (!is_foreseen())
-      watch.expect(BuildWatch::Step::kChoose, std::string(option.tactic->name),
-                   trial_seconds(problem, option));
-    else if (!KnownTimes(scope_).find(problem, option))
-      watch.kernels([&](BuildForecast& kernels) {
-        kernels.will_try(std::string(option.tactic->name), work);
-      });
+    if (KnownTimes(scope_).find(problem, option)) continue;
+    const std::string tactic(option.tactic->name);
+    if (makes_several())
+      watch.trials([&](TrialForecast& trials, double) { trials.may_try(key, tactic); });
+    else
+      watch.kernels([&](BuildForecast& kernels) { kernels.will_try(tactic, work); });
   }
 }
 
-void Schedule::tries(const Problem& problem, const Option& option, double expected) const {
-  if (expected <= 0 || !is_announced(problem) || !is_foreseen()) return;
+void Schedule::will_make(const Problem& problem, const Option& option) const {
+  if (!is_announced(problem)) return;
+  scope_.options.watch->trials([&](TrialForecast& trials, double) {
+    trials.will_make(problem_key(problem), std::string(option.tactic->name));
+  });
+}
+
+void Schedule::made(const Problem& problem, const Option& option, double seconds) const {
+  if (!is_announced(problem)) return;
+  scope_.options.watch->trials([&](TrialForecast& trials, double now) {
+    trials.made(std::string(option.tactic->name), seconds, now);
+  });
+}
+
+void Schedule::tries(const Problem& problem, const Option& option) const {
+  if (!is_announced(problem) || makes_several()) return;
   scope_.options.watch->kernels([&](BuildForecast& kernels) {
     kernels.trying(std::string(option.tactic->name), work_of(problem));
   });
 }
 
 void Schedule::launched(const Problem& problem, double seconds) const {
-  if (!is_announced(problem) || !is_foreseen()) return;
+  if (!is_announced(problem) || makes_several()) return;
   scope_.options.watch->kernels([&](BuildForecast& kernels) { kernels.launched(seconds); });
 }
 
-void Schedule::did(const Problem& problem, const Option& option, double expected,
+void Schedule::did(const Problem& problem, const Option& option,
                    const BuildForecast::TrialTimes& times) const {
   if (!is_announced(problem)) return;
-  if (!is_foreseen())
-    scope_.options.watch->did(BuildWatch::Step::kChoose, std::string(option.tactic->name),
-                              expected);
-  else if (expected > 0)
-    scope_.options.watch->kernels([&](BuildForecast& kernels) {
-      kernels.tried(std::string(option.tactic->name), work_of(problem), times);
+  const std::string tactic(option.tactic->name);
+  if (makes_several())
+    scope_.options.watch->trials([&](TrialForecast& trials, double now) {
+      trials.tried(problem_key(problem), tactic, times.all, now);
     });
+  else
+    scope_.options.watch->kernels(
+        [&](BuildForecast& kernels) { kernels.tried(tactic, work_of(problem), times); });
 }
 
 void Schedule::tell_left_out(const Problem& problem, std::span<const Option> options,
                              std::span<const Trial> trials) const {
   if (!is_announced(problem)) return;
+  if (makes_several()) {
+    scope_.options.watch->trials(
+        [&](TrialForecast& forecast, double) { forecast.decided(problem_key(problem)); });
+    return;
+  }
   for (size_t i = 0; i < trials.size(); ++i) {
     if (trials[i].time.has_value()) continue;
-    if (!is_foreseen())
-      scope_.options.watch->expect(BuildWatch::Step::kChoose, std::string(options[i].tactic->name),
-                                   -trial_seconds(problem, options[i]));
-    else
-      scope_.options.watch->kernels([&](BuildForecast& kernels) {
-        kernels.left_out(std::string(options[i].tactic->name), work_of(problem));
-      });
+    scope_.options.watch->kernels([&](BuildForecast& kernels) {
+      kernels.left_out(std::string(options[i].tactic->name), work_of(problem));
+    });
   }
 }
 
 void Schedule::tell_decided(const Problem& problem, const std::string& tactic) const {
-  if (!is_announced(problem) || !is_foreseen()) return;
+  if (!is_announced(problem) || makes_several()) return;
   scope_.options.watch->kernels([&](BuildForecast& kernels) {
     kernels.decided(std::string(split_tactic(tactic).name), work_of(problem));
   });
 }
 
-double Schedule::trial_seconds(const Problem& problem, const Option& option) const {
-  constexpr double kCompile = 0.05, kLaunches = 20;
-  if (scope_.options.watch == nullptr || KnownTimes(scope_).find(problem, option)) return 0;
-  return kCompile + kLaunches * expected_launch(problem);
+void Schedule::tell_rivals(const Problem& problem, double seconds, double rivals) const {
+  if (scope_.options.watch == nullptr) return;
+  scope_.options.watch->sequence(
+      [&](SequenceForecast& forecast) { forecast.chosen(problem_key(problem), seconds, rivals); });
 }
 
 bool Schedule::is_out_of_time() const {

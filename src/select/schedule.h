@@ -21,21 +21,23 @@ class Schedule {
   /// that matter are known early; else the problems' own.
   std::vector<size_t> announce(const std::vector<Problem>& problems,
                                FunctionRef<const Shortlist&(const Problem&)> list_of);
-  /// An option will be tried, which is expected to take `expected` seconds.
-  void tries(const Problem& problem, const Option& option, double expected) const;
+  /// An option's kernel is to be made by one of several threads; it was made in so many seconds.
+  void will_make(const Problem& problem, const Option& option) const;
+  void made(const Problem& problem, const Option& option, double seconds) const;
+  /// An option whose time is not known will be tried.
+  void tries(const Problem& problem, const Option& option) const;
   /// Its first launches have ended, and launches of so many seconds follow.
   void launched(const Problem& problem, double seconds) const;
-  /// An option was tried, which was expected to take `expected` seconds.
-  void did(const Problem& problem, const Option& option, double expected,
+  /// It was tried.
+  void did(const Problem& problem, const Option& option,
            const BuildForecast::TrialTimes& times) const;
   /// Options that were announced and are left out.
   void tell_left_out(const Problem& problem, std::span<const Option> options,
                      std::span<const Trial> trials) const;
   /// The tactic that was chosen.
   void tell_decided(const Problem& problem, const std::string& tactic) const;
-  /// Seconds that making and timing a candidate takes where the cache does not know it, as far as
-  /// the problem tells; 0 without a watch.
-  double trial_seconds(const Problem& problem, const Option& option) const;
+  /// The seconds of the chosen kernel, and how many rivals it has.
+  void tell_rivals(const Problem& problem, double seconds, double rivals) const;
   bool is_out_of_time() const;
 
   /// Indices of the untried options to try next, in ascending order: the next stage of a staged
@@ -44,7 +46,7 @@ class Schedule {
 
  private:
   bool is_announced(const Problem& problem) const;
-  bool is_foreseen() const;
+  bool makes_several() const;
   void announce(const Problem& problem, const Shortlist& list) const;
   std::vector<size_t> wanted_of(const Shortlist& list, std::vector<size_t> options,
                                 double best) const;

@@ -1,6 +1,7 @@
 #include "select/select.h"
 
 #include <algorithm>
+#include <map>
 
 #include "device/described_device.h"
 #include "ops/control_flow.h"
@@ -102,7 +103,11 @@ Status select_in(Graph& graph, const ConcreteGraph& concrete, const Backend& bac
       is_sequence && options.chosen.empty() && is_tuned_in_sequence(layers, backend, options);
   Steps steps(options, layers.problems, in_sequence);
   if (options.watch != nullptr && in_sequence)
-    options.watch->expect(BuildWatch::Step::kSequence, Selector::expected_sequence(layers));
+    options.watch->sequence([&](SequenceForecast& forecast) {
+      std::map<std::string, int> counts;
+      for (const Problem& problem : layers.problems) ++counts[problem_key(problem)];
+      forecast.begin(std::move(counts));
+    });
   if (options.watch != nullptr)
     options.watch->kernels([&](BuildForecast& kernels) {
       for (const Problem& problem : layers.problems) kernels.will_make(work_of(problem));

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <set>
 #include <utility>
 
 #include "base/guard.h"
@@ -115,39 +114,21 @@ std::vector<size_t> Selector::prepare(const std::vector<Problem>& problems) {
   return order;
 }
 
-double Selector::expected_sequence(const Layers& layers) {
-  std::set<std::string> keys;
-  for (const Problem& problem : layers.problems) keys.insert(problem_key(problem));
-  return effort::kSequenceSeconds * static_cast<double>(keys.size());
-}
-
 /// tune_in_sequence() with the times of each problem alone.
 Status Selector::tune(const Layers& layers, std::vector<std::string>& tactics) {
   Stopwatch watch;
   BuildWatch* const told = scope_.options.watch;
-  double sequence = 0, rivals = 0;
-  std::set<std::string> keys;
-  for (const Problem& problem : layers.problems) {
-    const std::string key = problem_key(problem);
-    const Rivals& known = rivals_.at(key);
-    if (known.best > 0 && std::isfinite(known.best)) sequence += 1e-3 * known.best;
-    if (keys.insert(key).second) rivals += known.others();
-  }
   if (told != nullptr) {
     told->begin(BuildWatch::Step::kSequence);
     told->note(BuildWatch::Step::kSequence, fmt::format("{} layers", layers.nodes.size()));
-    told->expect(BuildWatch::Step::kSequence,
-                 effort::sequence_seconds(rivals, sequence) - expected_sequence(layers));
   }
-  double under_way = 0;
-  const auto advance = [&](size_t count, const Rivals& next) {
-    const double seconds = effort::sequence_seconds(next.others(), sequence);
-    if (told != nullptr) told->did(BuildWatch::Step::kSequence, std::exchange(under_way, seconds));
+  const auto advance = [&](size_t count) {
     return steps_ == nullptr || steps_->advance(static_cast<int>(count));
   };
   const Status tuned = tune_in_sequence(
       {scope_.backend, scope_.options, scope_.cache, trials_.measurer(), layers, rivals_, advance},
       tactics);
+  if (told != nullptr) told->sequence([](SequenceForecast& forecast) { forecast.ended(); });
   times_.tune += watch.lap();
   return tuned;
 }
@@ -181,7 +162,9 @@ void Selector::try_all(const Open& open) {
       std::min<size_t>(2 * helper_threads(), effort::kMostMakers), [&](size_t task) {
         const auto& [problem, list] = open[tasks[task].first];
         const size_t option = tasks[task].second;
+        Stopwatch watch;
         list->trials[option].kernel = trials_.make(*problem, list->fitting[option]);
+        schedule_.made(*problem, list->fitting[option], watch.lap());
       });
   const auto go_on = [&](size_t i) {
     const auto& [problem, list] = open[i];
@@ -189,7 +172,10 @@ void Selector::try_all(const Open& open) {
     const bool calls = calls_application(problem->operation.node());
     for (; calls && !next.empty() && !trials_.stopped(); next = trials_.next(*problem, *list))
       for (const size_t option : next) trials_.run(*problem, *list, option);
-    for (const size_t option : next) work_queue.add(first[i] + option);
+    for (const size_t option : next) {
+      schedule_.will_make(*problem, list->fitting[option]);
+      work_queue.add(first[i] + option);
+    }
     pending[i] = next.size();
     if (next.empty()) finish(*problem, *list);
   };
@@ -213,7 +199,8 @@ void Selector::finish(const Problem& problem, Shortlist& list) {
   put_best_first(measured);
   if (!measured.empty()) schedule_.tell_decided(problem, measured.front().tactic);
   const std::string key = problem_key(problem);
-  rivals_[key] = rivals_of(scope_.backend, measured);
+  const Rivals& rivals = rivals_[key] = rivals_of(scope_.backend, measured);
+  schedule_.tell_rivals(problem, 1e-3 * std::max(rivals.best, 0.0), rivals.others());
   list.measured = std::move(measured);
   if (steps_ != nullptr && !steps_->finish(key)) trials_.stop(stopped_by_monitor());
 }

@@ -21,9 +21,6 @@ namespace tenon {
 /// are equal are decided once.
 class Selector {
  public:
-  /// Seconds that the layers' rivals take in their sequence, before anything was timed.
-  static double expected_sequence(const Layers& layers);
-
   /// `steps` is told of each problem that is decided; may be null. So may `measurer`, whose memory
   /// serves others as well.
   Selector(const Backend& backend, const SelectOptions& options, TimingCache& cache, Steps* steps,

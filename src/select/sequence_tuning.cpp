@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "base/stopwatch.h"
 #include "device/described_device.h"
 #include "select/effort.h"
 #include "select/problem_key.h"
@@ -25,8 +26,6 @@ constexpr double kRivalMargin = 1.3, kRivalSlack = 0.001;
 constexpr double kOwnMargin = 1.7;
 /// The gain that a rival must have over the whole sequence, besides the spread of its times.
 constexpr double kMargin = 0.998;
-/// Layers of less than this part of all time are not tried: nothing would be seen.
-constexpr double kLeastPart = 0.004;
 
 /// Layers of one problem play one role.
 struct Role {
@@ -50,6 +49,8 @@ class Sequence {
   }
 
   std::vector<Role>& roles() { return roles_; }
+  /// How many times were measured, from the last call on.
+  int take_measured() { return std::exchange(measured_, 0); }
   /// An error where a time was to be known and is not.
   Status complete() const { return missing_ ? Status(*missing_) : Status(); }
 
@@ -100,6 +101,7 @@ class Sequence {
   }
 
   Result<SequenceTime> measure() {
+    ++measured_;
     std::vector<std::pair<size_t, std::string>> changed;
     for (const Role& role : roles_)
       if (role.assigned != role.tactic) changed.emplace_back(role.layers[0], role.tactic);
@@ -117,7 +119,18 @@ class Sequence {
   std::vector<Role> roles_;
   std::optional<Error> missing_;
   std::string order_;  ///< The roles of all layers.
+  int measured_ = 0;
 };
+
+/// Tells the watch of its seconds that went by, by `tell(forecast, measured sequences, seconds)`.
+template <class Tell>
+void tell_of(const SequenceTuning& tuning, Sequence& sequence, Stopwatch& watch, const Tell& tell) {
+  const double seconds = watch.lap();
+  const int measured = sequence.take_measured();
+  if (tuning.options.watch == nullptr) return;
+  tuning.options.watch->sequence(
+      [&](SequenceForecast& forecast) { tell(forecast, measured, seconds); });
+}
 
 /// Whether a sequence is faster than the best so far, by more than either's times lie apart.
 bool betters(const Result<SequenceTime>& time, const SequenceTime& best) {
@@ -207,16 +220,21 @@ Rivals rivals_of(const Backend& backend, std::span<const Candidate> best_first) 
 }
 
 Status tune_in_sequence(const SequenceTuning& tuning, std::vector<std::string>& tactics) {
+  Stopwatch watch;
   Sequence sequence(tuning, tactics);
   const Result<SequenceTime> first = sequence.time();
   if (!first.ok()) return sequence.complete();
   SequenceTime best = try_own(tuning, sequence, *first);
+  tell_of(tuning, sequence, watch, [](SequenceForecast& forecast, int measured, double seconds) {
+    forecast.began(measured, seconds);
+  });
   for (Role& role : sequence.roles()) {
     const Rivals& rivals = tuning.rivals.at(role.key);
-    if (!tuning.advance(role.layers.size(), rivals))
+    if (!tuning.advance(role.layers.size()))
       return user_error("the progress monitor stopped the build");
     if (tuning.options.watch != nullptr && tuning.options.watch->tuning_is_over()) break;
-    if (rivals.best * static_cast<double>(role.layers.size()) < best.median * kLeastPart) continue;
+    if (rivals.best * static_cast<double>(role.layers.size()) < best.median * effort::kLeastPart)
+      continue;
     sequence.expect(role, rivals.tactics);
     for (const std::string& rival : rivals.tactics) {
       if (rival == role.tactic) continue;
@@ -228,6 +246,9 @@ Status tune_in_sequence(const SequenceTuning& tuning, std::vector<std::string>& 
       else
         role.tactic = std::move(kept);
     }
+    tell_of(tuning, sequence, watch, [&](SequenceForecast& forecast, int measured, double seconds) {
+      forecast.tried(role.key, measured, seconds);
+    });
   }
   TENON_TRY(sequence.complete());
   for (const Role& role : sequence.roles())

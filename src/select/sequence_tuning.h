@@ -36,9 +36,8 @@ struct SequenceTuning {
   Measurer& measurer;
   const Layers& layers;
   const std::map<std::string, Rivals>& rivals;  ///< By problem key.
-  /// Told of layers of one problem that are about to be tuned, by their number, and of their
-  /// rivals; false to stop.
-  std::function<bool(size_t, const Rivals&)> advance;
+  /// Told of layers of one problem that are about to be tuned, by their number; false to stop.
+  std::function<bool(size_t)> advance;
 };
 
 /// The best of a layer alone need not be the best among its neighbours: their operands fill the

@@ -21,16 +21,18 @@ void Trials::run(const Problem& problem, Shortlist& list, size_t index) {
   Stopwatch watch;
   Trial& trial = list.trials[index];
   const Option& option = list.fitting[index];
-  const double expected = schedule_.trial_seconds(problem, option);
+  const bool is_known = times_.find(problem, option).has_value();
   making_ = 0;
   launches_ = 0;
-  schedule_.tries(problem, option, expected);
+  if (!is_known) schedule_.tries(problem, option);
   trial.time = time_of(problem, option, trial, list.best());
   trial.kernel.reset();
   const double took = watch.lap();
   seconds_ += took;
-  schedule_.did(problem, option, expected,
-                {.make = making_, .all = took, .launches = launches_, .is_preferred = index == 0});
+  if (!is_known)
+    schedule_.did(
+        problem, option,
+        {.make = making_, .all = took, .launches = launches_, .is_preferred = index == 0});
   if (!trial.time->ok()) report_failure(problem, option.text(), trial.time->error().message);
 }
 

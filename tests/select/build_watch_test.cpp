@@ -40,31 +40,37 @@ TEST(BuildWatch, RemainingIsUnknownBeforeWorkIsAnnounced) {
   EXPECT_NEAR(watch.state().remaining, 2, 0.01);
 }
 
-/// Kinds are worked on side by side: one that is hardly begun tells how long the step takes.
-TEST(BuildWatch, TheSlowestKindDecides) {
-  BuildWatch watch;
-  watch.begin(Step::kChoose);
-  watch.expect(Step::kChoose, "slow", 2);
-  watch.expect(Step::kChoose, "fast", 2);
-  wait(0.4);
-  watch.did(Step::kChoose, "slow", 0.2);
-  watch.did(Step::kChoose, "fast", 1.8);
-  EXPECT_GT(watch.state().remaining, 1.5);
-  EXPECT_LT(watch.state().remaining, 4);
-  // Work that is left out is not waited for.
-  watch.expect(Step::kChoose, "slow", -1.8);
-  EXPECT_LT(watch.state().remaining, 0.2);
-}
-
 TEST(BuildWatch, WorkUnderWayDoesNotMakeThePaceSlower) {
   BuildWatch watch;
   watch.begin(Step::kChoose);
-  watch.expect(Step::kChoose, "kind", 2);
+  watch.expect(Step::kChoose, 2);
   wait(0.2);
-  watch.did(Step::kChoose, "kind", 1);
+  watch.did(Step::kChoose, 1);
   const double before = watch.state().remaining;
   wait(0.1);
   EXPECT_LT(watch.state().remaining, before);
+}
+
+/// Kernels that are made several at a time, and layers in their sequence.
+TEST(BuildWatch, ForecastsOfTrialsAndOfTheSequenceAreOfTheirSteps) {
+  BuildWatch watch;
+  watch.begin(Step::kChoose);
+  watch.trials([](TrialForecast& trials, double now) {
+    for (int i = 0; i < 8; ++i) trials.may_try("problem", "tactic");
+    for (int i = 0; i < 8; ++i) trials.will_make("problem", "tactic");
+    trials.made("tactic", 2, now + 2);
+  });
+  watch.sequence([](SequenceForecast& sequence) { sequence.begin({{"problem", 100}}); });
+  const auto left_of = [&](Step step) { return watch.state().left[static_cast<size_t>(step)]; };
+  EXPECT_GT(left_of(Step::kChoose), 1);
+  const double sequence = left_of(Step::kSequence);
+  EXPECT_GT(sequence, 0);
+  watch.trials([](TrialForecast& trials, double) { trials.decided("problem"); });
+  EXPECT_EQ(left_of(Step::kChoose), 0);
+  wait(0.05);
+  watch.begin(Step::kSequence);
+  EXPECT_GT(left_of(Step::kSequence), 0);
+  EXPECT_LT(left_of(Step::kSequence), sequence);
 }
 
 TEST(BuildWatch, StepsAheadFollowThePaceOfEarlierBuilds) {

@@ -91,6 +91,7 @@ TEST_F(SequenceTuningTest, TheBestInSequenceIsTakenForSeveral) {
   EXPECT_EQ(device_->captured, Launches({'b', 'b', 'b'}));
 }
 
+/// Rivals of one problem are tried once: more layers of it need more kernels, no more turns.
 TEST_F(SequenceTuningTest, LayersOfOneProblemAreForeseenAsOne) {
   const auto foreseen = [&](const char* text) {
     BuildWatch watch;
@@ -103,10 +104,12 @@ TEST_F(SequenceTuningTest, LayersOfOneProblemAreForeseenAsOne) {
     tactic_of(text, options);
     return seconds;
   };
-  const double two = foreseen(
-      "graph \"\" (%0 \"x\": f32[8]) { %1 = exp(%0) : f32[8] %2 = exp(%1) : f32[8] return %2}");
-  EXPECT_GT(two, 0);
-  EXPECT_NEAR(foreseen(kThree), two, 1e-9);
+  const double one = foreseen(kThree);
+  const double three = foreseen(
+      "graph \"\" (%0 \"x\": f32[8]) { %1 = exp(%0) : f32[8] %2 = tanh(%1) : f32[8]"
+      " %3 = sigmoid(%2) : f32[8] return %3}");
+  EXPECT_GT(one, 0);
+  EXPECT_GT(three, one);
 }
 
 TEST_F(SequenceTuningTest, PartsOfConstantsAreThere) {

@@ -1,0 +1,108 @@
+#include "select/trial_forecast.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+
+namespace tenon {
+namespace {
+
+/// So many candidates of one tactic for each problem.
+void announce(TrialForecast& forecast, int problems, int candidates) {
+  for (int p = 0; p < problems; ++p)
+    for (int i = 0; i < candidates; ++i) forecast.may_try("p" + std::to_string(p), "tactic");
+}
+
+/// The problem's first candidates are made at once, then timed; the others are not needed.
+void decide(TrialForecast& forecast, int problem, int needed, double make, double now) {
+  const std::string name = "p" + std::to_string(problem);
+  for (int i = 0; i < needed; ++i) forecast.will_make(name, "tactic");
+  for (int i = 0; i < needed; ++i) forecast.made("tactic", make, now);
+  for (int i = 0; i < needed; ++i) forecast.tried(name, "tactic", 1e-3, now);
+  forecast.decided(name);
+}
+
+TEST(TrialForecast, CandidatesThatAreNeverNeededAreNotWaitedFor) {
+  TrialForecast forecast;
+  announce(forecast, 20, 20);
+  // Two at a time, a second each: 5 of 20 candidates are needed.
+  for (int p = 0; p < 10; ++p) decide(forecast, p, 5, 1, 2.5 * (p + 1));
+  EXPECT_NEAR(forecast.left(25), 25, 3);
+}
+
+TEST(TrialForecast, TheRateIsThatOfAllThreads) {
+  TrialForecast forecast;
+  announce(forecast, 20, 4);
+  // Eight at a time.
+  for (int p = 0; p < 10; ++p) decide(forecast, p, 4, 1, 0.5 * (p + 1));
+  EXPECT_NEAR(forecast.left(5), 5, 1.2);
+}
+
+/// Many threads are of no help to the stages of the last problem.
+TEST(TrialForecast, StagesOfOneProblemFollowEachOther) {
+  TrialForecast forecast;
+  announce(forecast, 11, 5);
+  for (int p = 0; p < 10; ++p) decide(forecast, p, 5, 1, 1);
+  forecast.will_make("p10", "tactic");
+  EXPECT_NEAR(forecast.left(1), 2.5, 0.3);
+  EXPECT_NEAR(forecast.left(1.5), 2, 0.3);
+  // The first is timed, two more are made.
+  forecast.made("tactic", 1, 2);
+  forecast.tried("p10", "tactic", 1e-3, 2);
+  forecast.will_make("p10", "tactic");
+  forecast.will_make("p10", "tactic");
+  EXPECT_NEAR(forecast.left(2), 1.5, 0.3);
+  forecast.decided("p10");
+  EXPECT_EQ(forecast.left(3), 0);
+}
+
+TEST(TrialForecast, TimingIsOneByOne) {
+  TrialForecast forecast;
+  for (int p = 0; p < 2; ++p)
+    for (int i = 0; i < 10; ++i) forecast.may_try("p" + std::to_string(p), "tactic");
+  for (int i = 0; i < 10; ++i) {
+    forecast.will_make("p0", "tactic");
+    forecast.made("tactic", 0.01, 0.01);
+    forecast.tried("p0", "tactic", 0.5, 0.01 + 0.5 * (i + 1));
+  }
+  forecast.decided("p0");
+  EXPECT_NEAR(forecast.left(5.01), 5, 0.6);
+}
+
+/// Kernels that lie in a cache are made at once, whatever earlier builds took.
+TEST(TrialForecast, EarlierBuildsTellHowTacticsDiffer) {
+  const std::filesystem::path file = testing::TempDir() + "/paces_of_trials";
+  PaceBook book;
+  {
+    TrialForecast forecast;
+    for (const char* tactic : {"slow", "fast"}) {
+      forecast.may_try("p", tactic);
+      forecast.will_make("p", tactic);
+      forecast.made(tactic, tactic[0] == 's' ? 4 : 1, 4);
+      forecast.tried("p", tactic, 1e-3, 4);
+    }
+    forecast.decided("p");
+    forecast.keep(book);
+  }
+  const auto left_behind_fast_ones = [&](double fast) {
+    TrialForecast forecast;
+    forecast.recall(book);
+    for (int i = 0; i < 8; ++i) {
+      const std::string name = "p" + std::to_string(i);
+      forecast.may_try(name, "fast");
+      forecast.will_make(name, "fast");
+      forecast.made("fast", fast, fast * (i + 1));
+      forecast.tried(name, "fast", 1e-5, fast * (i + 1));
+      forecast.decided(name);
+    }
+    forecast.may_try("q", "slow");
+    forecast.will_make("q", "slow");
+    return forecast.left(fast * 8);
+  };
+  EXPECT_NEAR(left_behind_fast_ones(1), 2, 0.3);  // Half of it is left on average.
+  EXPECT_NEAR(left_behind_fast_ones(0.01), 0.02, 0.01);
+}
+
+}  // namespace
+}  // namespace tenon
