@@ -71,7 +71,7 @@ extern "C" __global__ void __launch_bounds__(kConsumers + kFetchers, kBlocksEach
   else __syncthreads();
   const int rank = kSplits > 1 ? blockIdx.x % kSplits : 0, first = blockIdx.x / kSplits, step = gridDim.x / kSplits;
   const int k_begin = rank * kBlocksK / kSplits, k_end = (rank + 1) * kBlocksK / kSplits;
-  if (threadIdx.x >= kConsumers) {
+  if (warp_of_block() >= kConsumers / 32) {
     if constexpr (kMovesRegisters) leave_registers<kFetchingRegisters>();
     if (threadIdx.x == kConsumers) produce(a, b, stages, barriers, first, step, k_begin, k_end);
     return;

@@ -158,9 +158,11 @@ __device__ inline void multiply_in_parts(T (&sums)[kParts][kTileN / 2], u32 stag
 template <bool kAdds>
 __device__ inline void multiply_tile(Accumulator (&sums)[kParts][kTileN / 2], u32 stages, u32 barriers, Ring& at, int k_begin,
                                      int k_end, bool is_last) {
+  static_assert(kSplits <= kBlocksK);
   const bool speaks = threadIdx.x % 32 == 0;
   u32 last = 0;
-  for (int k = k_begin; k < k_end; ++k, at.next()) {
+  int k = k_begin;
+  const auto multiply = [&] {
     const u32 full = barriers + at.stage * 16, tile = stages + at.stage * kStageBytes;
     barrier_wait(full, at.phase);
     multiply_stage(sums, tile, kAdds || k > k_begin);
@@ -169,6 +171,18 @@ __device__ inline void multiply_tile(Accumulator (&sums)[kParts][kTileN / 2], u3
       if (speaks) barrier_arrive(last);
     }
     last = full + 8;
+    ++k;
+    at.next();
+  };
+  // Never empty, and its first turn in place: where sums might leave without a product, or come from another copy of
+  // the loop, ptxas waits for each product by itself.
+  if constexpr (kSplits > 1) {
+#pragma unroll 1
+    do multiply();
+    while (k < k_end);
+  } else {
+    do multiply();
+    while (k < k_end);
   }
   pass_turn(is_last);
   products_wait<0>();

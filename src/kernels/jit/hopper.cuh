@@ -69,6 +69,9 @@ __device__ inline u64 rows_descriptor(u32 address) {
   if constexpr (kRowBytes == 128) return tile_descriptor(address, 8192);
   else return u64(address >> 4 & 0x3fff) | u64(1) << 16 | u64(8 * kRowBytes >> 4) << 32 | u64(2) << 62;
 }
+/// The thread's warp, in a form that ptxas knows to be one for the warp: behind a branch by threadIdx.x it waits for each
+/// product of tensor cores by itself.
+__device__ inline int warp_of_block() { return __shfl_sync(0xffffffffu, int(threadIdx.x / 32), 0); }
 __device__ inline void products_begin() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 __device__ inline void products_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
 template <int kPending>
