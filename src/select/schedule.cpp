@@ -49,8 +49,9 @@ void Schedule::announce(const Problem& problem, const Shortlist& list) const {
   for (const Option& option : list.fitting) {
     if (KnownTimes(scope_).find(problem, option)) continue;
     const std::string tactic(option.tactic->name);
+    const bool of_library = is_library(option.tactic->traits.origin);
     if (makes_several())
-      watch.trials([&](TrialForecast& trials, double) { trials.may_try(key, tactic); });
+      watch.trials([&](TrialForecast& trials, double) { trials.may_try(key, tactic, of_library); });
     else
       watch.kernels([&](BuildForecast& kernels) { kernels.will_try(tactic, work); });
   }
@@ -118,10 +119,15 @@ void Schedule::tell_decided(const Problem& problem, const std::string& tactic) c
   });
 }
 
-void Schedule::tell_rivals(const Problem& problem, double seconds, double rivals) const {
+void Schedule::tell_rivals(const Problem& problem, double seconds,
+                           std::span<const std::string> best_first) const {
   if (scope_.options.watch == nullptr) return;
-  scope_.options.watch->sequence(
-      [&](SequenceForecast& forecast) { forecast.chosen(problem_key(problem), seconds, rivals); });
+  std::vector<std::string> rivals;
+  for (size_t i = 1; i < best_first.size(); ++i)
+    rivals.emplace_back(split_tactic(best_first[i]).name);
+  scope_.options.watch->sequence([&](SequenceForecast& forecast) {
+    forecast.chosen(problem_key(problem), seconds, std::move(rivals));
+  });
 }
 
 bool Schedule::is_out_of_time() const {

@@ -106,7 +106,7 @@ Status select_in(Graph& graph, const ConcreteGraph& concrete, const Backend& bac
     options.watch->sequence([&](SequenceForecast& forecast) {
       std::map<std::string, int> counts;
       for (const Problem& problem : layers.problems) ++counts[problem_key(problem)];
-      forecast.begin(std::move(counts));
+      forecast.begin(counts);
     });
   if (options.watch != nullptr)
     options.watch->kernels([&](BuildForecast& kernels) {

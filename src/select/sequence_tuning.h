@@ -20,9 +20,6 @@ struct Rivals {
   double best = 0;                   ///< Milliseconds of the best.
   std::vector<std::string> tactics;  ///< The best first.
   std::string own;  ///< The best that comes from no library, if it is not far off; or empty.
-
-  /// How many there are beside the best.
-  double others() const { return tactics.empty() ? 0 : static_cast<double>(tactics.size() - 1); }
 };
 /// Puts the fastest of measured candidates first; of two that are about equally fast the earlier.
 void put_best_first(std::vector<Candidate>& candidates);

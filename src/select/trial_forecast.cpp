@@ -1,6 +1,7 @@
 #include "select/trial_forecast.h"
 
 #include <algorithm>
+#include <string_view>
 
 namespace tenon {
 namespace {
@@ -16,6 +17,8 @@ constexpr double kTriedShare = 0.5;
 constexpr double kStageKernels = 2;
 /// Of a kernel that is being made, so much is left on average.
 constexpr double kHalfMade = 0.5;
+/// A tactic's makers are as many as usual until kernels were made for so many seconds.
+constexpr double kSpan = 0.2;
 /// The rest of work that takes longer than expected, as a share of its time so far.
 constexpr double kOverdueTrials = 0.25;
 
@@ -42,13 +45,15 @@ void TrialForecast::keep(PaceBook& book) const {
   for (const auto& [name, tactic] : tactics_) {
     const Mean& make = tactic.make.count > 0 ? tactic.make : tactic.recalled_make;
     const Mean& run = tactic.run.count > 0 ? tactic.run : tactic.recalled_run;
-    book.set(kTrialEntries + name, {make.seconds, make.count, run.seconds, run.count, tactic.candidates,
-                               tactic.needed});
+    book.set(kTrialEntries + name,
+             {make.seconds, make.count, run.seconds, run.count, tactic.candidates, tactic.needed});
   }
 }
 
-void TrialForecast::may_try(const std::string& problem, const std::string& tactic) {
+void TrialForecast::may_try(const std::string& problem, const std::string& tactic,
+                            bool of_library) {
   ++open_[problem][tactic].candidates;
+  tactics_[tactic].of_library = of_library;
 }
 
 void TrialForecast::will_make(const std::string& problem, const std::string& tactic) {
@@ -62,9 +67,10 @@ void TrialForecast::made(const std::string& tactic, double seconds, double now) 
   for (Tactic* one : {&own, &all_}) {
     one->make.seconds += seconds;
     ++one->make.count;
+    one->since = std::min(one->since.value_or(now), now - seconds);
+    one->last = now;
   }
-  since_ = std::min(since_.value_or(now), now - seconds);
-  last_ = last_made_ = now;
+  last_ = now;
 }
 
 void TrialForecast::tried(const std::string& problem, const std::string& tactic, double seconds,
@@ -98,7 +104,8 @@ void TrialForecast::decided(const std::string& problem) {
 }
 
 double TrialForecast::share_of(const Tactic& tactic) const {
-  const double common = (all_.needed + kCommonCandidates * kTriedShare) / (all_.candidates + kCommonCandidates);
+  const double common =
+      (all_.needed + kCommonCandidates * kTriedShare) / (all_.candidates + kCommonCandidates);
   return (tactic.needed + kCommonCandidates * common) / (tactic.candidates + kCommonCandidates);
 }
 
@@ -116,42 +123,53 @@ double TrialForecast::run_of(const Tactic& tactic) const {
   return (tactic.run.seconds + guess) / (tactic.run.count + 1);
 }
 
-/// Seconds of making that go by in one of the build's, so far.
-double TrialForecast::makers_at_work() const {
-  if (!since_ || last_made_ <= *since_) return makers_;
-  return std::max(all_.make.seconds / (last_made_ - *since_), 1.0);
+/// Seconds of making that go by in one of the build's, so far; first, as many as usual.
+double TrialForecast::makers_of(const Tactic& tactic, double usual) const {
+  const double span = tactic.since ? tactic.last - *tactic.since : 0;
+  const double makers = (tactic.make.seconds + kSpan * usual) / (span + kSpan);
+  return std::max(makers, 1.0);
 }
 
 TrialForecast::Amounts TrialForecast::amounts() const {
   Amounts sum;
-  double waiting = 0, kernels = 0;
+  const double all = makers_of(all_, makers_);
+  std::map<std::string_view, double> work;  // Seconds of each tactic's makers.
+  double kernels = 0, waiting = 0;
   for (const auto& [name, tactic] : tactics_) {
     const double open = std::max(tactic.asked - tactic.make.count, 0.0);
+    if (open <= 0) continue;
+    work[name] = open * make_of(tactic);
     kernels += open;
-    waiting += open * make_of(tactic);
+    waiting += work[name];
   }
-  // Threads are halfway through theirs.
-  const double under_way = std::min(kernels, makers_at_work());
-  if (kernels > 0) sum.make = waiting * (1 - kHalfMade * under_way / kernels);
   for (const auto& [problem, tactics] : open_)
     for (const auto& [name, open] : tactics) {
       const auto found = tactics_.find(name);
       const Tactic& tactic = found != tactics_.end() ? found->second : all_;
       const double make = make_of(tactic), run = run_of(tactic);
       const double tries = std::max(share_of(tactic) * open.candidates, open.made);
-      sum.make += (tries - open.made) * make;
+      work[name] += (tries - open.made) * make;
       sum.run += (tries - open.tried) * run;
       const double first = open.made > open.tried ? kHalfMade : 0;
-      sum.longest = std::max(sum.longest, (first + (tries - open.made) / kStageKernels) * make + run);
+      sum.longest =
+          std::max(sum.longest, (first + (tries - open.made) / kStageKernels) * make + run);
     }
+  // Threads are halfway through theirs.
+  double seconds = kernels > 0 ? -kHalfMade * std::min(kernels, all) * waiting / kernels : 0;
+  for (const auto& [name, one] : work) {
+    const Tactic& tactic = tactics_.find(std::string(name))->second;
+    if (tactic.of_library) sum.make = std::max(sum.make, one / makers_of(tactic, all));
+    seconds += one;
+  }
+  sum.make = std::max(sum.make, seconds / all);
   return sum;
 }
 
 double TrialForecast::left(double now) const {
   const Amounts sum = amounts();
-  const double left = std::max({sum.make / makers_at_work(), sum.run, sum.longest});
+  const double left = std::max({sum.make, sum.run, sum.longest});
   if (left <= 0) return 0;
-  const double ago = since_ ? std::max(now - last_, 0.0) : 0;
+  const double ago = last_ > 0 ? std::max(now - last_, 0.0) : 0;
   return std::max(left - ago, kOverdueTrials * ago);
 }
 

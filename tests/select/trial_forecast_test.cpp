@@ -57,6 +57,27 @@ TEST(TrialForecast, StagesOfOneProblemFollowEachOther) {
   EXPECT_EQ(forecast.left(3), 0);
 }
 
+/// However many threads ask for them.
+TEST(TrialForecast, LibrariesMakeOneKernelAtATime) {
+  TrialForecast forecast;
+  for (int i = 0; i < 20; ++i)
+    for (const char* tactic : {"library", "own"}) {
+      const std::string name = tactic + std::to_string(i);
+      forecast.may_try(name, tactic, tactic[0] == 'l');
+      forecast.will_make(name, tactic);
+    }
+  const auto make = [&](const char* tactic, int i, double seconds, double now) {
+    const std::string name = tactic + std::to_string(i);
+    forecast.made(tactic, seconds, now);
+    forecast.tried(name, tactic, 1e-5, now);
+    forecast.decided(name);
+  };
+  for (int i = 0; i < 20; ++i) make("own", i, 1, 1);
+  // The others wait meanwhile.
+  for (int i = 0; i < 10; ++i) make("library", i, i + 1, i + 1);
+  EXPECT_NEAR(forecast.left(10), 10, 1.5);
+}
+
 TEST(TrialForecast, TimingIsOneByOne) {
   TrialForecast forecast;
   for (int p = 0; p < 2; ++p)
@@ -100,7 +121,7 @@ TEST(TrialForecast, EarlierBuildsTellHowTacticsDiffer) {
     forecast.will_make("q", "slow");
     return forecast.left(fast * 8);
   };
-  EXPECT_NEAR(left_behind_fast_ones(1), 2, 0.3);  // Half of it is left on average.
+  EXPECT_NEAR(left_behind_fast_ones(1), 2, 0.3);
   EXPECT_NEAR(left_behind_fast_ones(0.01), 0.02, 0.01);
 }
 
