@@ -348,6 +348,7 @@ Result<std::unique_ptr<Graph>> ready_graph(Network& network, const BuilderConfig
 /// Who looks at the build's graphs, and at the plan's tensors and weights.
 void take_observers(const BuilderConfig& config, const Network& network, CompileRequest& request) {
   request.packs = !config.getFlag(BuilderFlag::kVERSION_COMPATIBLE);
+  request.takes_forms = !is_refittable(config);
   request.levels = config.pass_switches().levels;
   request.shows_tensors = network.shows_unfused();
 }

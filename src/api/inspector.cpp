@@ -59,7 +59,8 @@ std::optional<ConcreteGraph> Inspector::shapes() const {
   }
   auto symbols = bind_inputs(engine_.engine().graph(), inputs);
   if (!symbols.ok()) return std::nullopt;
-  auto concrete = ConcreteGraph::create(engine_.engine().graph(), std::move(symbols).value());
+  const Graph& form = *engine_.engine().serving(*symbols).graph;
+  auto concrete = ConcreteGraph::create(form, std::move(symbols).value());
   if (!concrete.ok()) return std::nullopt;
   return std::move(concrete).value();
 }
@@ -69,7 +70,7 @@ Inspector::Json Inspector::described(const Node& node, int32_t profile,
   const std::string suffix = suffix_of(profile);
   if (engine_.getProfilingVerbosity() != ProfilingVerbosity::kDETAILED) return node.name + suffix;
   const TacticTable* const tactics =
-      shapes == nullptr ? nullptr : engine_.engine().tactics_under(shapes->symbols());
+      shapes == nullptr ? nullptr : engine_.engine().serving(shapes->symbols()).tactics;
   return describe_layer(node, {shapes, suffix, stream_of(engine_.engine().plan(), node), tactics});
 }
 
@@ -85,7 +86,8 @@ const char* Inspector::getLayerInformation(int32_t index,
     }
     if (silent) return "";
     const std::optional<ConcreteGraph> extents = shapes();
-    Json json = described(*layers[index], profiles()[0], extents ? &*extents : nullptr);
+    const bool is_known = extents && &extents->graph() == &engine_.engine().graph();
+    Json json = described(*layers[index], profiles()[0], is_known ? &*extents : nullptr);
     const bool as_json = format == LayerInformationFormat::kJSON;
     if (as_json && json.is_object()) json["Kind"] = kind_of(*layers[index]);
     text_ = as_json ? json_text(json, 2) : one_line(json);
@@ -105,7 +107,7 @@ std::string Inspector::engine_text(LayerInformationFormat format) const {
   const std::optional<ConcreteGraph> extents = shapes();
   Json layers = Json::array(), bindings = Json::array();
   for (const int32_t profile : profiles()) {
-    for (const Node* node : layers_of(engine_.engine().graph())) {
+    for (const Node* node : layers_of(extents ? extents->graph() : engine_.engine().graph())) {
       if (engine_.getProfilingVerbosity() == ProfilingVerbosity::kNONE) continue;
       layers.push_back(described(*node, profile, extents ? &*extents : nullptr));
       if (as_json && layers.back().is_object()) layers.back()["Kind"] = kind_of(*node);

@@ -36,7 +36,8 @@ class RunText {
 
   Json text() {
     Json layers = Json::array();
-    for (const Node* node : api::layers_of(*plan_.graph)) layers.push_back(layer(*node));
+    for (const Node* node : api::layers_of(program_.graph().graph()))
+      layers.push_back(layer(*node));
     const Json memory = this->memory();
     return {{"device", plan_.device_name},
             {"on_cpu", plan_.device == DeviceKind::kCpu},
@@ -44,8 +45,8 @@ class RunText {
             {"passes", plan_.passes},
             {"layers", layers},
             {"values", values_},
-            {"inputs", numbers(plan_.graph->inputs())},
-            {"outputs", numbers(plan_.graph->outputs())},
+            {"inputs", numbers(program_.graph().graph().inputs())},
+            {"outputs", numbers(program_.graph().graph().outputs())},
             {"memory", memory}};
   }
 

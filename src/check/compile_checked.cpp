@@ -254,6 +254,7 @@ class CheckedBuild {
     request.backend = request_.backend;
     request.keep_originals = true;
     request.packs = request_.packs;
+    request.takes_forms = request_.takes_forms;
     request.levels = std::exchange(request_.levels, nullptr);  // The first build alone tells.
     return compile(std::move(request), cache_, logger);
   }
@@ -365,6 +366,7 @@ class CheckedBuild {
         evaluations_behind(reference_work(*network_, request_.profiles[0]).kernels);
     shares_ = CheckForecast::shares(look, behind * evaluation_);
     report_ = regions.compare(Deadline(with_regions() ? kForever : shares_.regions), told());
+    TENON_TRY(examine_forms(plan));
     tell_evaluations_left();
     logger_.verbose("Build times: the plan ran in {:.2f} s, its regions were compared in {:.2f} s",
                     ran, watch.lap());
@@ -372,6 +374,19 @@ class CheckedBuild {
       look_at_rounding(*plan.graph, outputs);
     if (!deviates_.empty() && report_.wrong.empty()) report_ = regions.compare(end);
     if (request_.select.notes != nullptr) note_accuracy(regions, *request_.select.notes);
+    return {};
+  }
+
+  /// Forms of the graph that serve other shapes, under these.
+  Status examine_forms(const Plan& plan) {
+    for (int form = 1; form <= static_cast<int>(plan.forms.size()); ++form) {
+      const Plan of_form = plan_of_form(plan, form);
+      RegionCheck regions(of_form, request_.backend, request_.select.threads);
+      TENON_TRY(regions.run(inputs_));
+      RegionReport found =
+          regions.compare(Deadline(with_regions() ? kForever : shares_.regions), told());
+      std::ranges::move(found.wrong, std::back_inserter(report_.wrong));
+    }
     return {};
   }
 

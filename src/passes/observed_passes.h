@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,8 @@ using PassObserver = std::function<void(const PassInfo& pass, double seconds, co
 struct PassRun {
   std::vector<std::string> applied;  ///< As run_passes() gives them.
   std::vector<GoneNode> gone;        ///< Nodes of the model that no layer stands for.
+  /// Other forms of the graph, of the same inputs, outputs and symbols, one a pass that made one.
+  std::vector<std::unique_ptr<Graph>> forms = {};
 };
 
 /// run_passes() with an observer; null for none.

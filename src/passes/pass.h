@@ -43,6 +43,9 @@ struct PassOptions {
 #define TENON_PASS_FLAG(name, value) bool name = value;
 #include "passes/pass_flags.def"
 #undef TENON_PASS_FLAG
+  /// Where shapes vary, passes that pay for some of them leave a form of the graph beside the one
+  /// that serves all (PassRun::forms).
+  bool leaves_forms = false;
   /// Only the first steps of the pipeline: for finding a wrong one.
   int steps = INT_MAX;
   /// Passes of the caller's own, which run at the end.
@@ -76,8 +79,13 @@ class PassContext {
   /// Reports one application: "ip1 + relu1".
   void applied(std::string_view what);
 
+  /// The graph is a form beside the one that serves all shapes: the pass changes what pays for
+  /// some.
+  bool is_form() const { return is_form_; }
+
   /// Set by the pass manager.
   void start(std::string_view pass) { pass_ = pass; }
+  void start_form() { is_form_ = true; }
   const std::vector<std::string>& log() const { return log_; }
 
  private:
@@ -85,6 +93,7 @@ class PassContext {
   Logger& logger_;
   std::string_view pass_;
   std::vector<std::string> log_;
+  bool is_form_ = false;
 };
 
 std::span<const PassInfo> pass_table();

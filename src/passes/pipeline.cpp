@@ -14,14 +14,19 @@
 namespace tenon {
 namespace {
 
-/// The name of a pass that there is.
-constexpr std::string_view step_of(bool (*)(Graph&, PassContext&), std::string_view name) {
-  return name;
+/// A pass that there is, by its name, and whether it makes a form of the graph.
+struct Step {
+  std::string_view name;
+  bool makes_form;
+};
+constexpr Step step_of(bool (*)(Graph&, PassContext&), std::string_view name, bool makes_form) {
+  return {name, makes_form};
 }
 
 /// The order.
-constexpr std::string_view kPipeline[] = {
-#define TENON_STEP(pass) step_of(pass, #pass),
+constexpr Step kPipeline[] = {
+#define TENON_STEP(pass) step_of(pass, #pass, false),
+#define TENON_FORM_STEP(pass) step_of(pass, #pass, true),
 #include "passes/passes.def"
 };
 
@@ -100,7 +105,7 @@ Result<bool> run_on_bodies(Graph& graph, const PassInfo& pass, PassContext& cont
 
 std::vector<const PassInfo*> pipeline_of(const PassOptions& options) {
   std::vector<const PassInfo*> steps;
-  for (const std::string_view name : kPipeline) steps.push_back(find_pass(name));
+  for (const Step& step : kPipeline) steps.push_back(find_pass(step.name));
   for (const PassInfo& pass : options.extra) steps.push_back(&pass);
   return steps;
 }
@@ -163,6 +168,52 @@ Result<std::vector<std::string>> run_passes(Graph& graph, const PassOptions& opt
   return std::move(run.applied);
 }
 
+namespace {
+
+/// A form of the graph as it goes through the pipeline.
+class Form {
+ public:
+  Form(const Graph& graph, const PassOptions& options, Logger& logger)
+      : graph_(graph.clone()), context_(options, logger), origins_(*graph_) {
+    context_.start_form();
+  }
+  Result<bool> run(const PassInfo& pass) { return run_pass(*graph_, pass, context_, &origins_); }
+  std::unique_ptr<Graph> take() { return std::move(graph_); }
+
+ private:
+  std::unique_ptr<Graph> graph_;
+  PassContext context_;
+  OriginKeeper origins_;
+};
+
+/// Forms that the steps so far made. A step changes each, or makes one more.
+class Forms {
+ public:
+  Forms(const PassOptions& options, Logger& logger) : options_(options), logger_(logger) {}
+
+  Status step(const Graph& graph, size_t number, const PassInfo& pass) {
+    for (const auto& form : forms_) TENON_TRY(form->run(pass));
+    const bool makes_form = number < std::size(kPipeline) && kPipeline[number].makes_form;
+    if (!options_.leaves_forms || !makes_form) return {};
+    auto form = std::make_unique<Form>(graph, options_, logger_);
+    TENON_ASSIGN(const bool differs, form->run(pass));
+    if (differs) forms_.push_back(std::move(form));
+    return {};
+  }
+  std::vector<std::unique_ptr<Graph>> take() {
+    std::vector<std::unique_ptr<Graph>> graphs;
+    for (const auto& form : forms_) graphs.push_back(form->take());
+    return graphs;
+  }
+
+ private:
+  const PassOptions& options_;
+  Logger& logger_;
+  std::vector<std::unique_ptr<Form>> forms_;
+};
+
+}  // namespace
+
 Result<PassRun> run_observed_passes(Graph& graph, const PassOptions& options, Logger& logger,
                                     const PassObserver& observer) {
   PassContext context(options, logger);
@@ -172,14 +223,16 @@ Result<PassRun> run_observed_passes(Graph& graph, const PassOptions& options, Lo
   TENON_TRY(infer_graph(graph));
   const std::vector<const PassInfo*> pipeline = pipeline_of(options);
   const size_t steps = std::min<size_t>(pipeline.size(), std::max(options.steps, 0));
+  Forms forms(options, logger);
   for (size_t i = 0; i < steps; ++i) {
     const PassInfo& pass = *pipeline[i];
     if (options.level < pass.level || is_disabled(options, pass.name)) continue;
     Stopwatch watch;
     TENON_TRY(run_pass(graph, pass, context, &origins));
+    TENON_TRY(forms.step(graph, i, pass));
     if (observer) observer(pass, watch.lap(), graph);
   }
-  return PassRun{context.log(), origins.gone(graph)};
+  return PassRun{context.log(), origins.gone(graph), forms.take()};
 }
 
 }  // namespace tenon

@@ -2,7 +2,9 @@
 // its rows computes moments of its result, and the product that reads them applies mean and
 // deviation to its sums, so that no pass over memory is left. Scale and shift go into weights and
 // bias. Only where the device's kernel does both. Must run after lower_precision, since weights are
-// rounded here, and directly behind fuse_epilogue, whose regions it adds to.
+// rounded here, and directly behind fuse_epilogue, whose regions it adds to. It pays for few rows:
+// where their number varies, the graph with halves is a form beside the one without. Both have
+// scale and shift in weights, so that they share these.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -26,6 +28,9 @@ constexpr int64_t kMostColumns = 8;
 /// and 2048 not, where products behind a split normalization lose tilings and libraries to choose
 /// from.
 constexpr int64_t kMostRows = 512;
+
+/// The number of rows that a place may have: one that is known and small, or any.
+enum class Rows : uint8_t { kFew, kAny };
 
 /// Weights as [n, k] or [k, n], by the product's attribute.
 struct Weights {
@@ -88,20 +93,25 @@ std::optional<Weights> weights_of(const Node& node, const Node& product) {
   return Weights{weights, product.as<MatMul>()->transpose_b};
 }
 
-/// The kernel takes products of known extents with whole groups and pieces of 16 bytes.
-bool has_kernel(const Node& node, const Node& product) {
+bool are_few(const Shape& rows, int64_t width) {
+  return is_constant(rows) && element_count(constants(rows)) > 0 &&
+         element_count(constants(rows)) <= kMostRows * width;
+}
+
+/// The kernel takes products of whole groups and pieces of 16 bytes.
+bool has_kernel(const Node& node, const Node& product, Rows rows) {
   const auto weights = weights_of(node, product);
   const Shape& shape = product.output()->type.shape;
-  return weights && is_constant(shape) && weights->k() > 0 && weights->k() % 8 == 0 &&
-         shape.back().constant() == weights->n() && element_count(constants(shape)) > 0 &&
-         element_count(constants(shape)) <= kMostRows * weights->n();
+  return weights && weights->k() > 0 && weights->k() % 8 == 0 && shape.back().is_constant() &&
+         shape.back().constant() == weights->n() &&
+         (rows == Rows::kAny || are_few(shape, weights->n()));
 }
 
 /// The region's chain is one of its kernel's: from the product to the first result.
-bool writes_rows(const Graph& graph, const Node& node, const Value* rows) {
+bool writes_rows(const Graph& graph, const Node& node, const Value* rows, Rows count) {
   const Node* product = product_of_node(node);
   if (product == nullptr || node.output() != rows || node.outputs().size() != 1 ||
-      graph.is_output(rows) || !has_kernel(node, *product))
+      graph.is_output(rows) || !has_kernel(node, *product, count))
     return false;
   return rows->type.type == product->output()->type.type &&
          rows->type.shape == product->output()->type.shape &&
@@ -129,22 +139,23 @@ struct Place {
 };
 
 /// The writer of the rows that a normalization or a reshape of them reads.
-Node* writer_of(const Graph& graph, const Value* rows) {
+Node* writer_of(const Graph& graph, const Value* rows, Rows count) {
   while (rows->producer() != nullptr && keeps_rows(*rows->producer()) && !graph.is_output(rows))
     rows = rows->producer()->input(0);
   Node* writer = rows->producer();
-  const bool fits = writer != nullptr && writes_rows(graph, *writer, rows) && stays_in_place(rows);
+  const bool fits =
+      writer != nullptr && writes_rows(graph, *writer, rows, count) && stays_in_place(rows);
   return fits ? writer : nullptr;
 }
 
 /// The product that alone reads the normalized value, as its first operand.
-Node* reader_of(const Graph& graph, const Node& norm) {
+Node* reader_of(const Graph& graph, const Node& norm, Rows count) {
   const Value* rows = norm.output();
   Node* next = only_user(graph, rows);
   for (; next != nullptr && keeps_rows(*next); next = only_user(graph, rows)) rows = next->output();
   const Node* product = next == nullptr ? nullptr : product_of_node(*next);
   if (product == nullptr || outside(*next, product->input(0)) != rows ||
-      !has_kernel(*next, *product))
+      !has_kernel(*next, *product, count))
     return nullptr;
   const Weights weights = *weights_of(*next, *product);
   const bool folds = rows->uses().size() == 1 && product->input(0)->uses().size() == 1 &&
@@ -156,14 +167,14 @@ Node* reader_of(const Graph& graph, const Node& norm) {
   return folds && alone ? next : nullptr;
 }
 
-std::optional<Place> place_of(const Graph& graph, Node* norm) {
+std::optional<Place> place_of(const Graph& graph, Node* norm, Rows count) {
   const Value* rows = norm->input(0);
   const auto rank = static_cast<int64_t>(rows->type.shape.size());
   const int64_t axis = norm->as<Normalization>()->axis;
   if (rank < 2 || (axis != -1 && axis != rank - 1) || norm->output()->type.type != rows->type.type)
     return std::nullopt;
-  Node* writer = writer_of(graph, rows);
-  Node* reader = writer == nullptr ? nullptr : reader_of(graph, *norm);
+  Node* writer = writer_of(graph, rows, count);
+  Node* reader = writer == nullptr ? nullptr : reader_of(graph, *norm, count);
   return reader == nullptr ? std::nullopt : std::optional(Place{writer, norm, reader});
 }
 
@@ -253,7 +264,12 @@ std::vector<Node*> taken_apart(Graph& graph, Node* node) {
   return node->is<Fused>() ? inline_region(graph, node) : std::vector<Node*>{node};
 }
 
-/// The halves in front of the reader: members of its region.
+/// Weights and bias that take over a normalization's scale and shift.
+struct Folded {
+  std::optional<Tensor> weights, bias;
+};
+
+/// The product behind a normalization, or its region, with more members.
 class Reader {
  public:
   Reader(Graph& graph, Node* node) : graph_(graph), members_(taken_apart(graph, node)) {
@@ -261,12 +277,14 @@ class Reader {
                        [](const Node* member) { return member->is<MatMul>(); }) -
           members_.begin();
   }
-  void join(const Node& norm, std::optional<Tensor> scaled, std::optional<Tensor> shifted,
-            Value* rows, Value* moments) {
+  void take(Folded folded) {
+    Node& product = *members_[at_];
+    if (folded.weights) product.set_input(1, add_tensor(graph_, std::move(*folded.weights)));
+    if (folded.bias) add_shift(product, std::move(*folded.bias));
+  }
+  void standardize(const Node& norm, Value* rows, Value* moments) {
     Node& product = *members_[at_];
     const TensorType type = product.input(0)->type;
-    if (scaled) product.set_input(1, add_tensor(graph_, std::move(*scaled)));
-    if (shifted) add_shift(product, std::move(*shifted));
     if (rows->type.shape != type.shape) {
       rows = add_reshape(graph_, rows, type.shape, norm);
       moments = add_reshape(graph_, moments, shape_of_moments(type.shape), norm);
@@ -278,8 +296,9 @@ class Reader {
     standardized->type = type;
     product.set_input(0, standardized);
     members_.insert(members_.begin(), standardized->producer());
+    ++at_;
   }
-  Node* close() { return make_region(graph_, members_); }
+  const Node* close() { return members_.size() == 1 ? members_[0] : make_region(graph_, members_); }
 
  private:
   void add_shift(Node& product, Tensor shift) {
@@ -314,25 +333,47 @@ const Tensor* bias_of(const Node& reader, const Node& product, int64_t n) {
   return nullptr;
 }
 
-/// False, and nothing done, where the type is too small for scale and shift.
-bool split(Graph& graph, const Place& place, PassContext& context) {
-  Node& norm = *place.norm;
+/// Nothing where the type is too small for scale and shift.
+std::optional<Folded> folded(const Place& place) {
+  const Node& norm = *place.norm;
   const Node& product = *product_of_node(*place.reader);
   const Weights weights = *weights_of(*place.reader, product);
-  std::optional<Tensor> with_scale, with_shift;
-  if (norm.has_input(1) && !(with_scale = scaled(weights, *norm.input(1)->constant())))
-    return false;
+  Folded folded;
+  if (norm.has_input(1) && !(folded.weights = scaled(weights, *norm.input(1)->constant())))
+    return std::nullopt;
   const Tensor* bias = bias_of(*place.reader, product, weights.n());
-  if (norm.has_input(2) && !(with_shift = shifted(weights, *norm.input(2)->constant(), bias)))
-    return false;
-  if (with_shift && bias == nullptr && is_zero(*with_shift)) with_shift.reset();
+  if (norm.has_input(2) && !(folded.bias = shifted(weights, *norm.input(2)->constant(), bias)))
+    return std::nullopt;
+  if (folded.bias && bias == nullptr && is_zero(*folded.bias)) folded.bias.reset();
+  return folded;
+}
+
+/// Takes scale and shift into the product behind alone; false where there are none, or they do not
+/// fit.
+bool fold(Graph& graph, const Place& place, PassContext& context) {
+  if (!place.norm->has_input(1) && !place.norm->has_input(2)) return false;
+  std::optional<Folded> weights = folded(place);
+  if (!weights) return false;
+  Reader reader(graph, place.reader);
+  reader.take(std::move(*weights));
+  place.norm->truncate_inputs(1);
+  context.applied(reader.close()->name);
+  return true;
+}
+
+/// False, and nothing done, where the type is too small for scale and shift.
+bool split(Graph& graph, const Place& place, PassContext& context) {
+  const Node& norm = *place.norm;
+  std::optional<Folded> weights = folded(place);
+  if (!weights) return false;
   std::vector<Node*> members = taken_apart(graph, place.writer);
   Value* rows = members.back()->output();
   Value* moments = add_op(graph, std::make_unique<RowMoments>(), {rows}, norm);
   moments->type = {DataType::kFloat32, shape_of_moments(rows->type.shape)};
   members.push_back(moments->producer());
   Reader reader(graph, place.reader);
-  reader.join(norm, std::move(with_scale), std::move(with_shift), rows, moments);
+  reader.take(std::move(*weights));
+  reader.standardize(norm, rows, moments);
   context.applied(make_region(graph, members)->name);
   context.applied(reader.close()->name);
   return true;
@@ -345,9 +386,12 @@ bool split_normalization(Graph& graph, PassContext& context) {
   bool changed = false;
   for (Node* norm : nodes_of(graph, normalizes_rows)) {
     if (!context.allows_fusion(*norm)) continue;
-    const auto place = place_of(graph, norm);
-    if (place && context.allows_fusion(*place->writer) && context.allows_fusion(*place->reader))
-      changed |= split(graph, *place, context);
+    const bool is_form = context.is_form(), has_form = context.options().leaves_forms && !is_form;
+    const auto few = place_of(graph, norm, Rows::kFew);
+    const auto place = few || !(is_form || has_form) ? few : place_of(graph, norm, Rows::kAny);
+    if (!place || !context.allows_fusion(*place->writer) || !context.allows_fusion(*place->reader))
+      continue;
+    changed |= few || is_form ? split(graph, *place, context) : fold(graph, *place, context);
   }
   return changed;
 }

@@ -14,18 +14,39 @@ bool is_strippable(const Tensor& tensor) {
          tensor.type() != DataType::kBool && tensor.count() > kMostKept;
 }
 
-Plan copy_of(const Plan& plan) {
+namespace {
+
+/// All but graphs and choices.
+Plan frame_of(const Plan& plan) {
   Plan copy;
   copy.device = plan.device;
   copy.device_name = plan.device_name;
   copy.architecture = plan.architecture;
   copy.settings = plan.settings;
   copy.profiles = plan.profiles;
-  copy.choices = plan.choices;
-  copy.graph = plan.graph->clone();
   copy.code = plan.code;
   copy.libraries = plan.libraries;
   copy.loaded_libraries = plan.loaded_libraries;
+  return copy;
+}
+
+}  // namespace
+
+Plan copy_of(const Plan& plan) {
+  Plan copy = frame_of(plan);
+  copy.choices = plan.choices;
+  std::erase_if(copy.choices, [](const Choice& choice) { return choice.form != 0; });
+  copy.graph = plan.graph->clone();
+  return copy;
+}
+
+const Graph& form_of(const Plan& plan, int form) {
+  return form == 0 ? *plan.graph : *plan.forms[static_cast<size_t>(form - 1)];
+}
+
+Plan plan_of_form(const Plan& plan, int form) {
+  Plan copy = frame_of(plan);
+  copy.graph = form_of(plan, form).clone();
   return copy;
 }
 

@@ -26,11 +26,12 @@ using ShapeValues = std::map<std::string, std::vector<int64_t>>;
 /// One optimization profile: ranges by input name.
 using Profile = std::map<std::string, ShapeRange>;
 
-/// Shapes of a profile for which kernels were chosen, and the tactics that are better there than
-/// those that the graph's nodes name, by the node's place in the graph.
+/// Shapes of a profile for which kernels were chosen, the form of the graph that is best there, and
+/// the tactics that are better than those that its nodes name, by the node's place in it.
 struct Choice {
   SymbolValues symbols;
   std::map<int, std::string> tactics = {};
+  int form = 0;  ///< 0: Plan::graph, else Plan::forms[form - 1].
 };
 
 /// An optimized network for one device: graph IR whose nodes name their tactics, with everything a
@@ -45,6 +46,9 @@ struct Plan {
   /// What runs by the nearest of these (plan/points.h); empty: all by what the nodes name.
   std::vector<Choice> choices = {};
   std::unique_ptr<Graph> graph;
+  /// Other forms of the graph, which compute the same by other layers: of the same inputs, outputs
+  /// and symbols.
+  std::vector<std::unique_ptr<Graph>> forms = {};
   /// The network that it was built from: refitting puts other weights into it and optimizes again.
   /// Null: the plan cannot be refitted.
   std::unique_ptr<Graph> network;
@@ -59,8 +63,12 @@ struct Plan {
   std::shared_ptr<const void> loaded_libraries = nullptr;
 };
 
-/// The plan without its network. Weights are shared.
+/// The plan without its network and other forms of its graph. Weights are shared.
 Plan copy_of(const Plan& plan);
+/// The graph of a form of Choice::form.
+const Graph& form_of(const Plan& plan, int form);
+/// The plan as if that form were its graph and all shapes ran by it, as of copy_of().
+Plan plan_of_form(const Plan& plan, int form);
 
 /// Weights that a stripped plan leaves out: real or 8-bit numbers, more than a few. Constants that
 /// decide shapes and patterns stay.

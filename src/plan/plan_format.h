@@ -17,8 +17,8 @@ inline constexpr uint32_t kPlanMagic = 0x74727466;
 /// of each earlier one.
 ///
 /// 1: settings of passes by name. 2: device code, and kernels by shape. 3: the number of the format
-/// lies behind the version of the library. 4: plugin libraries.
-inline constexpr uint32_t kPlanFormat = 4, kOldestPlanFormat = 1;
+/// lies behind the version of the library. 4: plugin libraries. 5: forms of the graph.
+inline constexpr uint32_t kPlanFormat = 5, kOldestPlanFormat = 1;
 /// The last format whose number lies in bytes 4 to 7.
 inline constexpr uint32_t kLastPlanFormatAhead = 2;
 /// Of each tensor within the weights section, and of the section in memory.

@@ -344,8 +344,34 @@ Result<std::shared_ptr<CodeLibrary>> read_codes(const Codes* codes, const Weight
   return library;
 }
 
-Result<Choice> read_choice(const fb::Choice& source, const Graph& graph) {
+bool are_alike(const std::vector<Value*>& a, const std::vector<Value*>& b) {
+  return std::ranges::equal(a, b, [](const Value* one, const Value* other) {
+    return one->name == other->name && one->type == other->type;
+  });
+}
+
+Result<std::vector<std::unique_ptr<Graph>>> read_forms(
+    const flatbuffers::Vector<flatbuffers::Offset<fb::Graph>>* sources, const Weights& weights,
+    const Plan& plan) {
+  std::vector<std::unique_ptr<Graph>> forms;
+  for (flatbuffers::uoffset_t i = 0; sources != nullptr && i < sources->size(); ++i) {
+    TENON_ASSIGN(auto form, read_graph(weights, sources->Get(i)));
+    if (const Status named = name_shape_values(*form, plan.profiles); !named.ok())
+      return damaged("{}", named.error().message);
+    if (!are_alike(form->inputs(), plan.graph->inputs()) ||
+        !are_alike(form->outputs(), plan.graph->outputs()))
+      return damaged("a form of its graph has other inputs or outputs");
+    forms.push_back(std::move(form));
+  }
+  return forms;
+}
+
+Result<Choice> read_choice(const fb::Choice& source, const Plan& plan) {
   Choice choice;
+  choice.form = source.form();
+  if (choice.form < 0 || choice.form > static_cast<int>(plan.forms.size()))
+    return damaged("a choice of kernels is for form {} of {}", choice.form, plan.forms.size());
+  const Graph& graph = form_of(plan, choice.form);
   const std::vector<std::string> symbols = texts(source.symbols()),
                                  tactics = texts(source.tactics());
   const std::vector<int64_t> values = numbers(source.values());
@@ -460,6 +486,8 @@ std::optional<PlanNeeds> peek_plan_needs(std::span<const std::byte> bytes) {
   if (!device.ok()) return std::nullopt;
   PlanNeeds needs{*device, {}};
   add_tactics(source->graph(), needs.tactics);
+  if (source->forms() != nullptr)
+    for (const fb::Graph* form : *source->forms()) add_tactics(form, needs.tactics);
   if (source->choices() != nullptr)
     for (const fb::Choice* choice : *source->choices())
       for (std::string& tactic : texts(choice->tactics())) needs.tactics.insert(std::move(tactic));
@@ -502,6 +530,7 @@ Result<Plan> read_plan(std::span<const std::byte> bytes, std::shared_ptr<const v
   for (const Profile& profile : plan.profiles) TENON_TRY(check_profile(profile, *plan.graph));
   if (const Status named = name_shape_values(*plan.graph, plan.profiles); !named.ok())
     return damaged("{}", named.error().message);
+  TENON_ASSIGN(plan.forms, read_forms(source->forms(), weights, plan));
   if (source->network() != nullptr) {
     TENON_ASSIGN(plan.network, read_graph(weights, source->network()));
   }
@@ -509,7 +538,7 @@ Result<Plan> read_plan(std::span<const std::byte> bytes, std::shared_ptr<const v
   TENON_ASSIGN(plan.libraries, read_codes(source->libraries(), weights, "plugin library"));
   for (flatbuffers::uoffset_t i = 0; source->choices() != nullptr && i < source->choices()->size();
        ++i) {
-    TENON_ASSIGN(plan.choices.emplace_back(), read_choice(*source->choices()->Get(i), *plan.graph));
+    TENON_ASSIGN(plan.choices.emplace_back(), read_choice(*source->choices()->Get(i), plan));
   }
   return plan;
 }

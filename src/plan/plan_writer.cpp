@@ -235,7 +235,7 @@ Offset<flatbuffers::Vector<Offset<fb::Choice>>> write_choices(FlatBufferBuilder&
     }
     written.push_back(fb::CreateChoice(builder, builder.CreateVectorOfStrings(symbols),
                                        builder.CreateVector(values), builder.CreateVector(places),
-                                       builder.CreateVectorOfStrings(tactics)));
+                                       builder.CreateVectorOfStrings(tactics), choice.form));
   }
   return builder.CreateVector(written);
 }
@@ -276,6 +276,8 @@ Result<LargeBytes> write_unguarded(const Plan& plan, bool strip) {
   WeightSection weights(strip);
   place_packed(*plan.graph, weights);
   const auto graph = GraphWriter(builder, weights).write(*plan.graph);
+  std::vector<Offset<fb::Graph>> forms;
+  for (const auto& form : plan.forms) forms.push_back(GraphWriter(builder, weights).write(*form));
   Offset<fb::Graph> network;
   if (plan.network != nullptr) network = GraphWriter(builder, weights).write(*plan.network);
   const auto codes = write_codes(builder, weights, plan.code.get());
@@ -293,7 +295,7 @@ Result<LargeBytes> write_unguarded(const Plan& plan, bool strip) {
       builder, static_cast<uint8_t>(plan.device), builder.CreateString(plan.device_name),
       builder.CreateString(plan.architecture), builder.CreateVector(settings),
       builder.CreateVectorOfStrings(plan.passes), builder.CreateVector(profiles), graph, network,
-      codes, choices, libraries));
+      codes, choices, libraries, builder.CreateVector(forms)));
   const size_t weights_offset = round_up(kPlanPage + builder.GetSize(), kPlanPage);
   LargeBytes file(weights_offset + weights.size());
   std::memset(file.data(), 0, weights_offset);

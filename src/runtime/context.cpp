@@ -468,14 +468,16 @@ Status Context::check_alignment() const {
 
 Status Context::check_addresses() const {
   // Tensors without elements may lie nowhere, as other libraries have them.
-  const auto is_empty = [&](const Value* value) {
-    return program_ != nullptr && element_count(program_->graph().extents(value)) == 0;
+  const auto is_empty = [&](const std::vector<Value*>& (Graph::*values)() const, size_t i) {
+    if (program_ == nullptr) return false;
+    const Value* value = (program_->graph().graph().*values)()[i];
+    return element_count(program_->graph().extents(value)) == 0;
   };
   for (size_t i = 0; i < inputs_.size(); ++i)
-    if (inputs_[i] == nullptr && !is_empty(engine_->graph().inputs()[i]))
+    if (inputs_[i] == nullptr && !is_empty(&Graph::inputs, i))
       return user_error("input '{}' has no address", engine_->graph().inputs()[i]->name);
   for (size_t i = 0; i < outputs_.size(); ++i)
-    if (outputs_[i] == nullptr && !allocators_[i] && !is_empty(engine_->graph().outputs()[i]))
+    if (outputs_[i] == nullptr && !allocators_[i] && !is_empty(&Graph::outputs, i))
       return user_error("output '{}' has no address", engine_->graph().outputs()[i]->name);
   return {};
 }
@@ -526,7 +528,7 @@ Status Context::note_run(Queue queue) {
 Status Context::find_memory(void* stream) {
   for (size_t i = 0; i < outputs_.size(); ++i) {
     if (!allocators_[i]) continue;
-    const Value* output = engine_->graph().outputs()[i];
+    const Value* output = program_->graph().graph().outputs()[i];
     const Extents& extents = program_->graph().extents(output);
     const auto bytes = static_cast<size_t>(element_count(extents) * byte_size(output->type.type));
     outputs_[i] = allocators_[i](extents, bytes, stream);

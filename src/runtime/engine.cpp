@@ -143,7 +143,8 @@ Result<std::shared_ptr<Engine>> Engine::create(Plan plan, Backend backend, bool 
 
 void Engine::start_libraries() {
   std::set<std::string> tactics;
-  for (const auto& node : graph().nodes()) tactics.insert(node->tactic);
+  for (int form = 0; form <= static_cast<int>(plan_.forms.size()); ++form)
+    for (const auto& node : form_of(plan_, form).nodes()) tactics.insert(node->tactic);
   for (const TacticTable& table : tables_)
     for (const auto& [node, tactic] : table) tactics.insert(tactic);
   starts_->begin(backend_, tactics);
@@ -165,7 +166,9 @@ Status Engine::replace_graph(Plan& fresh, const Error& reason) {
       !same(graph().outputs(), fresh.graph->outputs()))
     return unsupported("{}, and has other inputs or outputs: build it again", reason.message);
   replaced_.push_back(std::move(plan_.graph));
+  for (auto& form : plan_.forms) replaced_.push_back(std::move(form));
   plan_.graph = std::move(fresh.graph);
+  plan_.forms = std::move(fresh.forms);
   plan_.choices = std::move(fresh.choices);
   plan_.settings.erase(kBranchesSetting);
   plan_.settings[kPackingSetting] = packing_of(graph(), backend_);
@@ -180,7 +183,8 @@ Status Engine::replace_graph(Plan& fresh, const Error& reason) {
 /// Facts about the plan's graph.
 Status Engine::examine_graph() {
   tables_.clear();
-  for (const Choice& choice : plan_.choices) tables_.push_back(table_of(choice, graph()));
+  for (const Choice& choice : plan_.choices)
+    tables_.push_back(table_of(choice, form_of(plan_, choice.form)));
   data_dependent_ = depends_on_data(graph());
   TENON_ASSIGN(extent_rules_, ExtentRules::of(*plan_.graph));
   has_plugins_ = has_plugins(graph());
@@ -344,24 +348,26 @@ Result<std::shared_ptr<const Program>> Engine::make_program(const SymbolValues& 
     return user_error("the plan was stripped of its weights: refit the engine before it runs");
   Backend backend = backend_;
   backend.attachments = attachments;
-  backend.tactics_here = tactics_under(symbols);
+  const Serving now = serving(symbols);
+  backend.tactics_here = now.tactics;
   const auto code_work = [streams = backend.device->streams()] {
     return streams == nullptr ? CodeWork() : streams->code_work();
   };
   const CodeWork before = code_work();
   Stopwatch watch;
-  TENON_ASSIGN(ConcreteGraph concrete, ConcreteGraph::create(graph(), symbols));
+  TENON_ASSIGN(ConcreteGraph concrete, ConcreteGraph::create(*now.graph, symbols));
   const double extents = watch.lap();
-  const MakingKey key{backend.tactics_here, threads};
-  const auto list = known_list(backend.tactics_here, symbols);
+  const MakingKey key{now, threads};
+  const auto list = known_list(now, symbols);
   const auto known = known_program(key);
   // Who makes another shape meanwhile makes it alone.
   const std::unique_lock helping(helping_, std::try_to_lock);
   const Makers makers{is_ahead, helping.owns_lock() ? helpers_.get() : nullptr};
+  const Branches none, &branches = now.graph == plan_.graph.get() ? branches_ : none;
   TENON_ASSIGN(std::shared_ptr<const Program> program,
-               Program::create(backend, *constants_, std::move(concrete), threads, branches_,
+               Program::create(backend, *constants_, std::move(concrete), threads, branches,
                                weights_.get(), list.get(), known.get(), makers));
-  keep_list(backend.tactics_here, symbols, program->list());
+  keep_list(now, symbols, program->list());
   if (!symbols.empty()) keep_known(key, program);
   if (backend.tell) backend.tell(making_text(*program, extents, code_work() - before));
   return program;
@@ -379,22 +385,21 @@ bool bounds_all(const StepList& list, const SymbolValues& symbols) {
 
 }  // namespace
 
-std::shared_ptr<const StepList> Engine::known_list(const TacticTable* tactics,
+std::shared_ptr<const StepList> Engine::known_list(const Serving& serving,
                                                    const SymbolValues& symbols) {
   const std::lock_guard lock(lists_mutex_);
-  const auto found = lists_.find(tactics);
+  const auto found = lists_.find(serving);
   if (found != lists_.end() && bounds_all(*found->second, symbols)) return found->second;
   // That of other kernels serves as far as these ask for the same.
   for (const auto& [others, list] : lists_)
-    if (bounds_all(*list, symbols)) return list;
+    if (others.graph == serving.graph && bounds_all(*list, symbols)) return list;
   return nullptr;
 }
 
-void Engine::keep_list(const TacticTable* tactics, const SymbolValues& symbols,
-                       const StepList& list) {
+void Engine::keep_list(const Serving& serving, const SymbolValues& symbols, const StepList& list) {
   if (symbols.empty() || weights_ != nullptr) return;
   const std::lock_guard lock(lists_mutex_);
-  std::shared_ptr<const StepList>& known = lists_[tactics];
+  std::shared_ptr<const StepList>& known = lists_[serving];
   if (known == nullptr || !bounds_all(*known, symbols))
     known = std::make_shared<const StepList>(list);
 }
@@ -404,7 +409,9 @@ std::shared_ptr<const KnownProgram> Engine::known_program(const MakingKey& key) 
   const auto found = known_programs_.find(key);
   if (found != known_programs_.end()) return found->second;
   // Most layers run by the same kernels under other choices.
-  return known_programs_.empty() ? nullptr : known_programs_.begin()->second;
+  for (const auto& [others, known] : known_programs_)
+    if (others.first.graph == key.first.graph) return known;
+  return nullptr;
 }
 
 /// Not of kernels whose state is a context's.
@@ -448,9 +455,10 @@ void Engine::meet_choices() {
         static_cast<int>(std::min(helper_threads(), kMostHelpers)));
 }
 
-const TacticTable* Engine::tactics_under(const SymbolValues& symbols) const {
+Engine::Serving Engine::serving(const SymbolValues& symbols) const {
   const Choice* const choice = nearest_choice(plan_.choices, symbols);
-  return choice == nullptr ? nullptr : &tables_[choice - plan_.choices.data()];
+  if (choice == nullptr) return {plan_.graph.get()};
+  return {&form_of(plan_, choice->form), &tables_[choice - plan_.choices.data()]};
 }
 
 void Engine::forget(const Attachments* attachments) {

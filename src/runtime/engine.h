@@ -79,8 +79,14 @@ class Engine {
   void meet_choices();
   /// Waits for the libraries that are got ready beside the loading.
   void end_starts() { starts_->end(); }
-  /// What runs under these, besides kernels that the graph's nodes name; may be null.
-  const TacticTable* tactics_under(const SymbolValues& symbols) const;
+  /// What runs under these: a form of the graph, and the kernels besides those that its nodes name;
+  /// may be null.
+  struct Serving {
+    const Graph* graph;
+    const TacticTable* tactics = nullptr;
+    auto operator<=>(const Serving&) const = default;
+  };
+  Serving serving(const SymbolValues& symbols) const;
 
   /// Bytes of the constants that can be streamed from the host: the large ones outside of bodies,
   /// on a device with streams where no shapes are data-dependent.
@@ -115,11 +121,10 @@ class Engine {
   void make_stores();
   void forget_programs();
   Result<ProgramBounds> bounds(int profile);
-  std::shared_ptr<const StepList> known_list(const TacticTable* tactics,
-                                             const SymbolValues& symbols);
-  void keep_list(const TacticTable* tactics, const SymbolValues& symbols, const StepList& list);
+  std::shared_ptr<const StepList> known_list(const Serving& serving, const SymbolValues& symbols);
+  void keep_list(const Serving& serving, const SymbolValues& symbols, const StepList& list);
   /// Kernels depend on the choice of kernels and on threads.
-  using MakingKey = std::pair<const TacticTable*, int>;
+  using MakingKey = std::pair<Serving, int>;
   std::shared_ptr<const KnownProgram> known_program(const MakingKey& key);
   void keep_known(const MakingKey& key, const std::shared_ptr<const Program>& program);
 
@@ -141,7 +146,7 @@ class Engine {
   ProgramCache programs_;
   std::mutex lists_mutex_;
   /// The lists of the largest shapes so far, for each choice of kernels.
-  std::map<const TacticTable*, std::shared_ptr<const StepList>> lists_;
+  std::map<Serving, std::shared_ptr<const StepList>> lists_;
   std::map<MakingKey, std::shared_ptr<const KnownProgram>> known_programs_;
   std::atomic<int> met_generation_ = -1;  ///< Of the engine, when choices were met.
   /// Shared by those who make programs, which a refit waits for; plugins are made one at a time.

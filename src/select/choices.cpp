@@ -1,6 +1,9 @@
 #include "select/choices.h"
 
 #include <algorithm>
+#include <optional>
+#include <set>
+#include <vector>
 
 #include "base/stopwatch.h"
 #include "plan/points.h"
@@ -21,6 +24,8 @@ std::string to_string(const SymbolValues& symbols) {
 /// side, and the tactics' proposals.
 constexpr size_t kNearEach = 2;
 constexpr int kProposedBetween = 3;
+/// Another form of the graph has to be faster by so much.
+constexpr double kClearly = 0.99;
 
 class Chooser {
  public:
@@ -32,6 +37,7 @@ class Chooser {
         cache_(cache),
         measurer_(backend, options.threads, true),
         code_(plan, backend) {
+    known_.resize(plan.forms.size() + 1);
     options_.progress = nullptr;
     options_.watch = nullptr;
     options_.editable_cache = false;
@@ -44,6 +50,7 @@ class Chooser {
     ChoiceMaking making{plan_, backend_, options_, cache_, measurer_, known_, watch_};
     TENON_TRY(refine_choices(making, [this](const Choice& choice) { take_code(choice, false); }));
     plan_.code = code_.finish();
+    drop_unused_forms();
     return {};
   }
 
@@ -53,44 +60,102 @@ class Chooser {
       const auto is_same = [&](const Choice& choice) { return choice.symbols == point; };
       if (std::ranges::any_of(plan_.choices, is_same)) continue;
       if (watch_ != nullptr && watch_->tuning_is_over()) return {};
-      if (are_between) options_.offered = known_.around(point, kNearEach);
-      options_.proposals = are_between ? kProposedBetween : -1;
-      Status chosen = choose_under(point, are_between);
-      // What does not run under these shapes is told to who runs it.
-      if (!chosen.ok() && chosen.error().kind != ErrorKind::kUnsupported) return chosen;
+      std::optional<Timed> best;
+      for (const int form : forms_at(point, are_between)) {
+        Result<Timed> timed = choose_under(point, form, are_between);
+        // What does not run under these shapes is told to who runs it.
+        if (!timed.ok() && timed.error().kind != ErrorKind::kUnsupported) return timed.error();
+        if (timed.ok() && (!best || is_faster(*timed, *best))) best = std::move(*timed);
+      }
+      if (!best) continue;
+      plan_.choices.push_back(std::move(best->choice));
+      take_code(plan_.choices.back(), !are_between);
     }
     return {};
   }
 
+  struct Timed {
+    Choice choice;
+    std::optional<double> sequence;  ///< Milliseconds.
+  };
+  static bool is_faster(const Timed& form, const Timed& than) {
+    return form.sequence && than.sequence && *form.sequence < *than.sequence * kClearly;
+  }
+
+  /// Between the ends forms by which neither neighbour runs are not tried.
+  std::set<int> forms_at(const SymbolValues& point, bool is_between) const {
+    std::set<int> forms;
+    if (!is_between) {
+      for (int form = 0; form < static_cast<int>(known_.size()); ++form) forms.insert(form);
+      return forms;
+    }
+    for (const bool larger : {false, true})
+      if (const Choice* const side = neighbour(point, larger)) forms.insert(side->form);
+    return forms;
+  }
+
+  const Choice* neighbour(const SymbolValues& point, bool larger) const {
+    const Choice* nearest = nullptr;
+    for (const Choice& choice : plan_.choices) {
+      if (is_larger(choice.symbols, point) != larger) continue;
+      if (nearest == nullptr ||
+          shape_distance(choice.symbols, point) < shape_distance(nearest->symbols, point))
+        nearest = &choice;
+    }
+    return nearest;
+  }
+
   /// Bodies keep the kernels that they have.
-  Status choose_under(const SymbolValues& point, bool is_between) {
-    TENON_ASSIGN(const auto all, LayersUnder::make(plan_, backend_, options_.threads, point));
+  Result<Timed> choose_under(const SymbolValues& point, int form, bool is_between) {
+    KnownShapes& known_shapes = known_[static_cast<size_t>(form)];
+    options_.offered = is_between ? known_shapes.around(point, kNearEach) : TacticLists();
+    options_.proposals = is_between ? kProposedBetween : -1;
+    TENON_ASSIGN(const auto all,
+                 LayersUnder::make(form_of(plan_, form), backend_, options_.threads, point));
     TENON_ASSIGN(Tactics tactics, choose_tactics(all->layers, backend_, options_, cache_,
                                                  all->in_sequence, &measurer_));
-    Choice choice{point};
-    KnownShape& known = known_.add(point);
+    Timed timed{{point, {}, form}, tactics.sequence};
+    KnownShape& known = known_shapes.add(point);
     for (size_t i = 0; i < all->places.size(); ++i) {
       const Node& node = *all->layers.nodes[i];
-      known_.take(known, node.name, tactics, i);
-      if (tactics.best[i] != node.tactic) choice.tactics[all->places[i]] = tactics.best[i];
+      known_shapes.take(known, node.name, tactics, i);
+      if (tactics.best[i] != node.tactic) timed.choice.tactics[all->places[i]] = tactics.best[i];
     }
-    plan_.choices.push_back(std::move(choice));
-    take_code(plan_.choices.back(), !is_between);
-    return {};
+    if (options_.logger != nullptr && known_.size() > 1 && timed.sequence)
+      options_.logger->verbose("Form {} of the graph under {}: {:.4f} ms in sequence", form,
+                               to_string(point), *timed.sequence);
+    return timed;
   }
 
   void take_code(const Choice& choice, bool is_exact) {
     if (options_.logger != nullptr)
-      options_.logger->verbose("Kernels under {}: {} others than under the usual shapes",
-                               to_string(choice.symbols), choice.tactics.size());
+      options_.logger->verbose("Kernels under {}: {} others than under the usual shapes{}",
+                               to_string(choice.symbols), choice.tactics.size(),
+                               choice.form == 0 ? "" : fmt::format(", form {}", choice.form));
     code_.begin(choice, is_exact);
+  }
+
+  /// The graphs of all are needed until their code is there.
+  void drop_unused_forms() {
+    std::vector<int> numbers = {0};
+    std::vector<std::unique_ptr<Graph>> kept;
+    for (size_t i = 0; i < plan_.forms.size(); ++i) {
+      const auto serves = [&](const Choice& choice) {
+        return choice.form == static_cast<int>(i) + 1;
+      };
+      const bool is_used = std::ranges::any_of(plan_.choices, serves);
+      if (is_used) kept.push_back(std::move(plan_.forms[i]));
+      numbers.push_back(static_cast<int>(kept.size()));
+    }
+    plan_.forms = std::move(kept);
+    for (Choice& choice : plan_.choices) choice.form = numbers[static_cast<size_t>(choice.form)];
   }
 
   Plan& plan_;
   const Backend& backend_;
   SelectOptions options_;
   BuildWatch* const watch_;
-  KnownShapes known_;
+  std::vector<KnownShapes> known_;  ///< One a form.
   TimingCache& cache_;
   Measurer measurer_;
   CodeAhead code_;

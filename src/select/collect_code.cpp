@@ -88,12 +88,13 @@ class Collector {
 void collect_with(const Choice* choice, const SymbolValues& symbols, const Plan& plan,
                   const Backend& backend, bool own_alone, bool is_beside = false) {
   Backend here = backend;
+  const Graph& form = form_of(plan, choice == nullptr ? 0 : choice->form);
   TacticTable table;
   if (choice != nullptr) {
-    table = table_of(*choice, *plan.graph);
+    table = table_of(*choice, form);
     here.tactics_here = &table;
   }
-  const auto graph = ConcreteGraph::create(*plan.graph, symbols);
+  const auto graph = ConcreteGraph::create(form, symbols);
   if (graph.ok()) Collector(here, own_alone, is_beside).collect(*graph);
 }
 

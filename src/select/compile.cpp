@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <optional>
 
 #include "base/build_record.h"
 #include "base/counted.h"
@@ -18,6 +19,7 @@
 #include "plan/points.h"
 #include "plan/shape_values.h"
 #include "select/choices.h"
+#include "select/effort.h"
 #include "select/gone_nodes.h"
 #include "select/keep_formats.h"
 #include "select/kernel_chooser.h"
@@ -141,6 +143,37 @@ class OpenCodeFirst {
   std::shared_ptr<CodeLibrary> kept_;
 };
 
+/// Whether other forms of the graph can be timed beside it.
+bool compares_forms(const Graph& graph, const CompileRequest& request) {
+  const Capabilities& device = request.backend.device->capabilities();
+  const bool varies = std::ranges::any_of(
+      graph.inputs(), [](const Value* input) { return !is_constant(input->type.shape); });
+  return request.takes_forms && varies && device.compiles_kernels && device.replays_launches &&
+         request.select.level >= effort::kSequenceLevel && request.select.chosen.empty() &&
+         request.select.chooser == nullptr && !request.shows_tensors;
+}
+
+/// Kernels of the other forms under the usual shapes; forms that do not run are dropped.
+Status choose_for_forms(Plan& plan, const Backend& backend, const SymbolValues& symbols,
+                        SelectOptions options, TimingCache& cache) {
+  options.progress = nullptr;
+  options.record = nullptr;
+  options.left_out = nullptr;
+  options.before_trials = nullptr;
+  options.watch = nullptr;
+  options.notes = nullptr;
+  options.editable_cache = false;
+  options.warm = true;
+  std::optional<Error> failure;
+  std::erase_if(plan.forms, [&](const auto& form) {
+    Status chosen = select_tactics(*form, backend, symbols, options, cache);
+    if (!chosen.ok() && chosen.error().kind != ErrorKind::kUnsupported)
+      failure = std::move(chosen).error();
+    return !chosen.ok();
+  });
+  return failure ? Status(*failure) : Status();
+}
+
 /// Kernels for the usual shapes and, where shapes vary, for others.
 Status choose_kernels(Plan& plan, const CompileRequest& request, const SymbolValues& symbols,
                       TimingCache& cache, Logger& logger) {
@@ -153,6 +186,8 @@ Status choose_kernels(Plan& plan, const CompileRequest& request, const SymbolVal
   SelectOptions options = request.select;
   options.many_shapes = varies;
   TENON_TRY(select_tactics(*plan.graph, request.backend, symbols, options, cache));
+  if (!varies) plan.forms.clear();
+  TENON_TRY(choose_for_forms(plan, request.backend, symbols, options, cache));
   if (varies) return choose_by_shape(plan, request.backend, options, cache, logger);
   // Debug listeners may be shown any tensor between layers, as it is in the network.
   if (!request.shows_tensors) keep_formats(*plan.graph, request.backend);
@@ -285,9 +320,11 @@ Result<Plan> compile(CompileRequest request, TimingCache& cache, Logger& logger)
   const bool packs = request.packs && request.backend.device->capabilities().packs_constants;
   if (told != nullptr) foresee_plan(*told, *plan.graph, packs);
   PassForecast forecast(told, request.passes);
+  request.passes.leaves_forms = compares_forms(*plan.graph, request);
   TENON_ASSIGN(PassRun run, run_observed_passes(*plan.graph, request.passes, logger,
                                                 observer_of(record, request.levels, forecast)));
   plan.passes = std::move(run.applied);
+  plan.forms = std::move(run.forms);
   if (!run.gone.empty()) plan.settings[kGoneSetting] = gone_text(run.gone);
   if (request.levels) request.levels("graph", *plan.graph);
   const double passes = watch.lap();

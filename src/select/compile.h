@@ -30,6 +30,9 @@ struct CompileRequest {
   /// them alone, so that other versions' kernels find them too; loading takes longer.
   bool packs = true;
   bool shows_tensors = false;  ///< Runs may be asked for tensors between layers.
+  /// Where shapes vary and kernels are compiled, the plan may run some of them by other forms of
+  /// its graph. Not for plans that are refitted: weights are put into one graph.
+  bool takes_forms = false;
   LevelObserver levels;  ///< May be empty.
   PackedKernel packed;   ///< As of pack_weights(), where select.watch does not look; may be empty.
 };

@@ -19,6 +19,10 @@ void add_once(std::vector<std::string>& tactics, const std::string& tactic) {
 
 }  // namespace
 
+bool is_larger(const SymbolValues& a, const SymbolValues& b) {
+  return size_of(a) > size_of(b);
+}
+
 void KnownShapes::take(KnownShape& shape, const std::string& node, const Tactics& tactics,
                        size_t layer) {
   std::vector<std::string>& near = shape.near[node];
@@ -35,7 +39,7 @@ void KnownShapes::take(KnownShape& shape, const std::string& node, const Tactics
 const KnownShape* KnownShapes::nearest(const SymbolValues& point, bool larger) const {
   const KnownShape* nearest = nullptr;
   for (const KnownShape& known : known_) {
-    if ((size_of(known.symbols) > size_of(point)) != larger) continue;
+    if (is_larger(known.symbols, point) != larger) continue;
     if (nearest == nullptr ||
         shape_distance(known.symbols, point) < shape_distance(nearest->symbols, point))
       nearest = &known;

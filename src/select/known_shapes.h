@@ -22,6 +22,9 @@ struct KnownShape {
   double milliseconds = 0;
 };
 
+/// Whether there is more work under `a`.
+bool is_larger(const SymbolValues& a, const SymbolValues& b);
+
 /// Shapes of a build that have kernels so far.
 class KnownShapes {
  public:

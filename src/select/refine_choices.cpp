@@ -22,10 +22,10 @@ class Refiner {
 
   /// The choice for these shapes; nothing where the one that serves them is as good.
   Result<std::optional<Choice>> refine(const SymbolValues& point) {
-    TENON_ASSIGN(const auto all,
-                 LayersUnder::make(making_.plan, making_.backend, making_.options.threads, point));
     const Choice* const serving = nearest_choice(making_.plan.choices, point);
     if (serving == nullptr) return std::optional<Choice>();
+    known_ = &making_.known[static_cast<size_t>(serving->form)];
+    TENON_ASSIGN(const auto all, layers_of(*serving, point));
     const std::vector<std::string> now = tactics_of(*serving, *all);
     TENON_ASSIGN(const std::vector<size_t> open, open_layers(*serving, *all, now));
     TENON_ASSIGN(std::vector<std::string> then, others(*all, now, open, point));
@@ -37,8 +37,8 @@ class Refiner {
       TENON_ASSIGN(is_faster, are_faster(*all, now, then));
     }
     if (!is_faster) return std::optional<Choice>();
-    Choice choice{point};
-    KnownShape& known = making_.known.add(point);
+    Choice choice{point, {}, serving->form};
+    KnownShape& known = known_->add(point);
     known.milliseconds = whole_;
     for (size_t i = 0; i < then.size(); ++i) {
       const Node& node = *all->layers.nodes[i];
@@ -49,6 +49,12 @@ class Refiner {
   }
 
  private:
+  Result<std::unique_ptr<LayersUnder>> layers_of(const Choice& choice,
+                                                 const SymbolValues& symbols) const {
+    return LayersUnder::make(form_of(making_.plan, choice.form), making_.backend,
+                             making_.options.threads, symbols);
+  }
+
   static std::vector<std::string> tactics_of(const Choice& choice, const LayersUnder& all) {
     std::vector<std::string> tactics;
     for (size_t i = 0; i < all.places.size(); ++i) {
@@ -74,8 +80,7 @@ class Refiner {
                                           const std::vector<std::string>& now) {
     const auto [entry, is_new] = expected_.try_emplace(choice.symbols);
     if (is_new) {
-      TENON_ASSIGN(const auto there, LayersUnder::make(making_.plan, making_.backend,
-                                                       making_.options.threads, choice.symbols));
+      TENON_ASSIGN(const auto there, layers_of(choice, choice.symbols));
       const std::vector<std::string> tactics = tactics_of(choice, *there);
       for (size_t i = 0; i < tactics.size(); ++i)
         entry->second[there->places[i]] = expected(tactics[i], there->layers.problems[i]);
@@ -103,7 +108,7 @@ class Refiner {
       size_t count = 0;
       for (const std::string& config : row.configs(problem)) {
         std::string tactic = join_tactic(row.name, config);
-        if (!of_library && !making_.known.was_tried(node.name, tactic)) continue;
+        if (!of_library && !known_->was_tried(node.name, tactic)) continue;
         more.push_back(std::move(tactic));
         if (++count == kProposed) break;
       }
@@ -119,7 +124,7 @@ class Refiner {
                                           const SymbolValues& point) {
     if (open.empty()) return now;
     SelectOptions options = making_.options;
-    options.offered = making_.known.around(point, 1);
+    options.offered = known_->around(point, 1);
     options.proposals = 0;
     Layers layers{all.graph, {}, {}};
     for (const size_t i : open) {
@@ -144,7 +149,7 @@ class Refiner {
       then[open[k]] = timed.best[k];
     }
     for (const bool larger : {false, true})
-      if (const KnownShape* side = making_.known.nearest(point, larger))
+      if (const KnownShape* side = known_->nearest(point, larger))
         whole = std::max(whole, side->milliseconds);
     whole_ = whole;
     return gain < whole * kWorth ? now : then;
@@ -163,6 +168,7 @@ class Refiner {
   }
 
   ChoiceMaking& making_;
+  KnownShapes* known_ = nullptr;  ///< Those of the form that serves the latest shapes.
   double whole_ = 0;  ///< Milliseconds of all layers under the latest shapes, or larger ones.
   /// By a choice's symbols and a node's place: of open_layers().
   std::map<SymbolValues, std::map<int, Expected>> expected_;
@@ -170,12 +176,12 @@ class Refiner {
 
 }  // namespace
 
-Result<std::unique_ptr<LayersUnder>> LayersUnder::make(const Plan& plan, const Backend& backend,
+Result<std::unique_ptr<LayersUnder>> LayersUnder::make(const Graph& form, const Backend& backend,
                                                        int threads, const SymbolValues& symbols) {
-  TENON_ASSIGN(ConcreteGraph concrete, ConcreteGraph::create(*plan.graph, symbols));
+  TENON_ASSIGN(ConcreteGraph concrete, ConcreteGraph::create(form, symbols));
   auto made = std::unique_ptr<LayersUnder>(new LayersUnder(std::move(concrete)));
   int place = -1;
-  for (const auto& node : plan.graph->nodes()) {
+  for (const auto& node : form.nodes()) {
     ++place;
     made->in_sequence &= !is_control_flow(*node);
     if (node->tactic.empty() || node->tactic == kViewTactic || is_control_flow(*node) ||

@@ -12,13 +12,13 @@
 
 namespace tenon {
 
-/// The layers of a plan that have kernels under some shapes.
+/// The layers of a plan's graph, in one of its forms, that have kernels under some shapes.
 struct LayersUnder {
-  static Result<std::unique_ptr<LayersUnder>> make(const Plan& plan, const Backend& backend,
+  static Result<std::unique_ptr<LayersUnder>> make(const Graph& form, const Backend& backend,
                                                    int threads, const SymbolValues& symbols);
   ConcreteGraph graph;
   Layers layers;
-  std::vector<int> places;  ///< Of the layers' nodes in the plan's graph.
+  std::vector<int> places;  ///< Of the layers' nodes in the form.
   bool in_sequence = true;  ///< Nothing else stands between them.
 
  private:
@@ -33,8 +33,8 @@ struct ChoiceMaking {
   SelectOptions options;
   TimingCache& cache;
   Measurer& measurer;
-  KnownShapes& known;
-  BuildWatch* watch = nullptr;  ///< Ends it early where the build's time is up; may be null.
+  std::vector<KnownShapes>& known;  ///< One a form.
+  BuildWatch* watch = nullptr;      ///< Ends it early where the build's time is up; may be null.
 };
 
 /// A kernel's time goes up in steps: with one more row of tiles a multiprocessor may have twice the

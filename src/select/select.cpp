@@ -157,6 +157,7 @@ Result<Tactics> choose_tactics(const Layers& layers, const Backend& backend,
       if (candidate.reason.empty() && candidate.milliseconds >= 0)
         times[candidate.tactic] = candidate.milliseconds;
   }
+  tactics.sequence = selector.sequence_milliseconds();
   return tactics;
 }
 

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -89,6 +90,7 @@ struct Tactics {
   std::vector<std::string> best;
   std::vector<std::vector<std::string>> near;
   std::vector<std::map<std::string, double>> milliseconds;
+  std::optional<double> sequence;  ///< Milliseconds of all, where they were tried in sequence.
 };
 /// The same for layers by themselves, which keep what they have; `in_sequence`: nothing else stands
 /// between them. `measurer` has memory from problem to problem; null: one of their own.

@@ -125,12 +125,13 @@ Status Selector::tune(const Layers& layers, std::vector<std::string>& tactics) {
   const auto advance = [&](size_t count) {
     return steps_ == nullptr || steps_->advance(static_cast<int>(count));
   };
-  const Status tuned = tune_in_sequence(
+  auto tuned = tune_in_sequence(
       {scope_.backend, scope_.options, scope_.cache, trials_.measurer(), layers, rivals_, advance},
       tactics);
   if (told != nullptr) told->sequence([](SequenceForecast& forecast) { forecast.ended(); });
   times_.tune += watch.lap();
-  return tuned;
+  TENON_ASSIGN(sequence_, std::move(tuned));
+  return {};
 }
 
 void Selector::report_times() const {

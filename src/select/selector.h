@@ -38,6 +38,8 @@ class Selector {
   const Rivals& rivals(const Problem& problem) const;
   /// The tactics of layers, tried in sequence where that is wanted.
   Result<std::vector<std::string>> choose(const Layers& layers, bool in_sequence);
+  /// Of the layers that were tried so last, with the tactics that they got; nothing: none were.
+  std::optional<double> sequence_milliseconds() const { return sequence_; }
 
  private:
   using Open = std::vector<std::pair<const Problem*, Shortlist*>>;
@@ -66,6 +68,7 @@ class Selector {
   std::map<std::string, Shortlist> shortlists_;  ///< By problem key.
   std::map<std::string, Rivals> rivals_;         ///< Likewise.
   Times times_;
+  std::optional<double> sequence_;
 };
 
 }  // namespace tenon

@@ -219,11 +219,13 @@ Rivals rivals_of(const Backend& backend, std::span<const Candidate> best_first) 
   return rivals;
 }
 
-Status tune_in_sequence(const SequenceTuning& tuning, std::vector<std::string>& tactics) {
+Result<std::optional<double>> tune_in_sequence(const SequenceTuning& tuning,
+                                               std::vector<std::string>& tactics) {
   Stopwatch watch;
   Sequence sequence(tuning, tactics);
   const Result<SequenceTime> first = sequence.time();
-  if (!first.ok()) return sequence.complete();
+  TENON_TRY(sequence.complete());
+  if (!first.ok()) return std::optional<double>();
   SequenceTime best = try_own(tuning, sequence, *first);
   tell_of(tuning, sequence, watch, [](SequenceForecast& forecast, int measured, double seconds) {
     forecast.began(measured, seconds);
@@ -256,7 +258,7 @@ Status tune_in_sequence(const SequenceTuning& tuning, std::vector<std::string>& 
   if (tuning.options.logger != nullptr && best.median < first->median)
     tuning.options.logger->verbose("Layers in sequence: {:.4f} ms, from {:.4f} ms", best.median,
                                    first->median);
-  return {};
+  return std::optional(best.median);
 }
 
 Result<bool> are_faster_in_sequence(const SequenceTuning& tuning,

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -42,9 +43,11 @@ struct SequenceTuning {
 /// each problem in the whole sequence and keeps those that make it faster; begins with the best
 /// alone or, where that is faster, with our own kernels everywhere, which start early behind each
 /// other only. `tactics` are those of
-/// the layers. Times of whole sequences are kept in the cache, so that builds repeat. Does
-/// nothing for a sequence that cannot be recorded. For devices with streams.
-Status tune_in_sequence(const SequenceTuning& tuning, std::vector<std::string>& tactics);
+/// the layers. Times of whole sequences are kept in the cache, so that builds repeat. Gives the
+/// milliseconds of the best; nothing, and nothing done, for a sequence that cannot be recorded. For
+/// devices with streams.
+Result<std::optional<double>> tune_in_sequence(const SequenceTuning& tuning,
+                                               std::vector<std::string>& tactics);
 
 /// Whether the layers in sequence are clearly faster by the tactics `then` than by `now`.
 Result<bool> are_faster_in_sequence(const SequenceTuning& tuning,

@@ -15,7 +15,7 @@ using nvinfer1::ICudaEngine;
 using nvinfer1::IRuntime;
 
 constexpr uint32_t kPlanMagic = 0x74727466;
-constexpr uint32_t kPlanFormat = 4, kOldestPlanFormat = 1;
+constexpr uint32_t kPlanFormat = 5, kOldestPlanFormat = 1;
 constexpr size_t kVersionOffset = 24;
 constexpr size_t kPlanStart = 32;
 

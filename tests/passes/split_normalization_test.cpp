@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 #include "numeric.h"
 #include "ops/numerics.h"
 #include "ops/ops.h"
 #include "ops/table.h"
+#include "passes/observed_passes.h"
 #include "passes/pass.h"
 
 namespace tenon {
@@ -177,6 +179,71 @@ TEST(SplitNormalization, StaysForFormsThatTheKernelDoesNotTake) {
   EXPECT_EQ(halves_of({.rows = {2, 256}}), 2);
   EXPECT_EQ(halves_of({.rows = {2, 257}}), 0) << "many rows";
   EXPECT_EQ(halves_of({.rows = {*Dim::parse("n")}}), 0) << "extents that are not known";
+}
+
+std::vector<const Tensor*> weights_of(const Graph& graph) {
+  std::vector<const Tensor*> weights;
+  for (const auto& node : graph.nodes())
+    if (const Tensor* tensor = node->op->constant_value(); tensor != nullptr && tensor->rank() == 2)
+      weights.push_back(tensor);
+  return weights;
+}
+
+/// How many weights of the form are not the graph's own.
+int64_t new_weights(const Graph& graph, const Graph& form) {
+  const std::vector<const Tensor*> own = weights_of(graph), of_form = weights_of(form);
+  return std::ranges::count_if(of_form, [&](const Tensor* tensor) {
+    return std::ranges::none_of(
+        own, [&](const Tensor* other) { return other->bytes() == tensor->bytes(); });
+  });
+}
+
+/// Where the number of rows varies the graph keeps its normalizations, and a form beside it has
+/// halves; scale and shift are in the weights of both.
+TEST(SplitNormalization, LeavesAFormForVaryingRows) {
+  for (const bool shift : {true, false}) {
+    Layers layers({.rows = {*Dim::parse("n")}, .shift = shift}, 7);
+    layers.add();
+    layers.add();
+    layers.graph.add_output(layers.rows);
+    const auto before = layers.graph.clone();
+    NullLogger logger;
+    PassOptions options;
+    options.leaves_forms = true;
+    for (const char* after : {"fuse_residual", "fuse_pointwise", "fuse_independent"})
+      options.disabled.emplace_back(after);
+    const auto run = run_observed_passes(layers.graph, options, logger, nullptr);
+    ASSERT_TRUE(run.ok()) << run.error().message;
+    ASSERT_EQ(run->forms.size(), 1u);
+    const Graph& form = *run->forms[0];
+    EXPECT_EQ(count_halves(form), 4);
+    EXPECT_EQ(new_weights(layers.graph, form), 0) << "one copy of them serves both";
+    int norms = 0;
+    for (const auto& node : layers.graph.nodes()) {
+      if (!node->is<Normalization>()) continue;
+      ++norms;
+      EXPECT_EQ(node->inputs().size(), 1u) << "scale and shift are in the weights";
+    }
+    EXPECT_EQ(norms, 2);
+    for (uint64_t seed = 1; seed <= 2; ++seed) {
+      EXPECT_EQ(compare_graphs(*before, layers.graph, seed, kSpread), "");
+      EXPECT_EQ(compare_graphs(*before, form, seed, kSpread), "");
+    }
+  }
+}
+
+TEST(SplitNormalization, LeavesNoFormWhereThereIsNothingToSplitOrNoneIsWanted) {
+  for (const auto& [wanted, size] : {std::pair(false, 1.0), {true, 1e-4}}) {
+    Layers layers({.rows = {*Dim::parse("n")}, .size = size}, 7);
+    layers.add();
+    layers.graph.add_output(layers.rows);
+    NullLogger logger;
+    PassOptions options;
+    options.leaves_forms = wanted;
+    const auto run = run_observed_passes(layers.graph, options, logger, nullptr);
+    ASSERT_TRUE(run.ok()) << run.error().message;
+    EXPECT_TRUE(run->forms.empty()) << "scales of " << size;
+  }
 }
 
 TEST(SplitNormalization, StaysWhereOthersNeedTheRowsOrTheNormalization) {

@@ -96,8 +96,16 @@ TEST(PlanFormats, OfTheFourthOneHaveLibrariesInTheirOrder) {
       << damaged.error().message;
 }
 
+TEST(PlanFormats, OfTheFourthOneAreReadAndHaveOneForm) {
+  const auto plan = read_plan(stored_plan(4), nullptr);
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  EXPECT_EQ(plan->profiles.at(0).at("x").max, (Extents{8, 4}));
+  EXPECT_EQ(plan->graph->outputs()[0]->name, "y");
+  EXPECT_TRUE(plan->forms.empty());
+}
+
 TEST(PlanFormats, AreWrittenAnewInTheNewestOne) {
-  for (const int old : {1, 2, 3}) {
+  for (const int old : {1, 2, 3, 4}) {
     const auto plan = read_plan(stored_plan(old), nullptr);
     ASSERT_TRUE(plan.ok()) << plan.error().message;
     const auto bytes = write_plan(*plan);

@@ -12,6 +12,7 @@
 
 #include "ir/text.h"
 #include "made_up_device.h"
+#include "ops/ops.h"
 #include "plan/points.h"
 
 namespace tenon {
@@ -168,6 +169,65 @@ TEST_F(Choices, ComeInWhereTheNeighboursKernelsAreFarFromTheBest) {
         << rows << ": " << tactic;
   }
   EXPECT_LT(plan_.choices.size(), 24u) << "neighbours share choices";
+}
+
+/// As many launches as the operator takes for so many rows: exp always the same.
+Tactic by_operator() {
+  Tactic tactic = tuned();
+  tactic.name = "cuda.operator";
+  tactic.configs = [](const Problem&) { return std::vector<std::string>{"0", "1"}; };
+  tactic.create = [](const Problem& problem, std::string_view) -> Result<std::unique_ptr<Kernel>> {
+    auto& device = static_cast<Account&>(*problem.device);
+    const bool is_exp =
+        problem.operation.node().as<Pointwise>()->function == PointwiseFunction::k_exp;
+    const int64_t rows = problem.output().extents[0];
+    const std::lock_guard lock(device.mutex);
+    device.made[rows].insert(is_exp ? 0 : 1);
+    return std::unique_ptr<Kernel>(
+        std::make_unique<Tuned>(device, static_cast<size_t>(is_exp ? 20 : 2 * rows)));
+  };
+  return tactic;
+}
+
+/// A plan whose graph takes twenty launches a layer, and whose other form two a row.
+class Forms : public Choices {
+ protected:
+  void choose_forms(int64_t least, int64_t usual) {
+    rows_ = {by_operator(), cpu_tactics().back()};
+    plan_.graph = layers_of("exp");
+    plan_.forms.push_back(layers_of("tanh"));
+    plan_.profiles = {{{"x", {{least, 8}, {usual, 8}, {64, 8}}}}};
+    TimingCache cache;
+    NullLogger logger;
+    const Backend backend{.device = device_, .tactics = rows_};
+    const Status chosen = choose_by_shape(plan_, backend, {.many_shapes = true}, cache, logger);
+    ASSERT_TRUE(chosen.ok()) << chosen.error().message;
+  }
+  static std::unique_ptr<Graph> layers_of(const char* name) {
+    auto graph = parse_graph(
+        fmt::format("graph \"\" (%0 \"x\": f32[b,8]) {{ %1 = {0}(%0) : f32[b,8] %2 = {0}(%1) : "
+                    "f32[b,8] return %2}}",
+                    name));
+    EXPECT_TRUE(graph.ok()) << graph.error().message;
+    (*graph)->symbol_ranges["b"] = {1, 64};
+    for (const auto& node : (*graph)->nodes()) node->tactic = "cuda.operator{0}";
+    return std::move(graph).value();
+  }
+  int form_at(int64_t rows) const { return nearest_choice(plan_.choices, {{"b", rows}})->form; }
+};
+
+TEST_F(Forms, ServeTheShapesThatTheyAreFasterFor) {
+  choose_forms(1, 4);
+  for (const int64_t rows : {1, 2, 4, 8}) EXPECT_EQ(form_at(rows), 1) << rows;
+  for (const int64_t rows : {16, 32, 64}) EXPECT_EQ(form_at(rows), 0) << rows;
+  EXPECT_EQ(device_->made[2], std::set<int>{1}) << "between two that run by one form";
+  EXPECT_EQ(device_->made[8], (std::set<int>{0, 1})) << "between two that do not";
+}
+
+TEST_F(Forms, ThatServeNoShapeAreDropped) {
+  choose_forms(16, 32);
+  EXPECT_TRUE(plan_.forms.empty());
+  for (const Choice& choice : plan_.choices) EXPECT_EQ(choice.form, 0);
 }
 
 }  // namespace
