@@ -65,17 +65,26 @@ class Refiner {
     return tactics;
   }
 
-  /// The configuration that a kernel's tactic expects to be the best; nothing where it may be any,
-  /// as of libraries.
-  using Expected = std::optional<std::string>;
+  /// The configuration that a kernel's tactic expects to be the best, and the kernel's own place
+  /// among those that it proposes.
+  struct Expectation {
+    std::string best;
+    size_t place;
+  };
+  /// Nothing where it does not tell: of libraries, and of kernels that it does not propose.
+  using Expected = std::optional<Expectation>;
   Expected expected(const std::string& tactic, const Problem& problem) const {
     const Tactic* const row = making_.backend.row_of(tactic);
     if (row == nullptr || is_library(row->traits.origin) || !fits(*row, problem)) return {};
-    return row->configs(problem).front();
+    const std::vector<std::string> configs = row->configs(problem);
+    const auto own = std::ranges::find(configs, split_tactic(tactic).config);
+    if (own == configs.end()) return {};
+    return Expectation{configs.front(), static_cast<size_t>(own - configs.begin())};
   }
 
   /// Layers for which the tactics expect another kernel to be the best than under the shapes that
-  /// the choice was made for, and those of libraries, which do not tell.
+  /// the choice was made for, or less of the one that they have, and those whose tactics do not
+  /// tell.
   Result<std::vector<size_t>> open_layers(const Choice& choice, const LayersUnder& all,
                                           const std::vector<std::string>& now) {
     const auto [entry, is_new] = expected_.try_emplace(choice.symbols);
@@ -89,7 +98,10 @@ class Refiner {
     for (size_t i = 0; i < now.size(); ++i) {
       const auto known = entry->second.find(all.places[i]);
       const Expected here = expected(now[i], all.layers.problems[i]);
-      if (!here || known == entry->second.end() || known->second != here) open.push_back(i);
+      const bool is_as_good = here && known != entry->second.end() && known->second &&
+                              known->second->best == here->best &&
+                              known->second->place >= here->place;
+      if (!is_as_good) open.push_back(i);
     }
     return open;
   }

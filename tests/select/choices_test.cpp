@@ -156,9 +156,22 @@ TEST_F(Choices, BetweenPointsFollowTheirNeighbours) {
   }
 }
 
+/// The same with a slow one ahead, which the tactic takes for the fastest everywhere.
+Tactic tiled_behind_a_slow_one() {
+  Tactic tactic = tiled();
+  tactic.configs = [](const Problem& problem) {
+    std::vector<std::string> configs = tiled().configs(problem);
+    configs.insert(configs.begin(), "128");
+    return configs;
+  };
+  return tactic;
+}
+
 /// One row more than whole tiles takes another one, for which smaller ones are better.
-TEST_F(Choices, ComeInWhereTheNeighboursKernelsAreFarFromTheBest) {
-  rows_ = {tiled(), cpu_tactics().back()};
+class TiledChoices : public Choices, public testing::WithParamInterface<Tactic (*)()> {};
+
+TEST_P(TiledChoices, ComeInWhereTheNeighboursKernelsAreFarFromTheBest) {
+  rows_ = {GetParam()(), cpu_tactics().back()};
   choose(32, "cuda.tiled{8}");
   for (int64_t rows = 1; rows <= 32; ++rows) {
     size_t best = SIZE_MAX;
@@ -170,6 +183,8 @@ TEST_F(Choices, ComeInWhereTheNeighboursKernelsAreFarFromTheBest) {
   }
   EXPECT_LT(plan_.choices.size(), 24u) << "neighbours share choices";
 }
+
+INSTANTIATE_TEST_SUITE_P(Tactics, TiledChoices, testing::Values(tiled, tiled_behind_a_slow_one));
 
 /// As many launches as the operator takes for so many rows: exp always the same.
 Tactic by_operator() {
