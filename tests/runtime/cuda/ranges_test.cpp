@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <functional>
 #include <set>
 #include <sstream>
 
@@ -14,6 +15,7 @@
 #include "kernels/movable_constants.h"
 #include "kernels/tactic.h"
 #include "ops/table.h"
+#include "passes/observed_passes.h"
 #include "plan/plan_file.h"
 #include "runtime/engine.h"
 #include "select/collect_code.h"
@@ -129,7 +131,8 @@ class OnPretendedGpu : public testing::Test {
     }
   }
 
-  std::shared_ptr<Engine> engine_of(const Case& network) {
+  using Change = std::function<void(Plan&, const Graph& network, const Backend&)>;
+  std::shared_ptr<Engine> engine_of(const Case& network, const Change& change = {}) {
     auto graph = parse_graph(with_types(network.text));
     EXPECT_TRUE(graph.ok()) << graph.error().message;
     if (!graph.ok()) return nullptr;
@@ -145,6 +148,7 @@ class OnPretendedGpu : public testing::Test {
     for (Value* output : (*graph)->outputs()) output->name = fmt::format("out{}", number++);
     ConstantStore constants(*backend_.device);
     CompileRequest request;
+    const std::unique_ptr<Graph> original = (*graph)->clone();
     request.graph = std::move(*graph);
     request.profiles = {profile};
     request.backend = backend_;
@@ -156,6 +160,7 @@ class OnPretendedGpu : public testing::Test {
     auto plan = compile(std::move(request), cache, logger);
     EXPECT_TRUE(plan.ok()) << plan.error().message;
     if (!plan.ok()) return nullptr;
+    if (change) change(*plan, *original, backend);
     EXPECT_TRUE(collect_code(*plan, backend, logger).ok());
     auto loaded = read_plan(*write_plan(*plan), nullptr);
     EXPECT_TRUE(loaded.ok()) << loaded.error().message;
@@ -255,6 +260,67 @@ TEST_F(EqualLayers, ShareTheLaunchesOfANewShapeAndKeepTheirConstants) {
   EXPECT_GT(calls.of("cuModuleGetFunction"), 0);
   EXPECT_LT(calls.of("cuModuleGetFunction"), kLayers);
   EXPECT_EQ(constants_of(*(*context)->program()), before);
+}
+
+constexpr char kNormalized[] =
+    "(%0: f16[n,16,64], %1: f16[64,64], %2: f16[64,128], %3: f16[128,64]) {\n"
+    "%4 = matmul(%0, %1)\n"
+    "%5 = normalization(%4) {norm = layer}\n"
+    "%6 = matmul(%5, %2)\n"
+    "%7 = tanh(%6)\n"
+    "%8 = matmul(%7, %3)\n"
+    "%9 = add(%8, %4)\n"
+    "return %9\n}";
+
+class GpuForms : public OnPretendedGpu {
+ protected:
+  static void become(int capability) {
+    void* const library = dlopen(FAKE_DRIVER "/libcuda.so.1", RTLD_NOW);
+    reinterpret_cast<void (*)(int)>(dlsym(library, "fake_driver_become"))(capability);
+  }
+  void SetUp() override {
+    become(90);
+    OnPretendedGpu::SetUp();
+  }
+  void TearDown() override { become(80); }
+
+  /// Up to two of the slowest axis run by the form whose products normalize.
+  void add_form(Plan& plan, std::unique_ptr<Graph> network, const Backend& backend) const {
+    ASSERT_TRUE(apply_profiles(*network, plan.profiles).ok());
+    NullLogger logger;
+    PassOptions options = pass_options_for(*backend.device);
+    options.leaves_forms = true;
+    auto run = run_observed_passes(*network, options, logger, nullptr);
+    ASSERT_TRUE(run.ok()) << run.error().message;
+    ASSERT_EQ(run->forms.size(), 1u);
+    TimingCache cache;
+    SelectOptions select;
+    select.level = 0;
+    const Status chosen = select_tactics(*run->forms[0], backend, {{"n", 2}}, select, cache);
+    ASSERT_TRUE(chosen.ok()) << chosen.error().message;
+    plan.forms.push_back(std::move(run->forms[0]));
+    plan.choices = {{{{"n", 2}}, {}, 1}, {{{"n", 8}}}, {{{"n", 24}}}};
+  }
+};
+
+TEST_F(GpuForms, RunWithoutACompiler) {
+  const std::shared_ptr<Engine> engine =
+      engine_of({"normalized", kNormalized, 24},
+                [&](Plan& plan, const Graph& network, const Backend& backend) {
+                  add_form(plan, network.clone(), backend);
+                });
+  ASSERT_NE(engine, nullptr);
+  ASSERT_EQ(engine->plan().forms.size(), 1u);
+  use_cache("empty");
+  const auto context = Context::create(engine);
+  ASSERT_TRUE(context.ok());
+  for (const int64_t n : {1, 8, 2, 3, 24, 1}) {
+    const int64_t before = cuda::compiler_work().compiled;
+    ASSERT_NO_FATAL_FAILURE(run(**context, n));
+    EXPECT_EQ(cuda::compiler_work().compiled, before) << "n = " << n;
+    const bool is_split = (*context)->program()->step_count() == 3;
+    EXPECT_EQ(is_split, n <= 3) << "n = " << n << ": " << (*context)->program()->step_count();
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(All, GpuRanges, testing::ValuesIn(kCases),
