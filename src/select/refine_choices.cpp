@@ -28,15 +28,16 @@ class Refiner {
     TENON_ASSIGN(const auto all, layers_of(*serving, point));
     const std::vector<std::string> now = tactics_of(*serving, *all);
     TENON_ASSIGN(const std::vector<size_t> open, open_layers(*serving, *all, now));
-    TENON_ASSIGN(std::vector<std::string> then, others(*all, now, open, point));
-    TENON_ASSIGN(bool is_faster, are_faster(*all, now, then));
+    std::vector<std::vector<std::string>> ways(1);
+    TENON_ASSIGN(ways[0], others(*all, now, open, point));
     // Kernels of libraries lose in sequence, where ours start early behind each other.
-    if (!is_faster) {
-      for (size_t i = 0; i < then.size(); ++i)
-        if (is_library(making_.backend.origin_of(then[i]))) then[i] = now[i];
-      TENON_ASSIGN(is_faster, are_faster(*all, now, then));
-    }
-    if (!is_faster) return std::optional<Choice>();
+    std::vector<std::string> without = ways[0];
+    for (size_t i = 0; i < now.size(); ++i)
+      if (is_library(making_.backend.origin_of(without[i]))) without[i] = now[i];
+    if (without != ways[0]) ways.push_back(std::move(without));
+    TENON_ASSIGN(const std::optional<size_t> fastest, fastest_of(*all, now, ways));
+    if (!fastest) return std::optional<Choice>();
+    const std::vector<std::string>& then = ways[*fastest];
     Choice choice{point, {}, serving->form};
     KnownShape& known = known_->add(point);
     known.milliseconds = whole_;
@@ -167,16 +168,19 @@ class Refiner {
     return gain < whole * kWorth ? now : then;
   }
 
-  Result<bool> are_faster(const LayersUnder& all, const std::vector<std::string>& now,
-                          const std::vector<std::string>& then) {
-    if (then == now) return false;
+  /// Nothing where none of the ways is clearly faster than `now`.
+  Result<std::optional<size_t>> fastest_of(const LayersUnder& all,
+                                           const std::vector<std::string>& now,
+                                           std::vector<std::vector<std::string>>& ways) {
+    while (!ways.empty() && ways.back() == now) ways.pop_back();
+    if (ways.empty()) return std::optional<size_t>();
     if (!all.in_sequence || all.layers.nodes.size() < 2 ||
         !making_.backend.device->capabilities().replays_launches)
-      return true;
+      return std::optional<size_t>(0);
     const std::map<std::string, Rivals> none;
     const SequenceTuning tuning{
         making_.backend, making_.options, making_.cache, making_.measurer, all.layers, none, {}};
-    return are_faster_in_sequence(tuning, now, then);
+    return fastest_in_sequence(tuning, now, ways);
   }
 
   ChoiceMaking& making_;

@@ -261,19 +261,27 @@ Result<std::optional<double>> tune_in_sequence(const SequenceTuning& tuning,
   return std::optional(best.median);
 }
 
-Result<bool> are_faster_in_sequence(const SequenceTuning& tuning,
-                                    const std::vector<std::string>& now,
-                                    const std::vector<std::string>& then) {
+Result<std::optional<size_t>> fastest_in_sequence(const SequenceTuning& tuning,
+                                                  const std::vector<std::string>& now,
+                                                  std::span<const std::vector<std::string>> ways) {
+  constexpr double kClearly = 0.99;
   Sequence sequence(tuning, now);
   const Result<SequenceTime> before = sequence.time();
-  for (Role& role : sequence.roles()) role.tactic = then[role.layers[0]];
-  const Result<SequenceTime> after = sequence.time();
   TENON_TRY(sequence.complete());
-  if (tuning.options.logger != nullptr && before.ok() && after.ok())
-    tuning.options.logger->verbose("Layers in sequence: {:.4f} ms, others {:.4f} ms",
-                                   before->median, after->median);
-  constexpr double kClearly = 0.99;
-  return before.ok() && betters(after, *before) && after->median < before->median * kClearly;
+  std::optional<size_t> fastest;
+  double least = before.ok() ? before->median * kClearly : 0;
+  for (size_t i = 0; i < ways.size() && before.ok(); ++i) {
+    for (Role& role : sequence.roles()) role.tactic = ways[i][role.layers[0]];
+    const Result<SequenceTime> after = sequence.time();
+    TENON_TRY(sequence.complete());
+    if (tuning.options.logger != nullptr && after.ok())
+      tuning.options.logger->verbose("Layers in sequence: {:.4f} ms, others {:.4f} ms",
+                                     before->median, after->median);
+    if (!betters(after, *before) || after->median >= least) continue;
+    least = after->median;
+    fastest = i;
+  }
+  return fastest;
 }
 
 }  // namespace tenon

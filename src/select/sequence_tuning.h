@@ -49,9 +49,10 @@ struct SequenceTuning {
 Result<std::optional<double>> tune_in_sequence(const SequenceTuning& tuning,
                                                std::vector<std::string>& tactics);
 
-/// Whether the layers in sequence are clearly faster by the tactics `then` than by `now`.
-Result<bool> are_faster_in_sequence(const SequenceTuning& tuning,
-                                    const std::vector<std::string>& now,
-                                    const std::vector<std::string>& then);
+/// Of other `ways` to run the layers, each the tactics of all, the number of that which is fastest
+/// in sequence; nothing where none is clearly faster than `now`.
+Result<std::optional<size_t>> fastest_in_sequence(const SequenceTuning& tuning,
+                                                  const std::vector<std::string>& now,
+                                                  std::span<const std::vector<std::string>> ways);
 
 }  // namespace tenon
