@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "base/stopwatch.h"
@@ -47,6 +48,7 @@ class Chooser {
   Status run(const std::vector<SymbolValues>& points) {
     TENON_TRY(choose(plan_ends(plan_), false));
     TENON_TRY(choose(points, true));
+    if (known_.size() > 1) TENON_TRY(find_changes_of_form());
     ChoiceMaking making{plan_, backend_, options_, cache_, measurer_, known_, watch_};
     TENON_TRY(refine_choices(making, [this](const Choice& choice) { take_code(choice, false); }));
     plan_.code = code_.finish();
@@ -92,6 +94,31 @@ class Chooser {
     for (const bool larger : {false, true})
       if (const Choice* const side = neighbour(point, larger)) forms.insert(side->form);
     return forms;
+  }
+
+  /// Chooses between neighbours that run by different forms, in the middle of what is left there.
+  Status find_changes_of_form() {
+    std::vector<SymbolValues> trials = plan_trials(plan_);
+    while (!trials.empty()) {
+      std::vector<SymbolValues> between;
+      std::pair<const Choice*, const Choice*> sides;
+      for (const SymbolValues& point : trials) {
+        const std::pair here(neighbour(point, false), neighbour(point, true));
+        if (here.first == nullptr || here.second == nullptr ||
+            here.first->form == here.second->form || here.first->symbols == point)
+          continue;
+        if (between.empty()) sides = here;
+        if (here == sides) between.push_back(point);
+      }
+      if (between.empty()) return {};
+      std::ranges::stable_sort(between, {}, [&](const SymbolValues& point) {
+        return shape_distance(sides.first->symbols, point);
+      });
+      const SymbolValues middle = between[between.size() / 2];
+      std::erase(trials, middle);
+      TENON_TRY(choose({middle}, true));
+    }
+    return {};
   }
 
   const Choice* neighbour(const SymbolValues& point, bool larger) const {

@@ -207,11 +207,11 @@ Tactic by_operator() {
 /// A plan whose graph takes twenty launches a layer, and whose other form two a row.
 class Forms : public Choices {
  protected:
-  void choose_forms(int64_t least, int64_t usual) {
+  void choose_forms(int64_t least, int64_t usual, int64_t most = 64) {
     rows_ = {by_operator(), cpu_tactics().back()};
     plan_.graph = layers_of("exp");
     plan_.forms.push_back(layers_of("tanh"));
-    plan_.profiles = {{{"x", {{least, 8}, {usual, 8}, {64, 8}}}}};
+    plan_.profiles = {{{"x", {{least, 8}, {usual, 8}, {most, 8}}}}};
     TimingCache cache;
     NullLogger logger;
     const Backend backend{.device = device_, .tactics = rows_};
@@ -237,6 +237,15 @@ TEST_F(Forms, ServeTheShapesThatTheyAreFasterFor) {
   for (const int64_t rows : {16, 32, 64}) EXPECT_EQ(form_at(rows), 0) << rows;
   EXPECT_EQ(device_->made[2], std::set<int>{1}) << "between two that run by one form";
   EXPECT_EQ(device_->made[8], (std::set<int>{0, 1})) << "between two that do not";
+}
+
+/// Ten rows take as long by either.
+TEST_F(Forms, ChangeWhereTheOtherGetsFaster) {
+  choose_forms(1, 4, 32);
+  for (int64_t rows = 1; rows <= 32; ++rows) EXPECT_EQ(form_at(rows), rows < 10 ? 1 : 0) << rows;
+  size_t tried = 0;
+  for (int64_t rows = 9; rows < 16; ++rows) tried += device_->made[rows].size() == 2 ? 1 : 0;
+  EXPECT_LE(tried, 3u) << "of seven, by halves";
 }
 
 TEST_F(Forms, ThatServeNoShapeAreDropped) {
