@@ -1,6 +1,8 @@
 #include "select/choices.h"
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
@@ -27,6 +29,8 @@ constexpr size_t kNearEach = 2;
 constexpr int kProposedBetween = 3;
 /// Another form of the graph has to be faster by so much.
 constexpr double kClearly = 0.99;
+/// What may be lost by the other form without a search for the shapes from which on it is better.
+constexpr double kLoss = 0.02;
 
 class Chooser {
  public:
@@ -67,7 +71,10 @@ class Chooser {
         Result<Timed> timed = choose_under(point, form, are_between);
         // What does not run under these shapes is told to who runs it.
         if (!timed.ok() && timed.error().kind != ErrorKind::kUnsupported) return timed.error();
-        if (timed.ok() && (!best || is_faster(*timed, *best))) best = std::move(*timed);
+        if (!timed.ok()) continue;
+        const bool is_better = !best || is_faster(*timed, *best);
+        if (best) leads_[point] = lead_of(is_better ? *timed : *best, is_better ? *best : *timed);
+        if (is_better) best = std::move(*timed);
       }
       if (!best) continue;
       plan_.choices.push_back(std::move(best->choice));
@@ -83,6 +90,10 @@ class Chooser {
   static bool is_faster(const Timed& form, const Timed& than) {
     return form.sequence && than.sequence && *form.sequence < *than.sequence * kClearly;
   }
+  /// The part by which a form is faster than the other one.
+  static double lead_of(const Timed& form, const Timed& other) {
+    return form.sequence && other.sequence ? *other.sequence / *form.sequence - 1 : 0;
+  }
 
   /// Between the ends forms by which neither neighbour runs are not tried.
   std::set<int> forms_at(const SymbolValues& point, bool is_between) const {
@@ -96,6 +107,13 @@ class Chooser {
     return forms;
   }
 
+  /// Whether the form of the nearer one of two neighbours may be far from the best half way, where
+  /// the lead of the one form has become that of the other.
+  bool may_lose_between(const Choice& smaller, const Choice& larger) const {
+    const auto a = leads_.find(smaller.symbols), b = leads_.find(larger.symbols);
+    return a == leads_.end() || b == leads_.end() || std::abs(a->second - b->second) / 2 > kLoss;
+  }
+
   /// Chooses between neighbours that run by different forms, in the middle of what is left there.
   Status find_changes_of_form() {
     std::vector<SymbolValues> trials = plan_trials(plan_);
@@ -105,7 +123,8 @@ class Chooser {
       for (const SymbolValues& point : trials) {
         const std::pair here(neighbour(point, false), neighbour(point, true));
         if (here.first == nullptr || here.second == nullptr ||
-            here.first->form == here.second->form || here.first->symbols == point)
+            here.first->form == here.second->form || here.first->symbols == point ||
+            !may_lose_between(*here.first, *here.second))
           continue;
         if (between.empty()) sides = here;
         if (here == sides) between.push_back(point);
@@ -182,7 +201,8 @@ class Chooser {
   const Backend& backend_;
   SelectOptions options_;
   BuildWatch* const watch_;
-  std::vector<KnownShapes> known_;  ///< One a form.
+  std::vector<KnownShapes> known_;        ///< One a form.
+  std::map<SymbolValues, double> leads_;  ///< Of the form that serves, where others were tried.
   TimingCache& cache_;
   Measurer measurer_;
   CodeAhead code_;

@@ -187,6 +187,7 @@ TEST_P(TiledChoices, ComeInWhereTheNeighboursKernelsAreFarFromTheBest) {
 INSTANTIATE_TEST_SUITE_P(Tactics, TiledChoices, testing::Values(tiled, tiled_behind_a_slow_one));
 
 /// As many launches as the operator takes for so many rows: exp always the same.
+template <size_t kExp, size_t kTanh, size_t kRows>
 Tactic by_operator() {
   Tactic tactic = tuned();
   tactic.name = "cuda.operator";
@@ -198,17 +199,18 @@ Tactic by_operator() {
     const int64_t rows = problem.output().extents[0];
     const std::lock_guard lock(device.mutex);
     device.made[rows].insert(is_exp ? 0 : 1);
-    return std::unique_ptr<Kernel>(
-        std::make_unique<Tuned>(device, static_cast<size_t>(is_exp ? 20 : 2 * rows)));
+    return std::unique_ptr<Kernel>(std::make_unique<Tuned>(
+        device, is_exp ? kExp : kTanh + static_cast<size_t>(rows) * kRows / 4));
   };
   return tactic;
 }
 
-/// A plan whose graph takes twenty launches a layer, and whose other form two a row.
+/// A plan whose graph takes twenty launches a layer, and whose other form two a row, or others.
 class Forms : public Choices {
  protected:
-  void choose_forms(int64_t least, int64_t usual, int64_t most = 64) {
-    rows_ = {by_operator(), cpu_tactics().back()};
+  void choose_forms(int64_t least, int64_t usual, int64_t most = 64,
+                    Tactic (*tactic)() = by_operator<20, 0, 8>) {
+    rows_ = {tactic(), cpu_tactics().back()};
     plan_.graph = layers_of("exp");
     plan_.forms.push_back(layers_of("tanh"));
     plan_.profiles = {{{"x", {{least, 8}, {usual, 8}, {most, 8}}}}};
@@ -246,6 +248,13 @@ TEST_F(Forms, ChangeWhereTheOtherGetsFaster) {
   size_t tried = 0;
   for (int64_t rows = 9; rows < 16; ++rows) tried += device_->made[rows].size() == 2 ? 1 : 0;
   EXPECT_LE(tried, 3u) << "of seven, by halves";
+}
+
+TEST_F(Forms, AreNotSearchedForWhereLittleIsLost) {
+  choose_forms(1, 4, 32, by_operator<200, 196, 1>);
+  for (const int64_t rows : {1, 2, 4}) EXPECT_EQ(form_at(rows), 1) << rows;
+  for (const int64_t rows : {8, 16, 32}) EXPECT_EQ(form_at(rows), 0) << rows;
+  for (const int64_t rows : {5, 6, 7}) EXPECT_LT(device_->made[rows].size(), 2u) << rows;
 }
 
 TEST_F(Forms, ThatServeNoShapeAreDropped) {
