@@ -385,6 +385,10 @@ class CheckedBuild {
       TENON_TRY(regions.run(inputs_));
       RegionReport found =
           regions.compare(Deadline(with_regions() ? kForever : shares_.regions), told());
+      report_.checked += found.checked;
+      report_.regions += found.regions;
+      report_.late |= found.late;
+      if (report_.unchecked.empty()) report_.unchecked = found.unchecked;
       std::ranges::move(found.wrong, std::back_inserter(report_.wrong));
     }
     return {};
