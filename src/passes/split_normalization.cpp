@@ -24,10 +24,11 @@ const int64_t kGroup = RowMoments().group;
 /// Products with more columns than that for each of their k are bound by their stores.
 constexpr int64_t kMostColumns = 8;
 
-/// More rows keep their normalization: at 197 and 256 of them plans got 4 to 8 % faster, at 1576
-/// and 2048 not, where products behind a split normalization lose tilings and libraries to choose
-/// from.
-constexpr int64_t kMostRows = 512;
+/// More rows keep their normalization where their number is known, and no form is timed beside it:
+/// plans got 4 to 8 % faster at 197 to 591 of them, 1.5 at 1024, at most 1.2 at 1576 and 2048, and
+/// slower behind that, where products behind a split normalization lose tilings and libraries to
+/// choose from.
+constexpr int64_t kMostRows = 1024;
 
 /// The number of rows that a place may have: one that is known and small, or any.
 enum class Rows : uint8_t { kFew, kAny };

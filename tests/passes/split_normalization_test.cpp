@@ -176,8 +176,8 @@ TEST(SplitNormalization, StaysForFormsThatTheKernelDoesNotTake) {
   EXPECT_EQ(halves_of({.inner = 64 * 9}), 0) << "very many columns";
   EXPECT_EQ(halves_of({.size = 1e-4}), 0) << "weights times the scale lose digits";
   EXPECT_EQ(halves_of({.size = 6e4}), 0) << "weights times the scale are too large";
-  EXPECT_EQ(halves_of({.rows = {2, 256}}), 2);
-  EXPECT_EQ(halves_of({.rows = {2, 257}}), 0) << "many rows";
+  EXPECT_EQ(halves_of({.rows = {2, 512}}), 2);
+  EXPECT_EQ(halves_of({.rows = {2, 513}}), 0) << "many rows";
   EXPECT_EQ(halves_of({.rows = {*Dim::parse("n")}}), 0) << "extents that are not known";
 }
 
