@@ -262,8 +262,10 @@ TEST_F(EqualLayers, ShareTheLaunchesOfANewShapeAndKeepTheirConstants) {
   EXPECT_EQ(constants_of(*(*context)->program()), before);
 }
 
+/// Of images, or of lengths.
+constexpr const char* kRows[] = {"f16[n,16,64]", "f16[2,n,64]"};
 constexpr char kNormalized[] =
-    "(%0: f16[n,16,64], %1: f16[64,64], %2: f16[64,128], %3: f16[128,64]) {\n"
+    ", %1: f16[64,64], %2: f16[64,128], %3: f16[128,64]) {\n"
     "%4 = matmul(%0, %1)\n"
     "%5 = normalization(%4) {norm = layer}\n"
     "%6 = matmul(%5, %2)\n"
@@ -272,7 +274,7 @@ constexpr char kNormalized[] =
     "%9 = add(%8, %4)\n"
     "return %9\n}";
 
-class GpuForms : public OnPretendedGpu {
+class GpuForms : public OnPretendedGpu, public testing::WithParamInterface<const char*> {
  protected:
   static void become(int capability) {
     void* const library = dlopen(FAKE_DRIVER "/libcuda.so.1", RTLD_NOW);
@@ -303,9 +305,10 @@ class GpuForms : public OnPretendedGpu {
   }
 };
 
-TEST_F(GpuForms, RunWithoutACompiler) {
+TEST_P(GpuForms, RunWithoutACompiler) {
+  const std::string text = fmt::format("(%0: {}{}", GetParam(), kNormalized);
   const std::shared_ptr<Engine> engine =
-      engine_of({"normalized", kNormalized, 24},
+      engine_of({"normalized", text.c_str(), 24},
                 [&](Plan& plan, const Graph& network, const Backend& backend) {
                   add_form(plan, network.clone(), backend);
                 });
@@ -322,6 +325,8 @@ TEST_F(GpuForms, RunWithoutACompiler) {
     EXPECT_EQ(is_split, n <= 3) << "n = " << n << ": " << (*context)->program()->step_count();
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(All, GpuForms, testing::ValuesIn(kRows));
 
 INSTANTIATE_TEST_SUITE_P(All, GpuRanges, testing::ValuesIn(kCases),
                          [](const testing::TestParamInfo<Case>& info) {
