@@ -326,7 +326,8 @@ Status Context::take_program(std::shared_ptr<const Program> program) {
 
 Status Context::get_ready() {
   Status status = make_ready();
-  engine_->end_starts();
+  // Shapes that are set later may do without the libraries.
+  if (unset_shapes() == 0) engine_->end_starts();
   return status;
 }
 

@@ -194,6 +194,7 @@ Status Engine::examine_graph() {
 }
 
 Status Engine::refit(Plan fresh) {
+  meeting_.end();
   const std::unique_lock lock(making_);
   if (const Status same = transplant(*plan_.graph, *fresh.graph); !same.ok())
     TENON_TRY(replace_graph(fresh, same.error()));
@@ -265,6 +266,7 @@ size_t Engine::streamable_bytes() const {
 }
 
 Status Engine::stream_weights(std::optional<size_t> budget) {
+  meeting_.end();
   const std::scoped_lock lock(bounds_mutex_, making_);
   if (budget == weight_budget_) return {};
   if (contexts_ > 0)
@@ -307,15 +309,15 @@ bool Engine::is_on_host(std::string_view name) const {
 
 Result<std::shared_ptr<const Program>> Engine::program(const SymbolValues& symbols, int threads,
                                                        Attachments* attachments) {
-  return find_program(symbols, threads, attachments, false);
+  return find_program(symbols, threads, attachments, Purpose::kRun);
 }
 
 Result<std::shared_ptr<const Program>> Engine::find_program(const SymbolValues& symbols,
                                                             int threads, Attachments* attachments,
-                                                            bool is_ahead) {
+                                                            Purpose purpose) {
   if (!has_plugins_) attachments = nullptr;
   return programs_.find({symbols, threads, attachments},
-                        [&] { return make_program(symbols, threads, attachments, is_ahead); });
+                        [&] { return make_program(symbols, threads, attachments, purpose); });
 }
 
 namespace {
@@ -340,7 +342,7 @@ std::string making_text(const Program& program, double extents, const CodeWork& 
 
 Result<std::shared_ptr<const Program>> Engine::make_program(const SymbolValues& symbols,
                                                             int threads, Attachments* attachments,
-                                                            bool is_ahead) {
+                                                            Purpose purpose) {
   std::shared_lock together(making_, std::defer_lock);
   std::unique_lock alone(making_, std::defer_lock);
   has_plugins_ ? alone.lock() : together.lock();
@@ -350,6 +352,12 @@ Result<std::shared_ptr<const Program>> Engine::make_program(const SymbolValues& 
   backend.attachments = attachments;
   const Serving now = serving(symbols);
   backend.tactics_here = now.tactics;
+  if (purpose == Purpose::kMeeting) {
+    // The application may wait for this thread while it holds what its callbacks need.
+    backend.application = nullptr;
+    backend.tell = nullptr;
+    backend.substitutes = std::make_shared<ToldOnce>();
+  }
   const auto code_work = [streams = backend.device->streams()] {
     return streams == nullptr ? CodeWork() : streams->code_work();
   };
@@ -361,8 +369,11 @@ Result<std::shared_ptr<const Program>> Engine::make_program(const SymbolValues& 
   const auto list = known_list(now, symbols);
   const auto known = known_program(key);
   // Who makes another shape meanwhile makes it alone.
-  const std::unique_lock helping(helping_, std::try_to_lock);
-  const Makers makers{is_ahead, helping.owns_lock() ? helpers_.get() : nullptr};
+  std::unique_lock helping(helping_, std::defer_lock);
+  if (purpose == Purpose::kRun) static_cast<void>(helping.try_lock());
+  const Makers makers{.is_ahead = purpose == Purpose::kChoice,
+                      .helpers = helping.owns_lock() ? helpers_.get() : nullptr,
+                      .caller_alone = purpose == Purpose::kMeeting};
   const Branches none, &branches = now.graph == plan_.graph.get() ? branches_ : none;
   TENON_ASSIGN(std::shared_ptr<const Program> program,
                Program::create(backend, *constants_, std::move(concrete), threads, branches,
@@ -431,28 +442,6 @@ void Engine::forget_programs() {
   const std::lock_guard lock(lists_mutex_);
   lists_.clear();
   known_programs_.clear();
-}
-
-void Engine::meet_choices() {
-  const bool has_code = code_ != nullptr && code_->use() == CodeLibrary::Use::kLend;
-  if (!has_code || has_plugins_ || data_dependent_ || plan_.stripped || weights_ != nullptr ||
-      met_generation_.exchange(generation_) == generation_)
-    return;
-  // By one thread: the driver loads code no faster for several.
-  Stopwatch watch;
-  if (Streams* const streams = backend_.device->streams())
-    if (auto loaded = streams->load_code(*code_); loaded.ok()) loaded_code_ = std::move(*loaded);
-  if (backend_.tell)
-    backend_.tell(fmt::format("The plan's code, {} modules, was loaded in {:.2f} ms", code_->size(),
-                              watch.lap() * 1e3));
-  // The others differ from these in few kernels.
-  for (const SymbolValues& symbols : plan_points(plan_))
-    static_cast<void>(find_program(symbols, default_threads(), nullptr, true).ok());
-  constexpr size_t kMostHelpers = 8;
-  const std::unique_lock helping(helping_);
-  if (helpers_ == nullptr)
-    helpers_ = std::make_unique<cpu::ThreadPool>(
-        static_cast<int>(std::min(helper_threads(), kMostHelpers)));
 }
 
 Engine::Serving Engine::serving(const SymbolValues& symbols) const {

@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/background.h"
 #include "device/cpu/thread_pool.h"
 #include "kernels/backend.h"
 #include "ops/extent_rules.h"
@@ -75,8 +76,11 @@ class Engine {
   Result<size_t> arena_bound(int profile);
   /// Loads the plan's code, and makes the programs of the shapes that its kernels were chosen for,
   /// once, where it has code: other shapes are made like them, by several threads. A shape that
-  /// fails is told to who runs it.
+  /// fails is told to who runs it. Shapes of libraries that are not ready yet are met on another
+  /// thread, where these load their kernels' code, too.
   void meet_choices();
+  /// Waits until that thread has met all shapes.
+  void end_meeting() { meeting_.wait(); }
   /// Waits for the libraries that are got ready beside the loading.
   void end_starts() { starts_->end(); }
   /// What runs under these: a form of the graph, and the kernels besides those that its nodes name;
@@ -109,12 +113,19 @@ class Engine {
 
  private:
   Engine(Plan plan, Backend backend);
+  /// What a program is made for.
+  enum class Purpose : uint8_t {
+    kRun,
+    kChoice,   ///< Ahead of runs, by several threads.
+    kMeeting,  ///< Beside runs, by one thread, which tells the application nothing.
+  };
   Result<std::shared_ptr<const Program>> make_program(const SymbolValues& symbols, int threads,
-                                                      Attachments* attachments, bool is_ahead);
-
-  /// Several threads make a program that is made ahead of its run.
+                                                      Attachments* attachments, Purpose purpose);
   Result<std::shared_ptr<const Program>> find_program(const SymbolValues& symbols, int threads,
-                                                      Attachments* attachments, bool is_ahead);
+                                                      Attachments* attachments, Purpose purpose);
+  std::vector<SymbolValues> choice_shapes() const;
+  std::vector<SymbolValues> shapes_by_libraries(const std::vector<SymbolValues>& shapes) const;
+  void meet(const std::vector<SymbolValues>& shapes, const std::stop_token& stop);
   Status examine_graph();
   void start_libraries();
   Status replace_graph(Plan& fresh, const Error& reason);
@@ -158,8 +169,8 @@ class Engine {
   /// For one new shape at a time, behind meet_choices(); null: there are none.
   std::unique_ptr<cpu::ThreadPool> helpers_;
   std::mutex helping_;
-  std::unique_ptr<LibraryStarts> starts_ =
-      std::make_unique<LibraryStarts>();  ///< Last: they end first.
+  std::unique_ptr<LibraryStarts> starts_ = std::make_unique<LibraryStarts>();
+  Background meeting_;  ///< Last: it ends first.
 };
 
 /// One thread's use of an engine: shapes, addresses, memory. Not thread-safe; contexts are

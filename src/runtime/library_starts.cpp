@@ -10,22 +10,23 @@ void LibraryStarts::begin(const Backend& backend, const std::set<std::string>& t
   const std::lock_guard lock(mutex_);
   for (const LibraryStart& library : backend.starts) {
     if (!origins.contains(library.origin) || !begun_.insert(library.origin).second) continue;
-    const auto start = [device = backend.device, start = library.start] {
+    const auto start = [this, device = backend.device,
+                        start = library.start](const std::stop_token&) {
       static_cast<void>(guarded("a library's start", [&]() -> Status {
                           TENON_TRY(device->activate());
                           return start(*device);
                         }).ok());
+      --running_;
     };
+    ++running_;
     // Without a thread the first kernel starts it.
-    static_cast<void>(guarded("a thread", [&]() -> Status {
-                        threads_.emplace_back(start);
-                        return {};
-                      }).ok());
+    if (!threads_.emplace_back(std::make_unique<Background>())->start(start)) --running_;
   }
 }
 
 void LibraryStarts::end() {
   const std::lock_guard lock(mutex_);
+  for (const auto& thread : threads_) thread->wait();
   threads_.clear();
 }
 

@@ -1,11 +1,13 @@
 #pragma once
 
+#include <atomic>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "base/background.h"
 #include "kernels/backend.h"
 
 namespace tenon {
@@ -18,11 +20,14 @@ class LibraryStarts {
   void begin(const Backend& backend, const std::set<std::string>& tactics);
   /// Waits for all started libraries.
   void end();
+  /// Whether none is started that is not ready.
+  bool are_over() const { return running_ == 0; }
 
  private:
   std::mutex mutex_;
   std::set<TacticOrigin> begun_;
-  std::vector<std::jthread> threads_;  ///< Last: they end first.
+  std::atomic<int> running_ = 0;
+  std::vector<std::unique_ptr<Background>> threads_;  ///< Last: they end first.
 };
 
 }  // namespace tenon

@@ -96,7 +96,7 @@ Result<std::vector<MadeStep>> Program::make_steps(const Backend& backend, Consta
   };
   const auto make_own = [&](size_t i) { make(own[i]); };
   // A GPU's kernels are compiled, several at a time, or weights are put in their order.
-  const bool compiles = backend.device->capabilities().compiles_kernels;
+  const bool compiles = backend.device->capabilities().compiles_kernels && !makers.caller_alone;
   if (compiles && (makers.is_ahead || !has_code(constants, known)))
     for_each_node_parallel(
         own.size(), [&](size_t i) -> const Node& { return *steps[own[i]].node; }, make_own);
@@ -392,6 +392,26 @@ Status Program::run_groups(const Backend& backend, const Frame& where, Queue que
                      : run_group(*backend.device, i, where, queue, timer));
   }
   return {};
+}
+
+void Program::load_library_kernels(const Backend& backend, const std::stop_token& stop) const {
+  Device& device = *backend.device;
+  const auto stream = device.streams()->make_stream();
+  if (!stream.ok()) return;
+  // Launches that are captured and never run may name any address.
+  constexpr uintptr_t kNowhere = uintptr_t{1} << 32;
+  std::vector<void*> bases(base_count(), reinterpret_cast<void*>(kNowhere));
+  std::vector<void*> scratch(scratch_count());
+  const auto inputs = static_cast<size_t>(list_.inputs),
+             outputs = static_cast<size_t>(list_.outputs);
+  const Frame where =
+      frame(std::span(bases).first(inputs), std::span(bases).first(outputs), bases[0], scratch, {});
+  for (size_t i = 0; i < steps_.size() && !stop.stop_requested(); ++i) {
+    const BoundStep& step = steps_[i];
+    if (step.control != nullptr || !is_library(backend.origin_of(list_.steps[i].kernel))) continue;
+    const auto launch_it = [&] { return launch(device, step, where, 0, {nullptr, stream->get()}); };
+    static_cast<void>(device.streams()->capture(stream->get(), launch_it).ok());
+  }
 }
 
 std::vector<std::string> Program::range_texts(bool detailed) const {

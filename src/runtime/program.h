@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,6 +43,7 @@ struct Makers {
   bool is_ahead = false;  ///< The program is not waited for: threads are started for it.
   /// Else where the code is there, which takes no longer than to start threads; null: the caller.
   cpu::ThreadPool* helpers = nullptr;
+  bool caller_alone = false;  ///< In any case.
 };
 
 /// A graph made ready for one set of extents: its list of steps with kernels and numbers.
@@ -94,6 +96,9 @@ class Program {
   Status observe(const Backend& backend, std::span<void* const> inputs,
                  std::span<void* const> outputs, void* arena, Queue queue,
                  StepObserver observer) const;
+  /// Has libraries load the code of their kernels, as they do when these are first launched: some
+  /// milliseconds each. Nothing runs. The thread leaves captures alone (device/streams.h).
+  void load_library_kernels(const Backend& backend, const std::stop_token& stop) const;
   /// Texts for that, one a step: names, and with `detailed` also operator, operands and kernel.
   std::vector<std::string> range_texts(bool detailed) const;
   /// A step's node; a plain copy has its source's.

@@ -85,9 +85,14 @@ class MadeUpDevice : public Device, public Streams {
     return handle();
   }
   Status launch_graph(void*, void*) override { return {}; }
+  Status leave_captures_alone() override {
+    leaves_captures_alone = true;
+    return {};
+  }
 
   Launches launches, captured;
   int captures = 0;
+  bool leaves_captures_alone = false;
   bool lacked_operands = false;  ///< A launch had no address for one.
   double noise = 0;
 

@@ -65,6 +65,7 @@ class CudaDevice final : public Device, public Streams, public FamilyMember {
   bool is_profiled() const override;
   Result<DeviceHandle> capture(void* stream, const std::function<Status()>& work) override;
   Status launch_graph(void* graph, void* stream) override;
+  Status leave_captures_alone() override;
   /// Has range functions found, once, before threads use them.
   static void prepare_ranges();
   void push_range(const char* name) override;

@@ -144,6 +144,12 @@ Status CudaDevice::launch_graph(void* graph, void* stream) {
   return {};
 }
 
+Status CudaDevice::leave_captures_alone() {
+  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+  TENON_DRIVER(cuThreadExchangeStreamCaptureMode, &mode);
+  return {};
+}
+
 void CudaDevice::prepare_ranges() {
 #ifdef TENON_HAVE_NVTX
   // The first range would find its functions while other threads read where they are.

@@ -33,8 +33,8 @@ struct State {
   unsigned noise = 0;                                ///< In times; 0: none.
   int static_shared = 0;                             ///< Bytes of shared memory of each kernel.
   int capability = 80;
-  size_t free = 0;                                   ///< Bytes of memory; 0: all.
-  unsigned most_shared = 0;                          ///< Dynamic, of the launches.
+  size_t free = 0;           ///< Bytes of memory; 0: all.
+  unsigned most_shared = 0;  ///< Dynamic, of the launches.
 };
 
 /// Calls of kinds that came before take no memory: tests count what the library takes.
@@ -236,6 +236,7 @@ FAKE(cuStreamBeginCapture, (CUstream, CUstreamCaptureMode),
 FAKE(cuStreamEndCapture, (CUstream, CUgraph* graph), state().capturing = false; *graph = nullptr;
      if (std::exchange(state().invalidated, false)) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
      UNLESS_FAILING(make(graph, "a graph")))
+FAKE(cuThreadExchangeStreamCaptureMode, (CUstreamCaptureMode*))
 FAKE(cuEventCreate, (CUevent * event, unsigned flags), UNLESS_FAILING({
        make(event, "an event");
        if ((flags & CU_EVENT_BLOCKING_SYNC) != 0) called("blocking event");
