@@ -53,7 +53,7 @@ struct Background::Threads {
 };
 
 /// Never destroyed, since owners may outlive other objects of the process. The first work to begin
-/// comes behind the making of what it uses, so that it ends ahead of that.
+/// comes behind the making of the objects that it uses, and ends ahead of them.
 Background::Threads& Background::threads() {
   static Threads& all = *[] {
     std::atexit([] { threads().end_all(); });

@@ -19,20 +19,23 @@ size_t group_end(const StepList& list, size_t first) {
   return end;
 }
 
+void place_next(const StepBuffer& buffer, size_t bytes, ArenaPlaces& places) {
+  size_t offset = 0;
+  for (const int below : buffer.above) offset = std::max(offset, places.ends[below]);
+  places.offsets.push_back(offset);
+  places.ends.push_back(offset +
+                        (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment);
+  places.bytes = std::max(places.bytes, places.ends.back());
+}
+
 Result<ArenaPlaces> place_buffers(const StepList& list, const SymbolValues& symbols) {
   ArenaPlaces places;
-  std::vector<size_t> ends;
   for (const StepBuffer& buffer : list.buffers) {
     const auto bytes = buffer.bytes.evaluate(symbols);
     if (!bytes.has_value() || *bytes < 0 || *bytes > kMaxTensorBytes)
-      return internal_error("buffer {} of the steps of '{}' has no size: {}", ends.size(),
+      return internal_error("buffer {} of the steps of '{}' has no size: {}", places.ends.size(),
                             list.name, buffer.bytes.to_string());
-    size_t offset = 0;
-    for (const int below : buffer.above) offset = std::max(offset, ends[below]);
-    places.offsets.push_back(offset);
-    ends.push_back(offset + (static_cast<size_t>(*bytes) + kBufferAlignment - 1) /
-                                kBufferAlignment * kBufferAlignment);
-    places.bytes = std::max(places.bytes, ends.back());
+    place_next(buffer, static_cast<size_t>(*bytes), places);
   }
   return places;
 }

@@ -108,10 +108,12 @@ size_t group_end(const StepList& list, size_t first);
 
 /// The buffers' offsets in the arena, and its size.
 struct ArenaPlaces {
-  std::vector<size_t> offsets;
+  std::vector<size_t> offsets, ends;
   size_t bytes = 0;
 };
 /// For these values of the symbols; an error where one is missing or a size is impossible.
 Result<ArenaPlaces> place_buffers(const StepList& list, const SymbolValues& symbols);
+/// Puts a buffer of so many bytes on top of those below it, the next one of the list.
+void place_next(const StepBuffer& buffer, size_t bytes, ArenaPlaces& places);
 
 }  // namespace tenon

@@ -377,8 +377,10 @@ Result<std::shared_ptr<const Program>> Engine::make_program(const SymbolValues& 
   const Branches none, &branches = now.graph == plan_.graph.get() ? branches_ : none;
   TENON_ASSIGN(std::shared_ptr<const Program> program,
                Program::create(backend, *constants_, std::move(concrete), threads, branches,
-                               weights_.get(), list.get(), known.get(), makers));
-  keep_list(now, symbols, program->list());
+                               weights_.get(), list.get(), known.get(), most_met_bytes_, makers));
+  if (purpose != Purpose::kRun) note_met(program->arena_bytes());
+  if (known == nullptr || !program->shares_list_of(known->list().program()))
+    keep_list(now, symbols, program->list());
   if (!symbols.empty()) keep_known(key, program);
   if (backend.tell) backend.tell(making_text(*program, extents, code_work() - before));
   return program;
@@ -437,7 +439,14 @@ void Engine::keep_known(const MakingKey& key, const std::shared_ptr<const Progra
   known_programs_.try_emplace(key, std::move(known));
 }
 
+void Engine::note_met(size_t bytes) {
+  size_t most = most_met_bytes_;
+  while (bytes > most && !most_met_bytes_.compare_exchange_weak(most, bytes)) {
+  }
+}
+
 void Engine::forget_programs() {
+  most_met_bytes_ = 0;
   programs_.clear();
   const std::lock_guard lock(lists_mutex_);
   lists_.clear();

@@ -125,6 +125,7 @@ class Engine {
                                                       Attachments* attachments, Purpose purpose);
   std::vector<SymbolValues> choice_shapes() const;
   std::vector<SymbolValues> shapes_by_libraries(const std::vector<SymbolValues>& shapes) const;
+  void note_met(size_t bytes);
   void meet(const std::vector<SymbolValues>& shapes, const std::stop_token& stop);
   Status examine_graph();
   void start_libraries();
@@ -159,7 +160,8 @@ class Engine {
   /// The lists of the largest shapes so far, for each choice of kernels.
   std::map<Serving, std::shared_ptr<const StepList>> lists_;
   std::map<MakingKey, std::shared_ptr<const KnownProgram>> known_programs_;
-  std::atomic<int> met_generation_ = -1;  ///< Of the engine, when choices were met.
+  std::atomic<size_t> most_met_bytes_ = 0;  ///< Of the arenas of programs made ahead of runs.
+  std::atomic<int> met_generation_ = -1;    ///< Of the engine, when choices were met.
   /// Shared by those who make programs, which a refit waits for; plugins are made one at a time.
   std::shared_mutex making_;
   std::mutex bounds_mutex_;

@@ -46,7 +46,8 @@ std::string key_of(const Node& node, const std::string& tactic) {
 
 }  // namespace
 
-KnownProgram::KnownProgram(std::shared_ptr<const Program> program) : program_(std::move(program)) {
+KnownProgram::KnownProgram(std::shared_ptr<const Program> program)
+    : program_(std::move(program)), list_(*program_) {
   std::map<std::string, int> leaders;
   for (int step = 0; step < program_->step_count(); ++step) {
     const Kernel* const kernel = program_->step_kernel(step);
@@ -54,14 +55,14 @@ KnownProgram::KnownProgram(std::shared_ptr<const Program> program) : program_(st
     const Node& node = program_->step_node(step);
     if (shared == nullptr || reads_dims(node)) continue;
     const auto [entry, is_new] =
-        leaders.try_emplace(key_of(node, program_->list().steps[step].kernel), step);
+        leaders.try_emplace(key_of(node, program_->shared_list().steps[step].kernel), step);
     const int leader = entry->second;
     // Contents that made a difference to the code show here.
     const bool follows =
         is_new || (shared->launches_like(*program_->step_kernel(leader)) &&
                    program_->graph().has_equal_operands(node, program_->step_node(leader)));
     entries_[&node] = {follows ? &program_->step_node(leader) : &node, shared,
-                       program_->list().steps[step].kernel};
+                       program_->shared_list().steps[step].kernel};
   }
 }
 

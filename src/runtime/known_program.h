@@ -5,6 +5,7 @@
 
 #include "base/pointer_map.h"
 #include "kernels/shared_launches.h"
+#include "runtime/known_list.h"
 #include "runtime/program.h"
 
 namespace tenon {
@@ -15,6 +16,8 @@ namespace tenon {
 class KnownProgram {
  public:
   explicit KnownProgram(std::shared_ptr<const Program> program);
+
+  const KnownList& list() const { return list_; }
 
   /// A node whose step is equal to this one's, the first of them; itself where it stands alone.
   const Node& leader_of(const Node& node) const;
@@ -31,6 +34,7 @@ class KnownProgram {
     std::string_view tactic = {};
   };
   std::shared_ptr<const Program> program_;
+  KnownList list_;
   PointerMap<Node, Entry> entries_;
 };
 

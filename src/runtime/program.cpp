@@ -33,13 +33,20 @@ Result<std::unique_ptr<Program>> Program::create(const Backend& backend, Constan
                                                  ConcreteGraph graph, int threads,
                                                  const Branches& branches, WeightStore* weights,
                                                  const StepList* known_list,
-                                                 const KnownProgram* known, const Makers& makers) {
+                                                 const KnownProgram* known, size_t most_bytes,
+                                                 const Makers& makers) {
   auto program = std::unique_ptr<Program>(new Program(std::move(graph)));
   Stopwatch watch;
   TENON_ASSIGN(std::vector<MadeStep> made,
                program->make_steps(backend, constants, threads, known, makers));
   program->making_.kernels = watch.lap();
   Device& device = *backend.device;
+  if (known != nullptr && weights == nullptr && !device.capabilities().waits_for_kernels) {
+    TENON_ASSIGN(const bool bound,
+                 program->bind_like(device, constants, known->list(), made, most_bytes));
+    program->making_.steps = watch.lap();
+    if (bound) return program;
+  }
   if (weights != nullptr) {
     TENON_ASSIGN(program->reads_, place_weights(program->graph_, made, *weights));
   }
@@ -49,9 +56,11 @@ Result<std::unique_ptr<Program>> Program::create(const Backend& backend, Constan
                              .cache_bytes = cpu::last_level_cache(),
                              .streamed = streamed_of(program->reads_),
                              .known = known_list};
-  TENON_ASSIGN(program->list_, lower(program->graph_, made, options));
+  TENON_ASSIGN(StepList list, lower(program->graph_, made, options));
+  program->numbers_ = list.symbols;
+  program->list_ = std::make_shared<const StepList>(std::move(list));
   TENON_TRY(program->bind(device, constants, std::move(made)));
-  program->making_.steps = watch.lap();
+  program->making_.steps += watch.lap();
   return program;
 }
 
@@ -87,6 +96,7 @@ Result<std::vector<MadeStep>> Program::make_steps(const Backend& backend, Consta
   std::vector<size_t> own;
   for (size_t i = 0; i < steps.size(); ++i)
     if (leaders[i] == i) own.push_back(i);
+  making_.planned = own.size();
   std::vector<Status> made(steps.size());
   std::vector<double> seconds(steps.size());
   const auto make = [&](size_t i) {
@@ -155,16 +165,16 @@ Status Program::make_step(const Backend& backend, ConstantStore& constants, int 
 
 /// The list's numbers under the graph's symbols, and its kernels.
 Status Program::bind(Device& device, ConstantStore& constants, std::vector<MadeStep> made) {
-  TENON_ASSIGN(places_, place_buffers(list_, list_.symbols));
-  steps_.resize(list_.steps.size());
+  TENON_ASSIGN(places_, place_buffers(*list_, numbers_));
+  steps_.resize(list_->steps.size());
   size_t operands = 0;
-  for (const Step& step : list_.steps) operands += step.inputs.size() + step.outputs.size();
+  for (const Step& step : list_->steps) operands += step.inputs.size() + step.outputs.size();
   operands_.reserve(operands);
   for (size_t i = 0; i < made.size(); ++i) steps_[i].kernel = std::move(made[i].kernel);
   for (size_t i = 0; i < steps_.size(); ++i)
-    TENON_TRY(bind_step(list_.steps[i], constants, steps_[i]));
+    TENON_TRY(bind_step(list_->steps[i], constants, steps_[i]));
   for (size_t first = 0; first < steps_.size(); first = steps_[first].group_end) {
-    const size_t end = group_end(list_, first);
+    const size_t end = group_end(*list_, first);
     for (size_t i = first; i < end; ++i) steps_[i].group_end = end;
   }
   bind_fetches();
@@ -174,7 +184,7 @@ Status Program::bind(Device& device, ConstantStore& constants, std::vector<MadeS
 }
 
 Status Program::bind_step(const Step& step, ConstantStore& constants, BoundStep& bound) {
-  const auto number = [&](const Dim& dim) { return dim.evaluate(list_.symbols).value_or(0); };
+  const auto number = [&](const Dim& dim) { return dim.evaluate(numbers_).value_or(0); };
   bound.control = dynamic_cast<const ControlKernel*>(bound.kernel.get());
   if (bound.control != nullptr) most_inner_ = std::max(most_inner_, bound.control->scratch_count());
   bound.node = step.node < 0 ? nullptr : graph_.graph().nodes()[step.node].get();
@@ -205,10 +215,10 @@ Result<Program::Operand> Program::bind_operand(const Place& place, ConstantStore
                                                const WeightRead* weight) const {
   Operand operand;
   if (place.base == Place::Base::kNone) return operand;
-  const auto offset = place.offset.evaluate(list_.symbols);
-  const auto each = place.each.evaluate(list_.symbols);
+  const auto offset = place.offset.evaluate(numbers_);
+  const auto each = place.each.evaluate(numbers_);
   if (!offset.has_value() || !each.has_value())
-    return internal_error("an operand of '{}' has no offset: {}", list_.name,
+    return internal_error("an operand of '{}' has no offset: {}", list_->name,
                           place.offset.to_string());
   operand.offset = *offset;
   operand.each = *each;
@@ -222,14 +232,14 @@ Result<Program::Operand> Program::bind_operand(const Place& place, ConstantStore
     operand.base = kArena;
     operand.offset += static_cast<int64_t>(places_.offsets[place.index]);
   } else {
-    operand.base = kInputs + place.index + (place.base == Place::Base::kOutput ? list_.inputs : 0);
+    operand.base = kInputs + place.index + (place.base == Place::Base::kOutput ? list_->inputs : 0);
   }
   return operand;
 }
 
 void Program::bind_fetches() {
   for (size_t i = 0; i < steps_.size(); ++i) {
-    const StepFetch& fetch = list_.steps[i].fetch;
+    const StepFetch& fetch = list_->steps[i].fetch;
     if (fetch.bytes == 0) continue;
     const std::byte* const packed = steps_[fetch.step].kernel->packed().data();
     steps_[i].ahead = {packed + fetch.offset, static_cast<size_t>(fetch.bytes)};
@@ -238,10 +248,16 @@ void Program::bind_fetches() {
 
 Status Program::prepare_starts(Device& device) const {
   for (size_t i = 0; i < steps_.size(); ++i) {
-    if (list_.steps[i].overlapped) TENON_TRY(steps_[i].kernel->let_next_start());
+    if (list_->steps[i].overlapped) TENON_TRY(steps_[i].kernel->let_next_start());
     if (steps_[i].fenced) TENON_TRY(device.prepare_fence());
   }
   return {};
+}
+
+StepList Program::list() const {
+  StepList list = *list_;
+  list.symbols = numbers_;
+  return list;
 }
 
 size_t Program::arena_lower_bound() const {
@@ -253,11 +269,11 @@ size_t Program::arena_lower_bound() const {
 
 std::vector<Program::PlacedBuffer> Program::buffers() const {
   std::vector<PlacedBuffer> placed;
-  for (size_t i = 0; i < list_.buffers.size(); ++i) {
-    const StepBuffer& buffer = list_.buffers[i];
+  for (size_t i = 0; i < list_->buffers.size(); ++i) {
+    const StepBuffer& buffer = list_->buffers[i];
     const Value* value =
         buffer.node < 0 ? nullptr : graph_.graph().nodes()[buffer.node]->output(buffer.output);
-    const auto bytes = static_cast<size_t>(buffer.bytes.evaluate(list_.symbols).value_or(0));
+    const auto bytes = static_cast<size_t>(buffer.bytes.evaluate(numbers_).value_or(0));
     placed.push_back({value, places_.offsets[i], bytes, buffer.first, buffer.last});
   }
   return placed;
@@ -402,13 +418,13 @@ void Program::load_library_kernels(const Backend& backend, const std::stop_token
   constexpr uintptr_t kNowhere = uintptr_t{1} << 32;
   std::vector<void*> bases(base_count(), reinterpret_cast<void*>(kNowhere));
   std::vector<void*> scratch(scratch_count());
-  const auto inputs = static_cast<size_t>(list_.inputs),
-             outputs = static_cast<size_t>(list_.outputs);
+  const auto inputs = static_cast<size_t>(list_->inputs),
+             outputs = static_cast<size_t>(list_->outputs);
   const Frame where =
       frame(std::span(bases).first(inputs), std::span(bases).first(outputs), bases[0], scratch, {});
   for (size_t i = 0; i < steps_.size() && !stop.stop_requested(); ++i) {
     const BoundStep& step = steps_[i];
-    if (step.control != nullptr || !is_library(backend.origin_of(list_.steps[i].kernel))) continue;
+    if (step.control != nullptr || !is_library(backend.origin_of(list_->steps[i].kernel))) continue;
     const auto launch_it = [&] { return launch(device, step, where, 0, {nullptr, stream->get()}); };
     static_cast<void>(device.streams()->capture(stream->get(), launch_it).ok());
   }
@@ -430,7 +446,7 @@ std::vector<std::string> Program::range_texts(bool detailed) const {
     add(", in:", step.node->inputs());
     add(", out:", step.node->outputs());
     if (step.kernel != nullptr)
-      text += fmt::format(", {}", list_.steps[static_cast<size_t>(&step - steps_.data())].kernel);
+      text += fmt::format(", {}", list_->steps[static_cast<size_t>(&step - steps_.data())].kernel);
   }
   return texts;
 }

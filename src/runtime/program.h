@@ -24,6 +24,7 @@ namespace cpu {
 class ThreadPool;
 }
 class ControlKernel;
+class KnownList;
 class KnownProgram;
 class MovableConstants;
 
@@ -52,19 +53,21 @@ class Program {
  public:
   /// With `weights`, the large constants are there: steps read copies of those that the store has
   /// on the host alone, which each run makes. Null: all are in `constants` and with the kernels.
-  /// `known` and `known_list` are of other shapes, and may be null.
+  /// `known` and `known_list` are of other shapes, and may be null. The list of `known` serves as
+  /// it is where an arena of that order takes no more than `most_bytes`.
   static Result<std::unique_ptr<Program>> create(const Backend& backend, ConstantStore& constants,
                                                  ConcreteGraph graph, int threads,
                                                  const Branches& branches = {},
                                                  WeightStore* weights = nullptr,
                                                  const StepList* known_list = nullptr,
                                                  const KnownProgram* known = nullptr,
-                                                 const Makers& makers = {});
+                                                 size_t most_bytes = 0, const Makers& makers = {});
 
   size_t arena_bytes() const { return places_.bytes; }
   /// Seconds that create() took for kernels, and for the steps of these.
   struct Making {
     double kernels = 0, steps = 0;
+    size_t planned = 0;  ///< Kernels whose launches no other kernel had.
     double slowest = 0;  ///< Of the kernels.
     std::string slowest_layer, slowest_tactic;
   };
@@ -72,7 +75,10 @@ class Program {
   /// Most bytes live at any one step.
   size_t arena_lower_bound() const;
   /// The plan level's account of it.
-  const StepList& list() const { return list_; }
+  StepList list() const;
+  /// The same, but for the values of its symbols, which may be those of another program.
+  const StepList& shared_list() const { return *list_; }
+  bool shares_list_of(const Program& other) const { return list_ == other.list_; }
   int step_count() const { return static_cast<int>(steps_.size()); }
   const ConcreteGraph& graph() const { return graph_; }
 
@@ -122,6 +128,7 @@ class Program {
   size_t load_bytes() const;
 
  private:
+  friend class KnownList;
   /// An operand's address: one of a run's bases, or a constant's own, and bytes from it.
   struct Operand {
     int base = kFixed;
@@ -131,9 +138,8 @@ class Program {
   /// Bases of a run: the arena, then inputs, then outputs.
   static constexpr int kFixed = -1, kArena = 0, kInputs = 1;
   /// A step of the list with its numbers.
-  struct BoundStep {
+  struct StepNumbers {
     const Node* node = nullptr;
-    std::unique_ptr<Kernel> kernel;          ///< Null: a plain copy of `copy_bytes`.
     const ControlKernel* control = nullptr;  ///< The kernel, where it is one.
     size_t copy_bytes = 0;
     size_t first = 0, inputs = 0, outputs = 0;  ///< Its operands, of all.
@@ -147,6 +153,9 @@ class Program {
     size_t first_own = 0, own = 0;              ///< Their addresses, of all.
     size_t first_load = 0, loads = 0;           ///< That begin there, of all.
     int last_load = -1;                         ///< The last one that it reads; -1: none.
+  };
+  struct BoundStep : StepNumbers {
+    std::unique_ptr<Kernel> kernel;  ///< Null: a plain copy of `copy_bytes`.
   };
   /// A copy of weights from the host.
   struct BoundLoad {
@@ -168,6 +177,12 @@ class Program {
                                            const Makers& makers);
   std::vector<size_t> leaders_of(const Backend& backend, const std::vector<MadeStep>& steps,
                                  const KnownProgram* known) const;
+  Result<bool> bind_like(Device& device, ConstantStore& constants, const KnownList& known,
+                         std::vector<MadeStep>& made, size_t most_bytes);
+  Status bind_operands_like(ConstantStore& constants, const KnownList& known,
+                            std::span<const int64_t> numbers);
+  bool fits(const KnownList& known, const std::vector<MadeStep>& made,
+            std::span<const int64_t> numbers) const;
   Status bind(Device& device, ConstantStore& constants, std::vector<MadeStep> made);
   Status bind_step(const Step& step, ConstantStore& constants, BoundStep& bound);
   Result<Operand> bind_operand(const Place& place, ConstantStore& constants,
@@ -182,7 +197,9 @@ class Program {
 
   Frame frame(std::span<void* const> inputs, std::span<void* const> outputs, void* arena,
               std::span<void*> scratch, std::span<const std::string> ranges) const;
-  size_t base_count() const { return static_cast<size_t>(kInputs + list_.inputs + list_.outputs); }
+  size_t base_count() const {
+    return static_cast<size_t>(kInputs + list_->inputs + list_->outputs);
+  }
   static void* address(const Operand& operand, const Frame& frame, int64_t sample);
   Status run_step(Device& device, const BoundStep& step, const Frame& frame, int64_t sample,
                   Queue queue) const;
@@ -203,7 +220,8 @@ class Program {
                      const SideStreams& side) const;
 
   ConcreteGraph graph_;
-  StepList list_;
+  std::shared_ptr<const StepList> list_;  ///< Under values of its own: programs share it.
+  SymbolValues numbers_;                  ///< Of the list's symbols in this program.
   ArenaPlaces places_;
   std::vector<BoundStep> steps_;
   std::vector<Operand> operands_;  ///< Of all steps: each one's inputs, then its outputs.

@@ -30,7 +30,7 @@ void Program::bind_own(int number) {
   const auto is_here = [&](const WeightRead& read) { return read.is_own && read.step == number; };
   if (std::ranges::none_of(reads_, is_here)) return;
   step.movable = dynamic_cast<const MovableConstants*>(step.kernel.get());
-  const std::vector<Place>& places = list_.steps[number].own;
+  const std::vector<Place>& places = list_->steps[number].own;
   const auto blocks = step.movable->blocks();
   step.first_own = own_.size();
   step.own = blocks.size();
@@ -47,8 +47,8 @@ void Program::bind_own(int number) {
 void Program::bind_loads(int number) {
   BoundStep& step = steps_[number];
   step.first_load = loads_.size();
-  step.loads = list_.steps[number].loads.size();
-  for (const StepLoad& load : list_.steps[number].loads) {
+  step.loads = list_->steps[number].loads.size();
+  for (const StepLoad& load : list_->steps[number].loads) {
     const WeightRead& read = *read_of(load.step, load.operand, load.is_own);
     steps_[load.step].last_load = static_cast<int>(loads_.size());
     loads_.push_back({in_arena(load.buffer), read.host, static_cast<size_t>(load.bytes)});
@@ -57,9 +57,9 @@ void Program::bind_loads(int number) {
 
 size_t Program::load_bytes() const {
   std::vector<Lifetime> lifetimes;
-  for (const Step& step : list_.steps)
+  for (const Step& step : list_->steps)
     for (const StepLoad& load : step.loads) {
-      const StepBuffer& buffer = list_.buffers[load.buffer];
+      const StepBuffer& buffer = list_->buffers[load.buffer];
       lifetimes.push_back({static_cast<size_t>(load.bytes), buffer.first, buffer.last});
     }
   return liveness_lower_bound(lifetimes);
