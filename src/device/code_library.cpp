@@ -3,8 +3,10 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include <algorithm>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 namespace tenon {
 
@@ -49,7 +51,10 @@ size_t CodeLibrary::size() const {
 void CodeLibrary::for_each(
     const std::function<void(const std::string& source, const Code&)>& f) const {
   const std::shared_lock lock(mutex_);
-  for (const auto& [source, code] : codes_) f(source, code);
+  std::vector<const std::pair<const std::string, Code>*> sorted;
+  for (const auto& code : codes_) sorted.push_back(&code);
+  std::ranges::sort(sorted, {}, [](const auto* code) -> const std::string& { return code->first; });
+  for (const auto* code : sorted) f(code->first, code->second);
 }
 
 }  // namespace tenon

@@ -3,13 +3,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <shared_mutex>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
 namespace tenon {
 
@@ -58,7 +58,7 @@ class CodeLibrary {
  private:
   const Use use_;
   mutable std::shared_mutex mutex_;  ///< Threads that make kernels read at the same time.
-  std::map<std::string, Code> codes_;
+  std::unordered_map<std::string, Code> codes_;
 };
 
 }  // namespace tenon

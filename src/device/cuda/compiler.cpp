@@ -1,5 +1,6 @@
 #include "device/cuda/compiler.h"
 
+#define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include <algorithm>
@@ -42,23 +43,25 @@ XXH128_hash_t lasting_hash(std::string_view text) {
 /// Hashes text and, once each, the headers that it includes.
 class Hasher {
  public:
-  explicit Hasher(std::span<const SourceFile> headers)
-      : headers_(headers), state_(XXH3_createState()) {
-    XXH3_128bits_reset(state_.get());
+  explicit Hasher(std::span<const SourceFile> headers) : headers_(headers) {
+    XXH3_128bits_reset(&state_);
   }
 
   void add(std::string_view text) {
     const size_t size = text.size();
-    XXH3_128bits_update(state_.get(), &size, sizeof size);
-    XXH3_128bits_update(state_.get(), text.data(), size);
+    XXH3_128bits_update(&state_, &size, sizeof size);
+    XXH3_128bits_update(&state_, text.data(), size);
   }
 
   /// One piece of a text, or its key.
   void add_piece(std::string_view piece, bool is_file) {
     if (!is_file) return add(piece);
     const XXH128_hash_t hash = lasting_hash(piece);
-    XXH3_128bits_update(state_.get(), &hash, sizeof hash);
+    XXH3_128bits_update(&state_, &hash, sizeof hash);
   }
+
+  /// Those of several files.
+  void add_keys(std::string_view keys) { XXH3_128bits_update(&state_, keys.data(), keys.size()); }
 
   void add_headers(std::string_view text) {
     constexpr std::string_view kInclude = "#include \"";
@@ -74,7 +77,7 @@ class Hasher {
   }
 
   std::string digits() const {
-    const XXH128_hash_t hash = XXH3_128bits_digest(state_.get());
+    const XXH128_hash_t hash = XXH3_128bits_digest(&state_);
     constexpr std::string_view kDigits = "0123456789abcdef";
     std::string digits(32, '0');
     for (size_t i = 0; i < 16; ++i) {
@@ -85,11 +88,8 @@ class Hasher {
   }
 
  private:
-  struct Free {
-    void operator()(XXH3_state_t* state) const { XXH3_freeState(state); }
-  };
   std::span<const SourceFile> headers_;
-  std::unique_ptr<XXH3_state_t, Free> state_;
+  XXH3_state_t state_;
   std::set<std::string_view> seen_;
 };
 
@@ -232,7 +232,8 @@ std::string source_hash(const SourceText& text, std::span<const std::string> opt
   hasher.add(target.text());
   for (const std::string& option : options) hasher.add(option);
   text.for_each_value(
-      [&](std::string_view piece, bool is_file) { hasher.add_piece(piece, is_file); });
+      [&](std::string_view piece, bool is_file) { hasher.add_piece(piece, is_file); },
+      [&](std::string_view keys) { hasher.add_keys(keys); });
   if (!headers.empty()) hasher.add_headers(text.whole());
   std::string hash = hasher.digits();
   return target.family == 0 ? hash : hash + '.' + target.text();

@@ -246,7 +246,7 @@ Result<std::shared_ptr<const void>> CudaDevice::load_code(const CodeLibrary& cod
   });
   TENON_TRY(std::move(status));
   // Drivers load functions when these are first asked for.
-  for (const auto& module : *loaded) static_cast<void>(module->function("kernel").ok());
+  for (const auto& module : *loaded) static_cast<void>(module->kernel(0).ok());
   return std::shared_ptr<const void>(std::move(loaded));
 }
 

@@ -99,6 +99,21 @@ Result<Function> Module::function(const char* name) const {
   return Function(function);
 }
 
+Result<Function> Module::kernel(unsigned shared_bytes) const {
+  Function found(kernel_);
+  if (found.handle() == nullptr) {
+    TENON_ASSIGN(found, function("kernel"));
+    kernel_ = found.handle();
+  }
+  if (shared_bytes <= allowed_shared_) return found;
+  // No launch takes back the bytes that another one was allowed.
+  const std::lock_guard lock(allowing_);
+  if (shared_bytes <= allowed_shared_) return found;
+  TENON_TRY(found.allow_shared(static_cast<int>(shared_bytes)));
+  allowed_shared_ = shared_bytes;
+  return found;
+}
+
 void* Module::variable(const char* name) const {
   CUdeviceptr at = 0;
   size_t bytes = 0;

@@ -2,7 +2,9 @@
 
 #include <cuda.h>
 
+#include <atomic>
 #include <memory>
+#include <mutex>
 #include <string_view>
 
 #include "base/status.h"
@@ -61,6 +63,9 @@ class Module {
   Module(const Module&) = delete;
 
   Result<Function> function(const char* name) const;
+  /// The function "kernel", which may take so many bytes of dynamic shared memory. Asked for again
+  /// it takes no call of the driver.
+  Result<Function> kernel(unsigned shared_bytes) const;
   /// Where a variable of the code lies; null where it has none of that name.
   void* variable(const char* name) const;
 
@@ -68,6 +73,9 @@ class Module {
   Module(CUmodule handle, CUcontext context) : handle_(handle), context_(context) {}
   CUmodule handle_;
   CUcontext context_;
+  mutable std::atomic<CUfunction> kernel_ = nullptr;
+  mutable std::atomic<unsigned> allowed_shared_ = 48 * 1024;  ///< Without permission.
+  mutable std::mutex allowing_;
 };
 
 }  // namespace tenon::cuda

@@ -3,11 +3,11 @@
 #include <atomic>
 #include <cstdint>
 #include <future>
-#include <map>
 #include <memory>
 #include <optional>
 #include <shared_mutex>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "base/function_ref.h"
@@ -40,7 +40,7 @@ class ModuleCache {
     std::atomic<uint64_t> last_use = 0;
     bool ready = false;  ///< The future does not wait.
   };
-  using Entries = std::map<std::string, Entry>;
+  using Entries = std::unordered_map<std::string, Entry>;
   std::optional<Loaded> find_ready(const std::string& key) const;
   /// Takes out the least recently used of the unused modules, where these are too many.
   std::vector<Entries::node_type> take_superfluous();

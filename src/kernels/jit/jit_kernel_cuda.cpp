@@ -13,7 +13,6 @@ namespace {
 
 constexpr int kMaxArguments = 128;
 constexpr int kMaxMaps = 4;
-constexpr int kFreeShared = 48 * 1024;    ///< Bytes of shared memory that need no permission.
 constexpr unsigned kPortableCluster = 8;  ///< Blocks of a cluster that need none.
 
 cuda::DeviceCode code_of(const JitLaunch& launch) {
@@ -223,9 +222,7 @@ struct Launches {
     } else {
       TENON_ASSIGN(loaded.module, device->module(launch.keyed.code, library, launch.keyed.key));
     }
-    TENON_ASSIGN(loaded.function, loaded.module->function("kernel"));
-    if (launch.shape.shared_bytes > kFreeShared)
-      TENON_TRY(loaded.function.allow_shared(static_cast<int>(launch.shape.shared_bytes)));
+    TENON_ASSIGN(loaded.function, loaded.module->kernel(launch.shape.shared_bytes));
     if (launch.shape.cluster_x > kPortableCluster)
       TENON_TRY(loaded.function.allow_large_clusters(launch.shape));
     return loaded;

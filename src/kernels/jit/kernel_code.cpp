@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <map>
@@ -139,16 +140,6 @@ std::string_view line_of(std::string_view file) {
   return known.emplace(file, fmt::format("#line 1 \"{}\"\n", file)).first->second;
 }
 
-Result<SourceText> body_of(std::initializer_list<std::string_view> files) {
-  SourceText text;
-  for (const std::string_view file : files) {
-    TENON_ASSIGN(const std::string_view body, device_file(file));
-    text.add_file(line_of(file));
-    text.add_file(body);
-  }
-  return text;
-}
-
 constexpr std::string_view kOpenParameter =
     "const __grid_constant__ OpenConstants open_constants, ";
 
@@ -195,6 +186,49 @@ bool add_open_parameter(std::string_view piece, bool is_file, SourceText& text) 
     is_file ? text.add_file(pieces.parts[i]) : text.add(std::string(pieces.parts[i]));
   }
   return pieces.has_places;
+}
+
+/// Files in a row, as they are and with the open numbers among their kernels' parameters.
+struct Body {
+  std::unique_ptr<const FileBlock> exact, open;  ///< `open` null: a kernel has no place for them.
+};
+
+Result<Body> make_body(std::initializer_list<std::string_view> files) {
+  std::vector<std::string_view> exact, open;
+  bool has_places = true;
+  for (const std::string_view file : files) {
+    TENON_ASSIGN(const std::string_view text, device_file(file));
+    for (const std::string_view piece : {line_of(file), text}) {
+      exact.push_back(piece);
+      const CutText& cut = cut_file(piece);
+      has_places &= cut.has_places;
+      for (size_t i = 0; i < cut.parts.size(); ++i) {
+        if (i > 0) open.push_back(kOpenParameter);
+        open.push_back(cut.parts[i]);
+      }
+    }
+  }
+  Body body{std::make_unique<const FileBlock>(std::move(exact)), nullptr};
+  if (has_places) body.open = std::make_unique<const FileBlock>(std::move(open));
+  return body;
+}
+
+/// The same of names that are literals, made once. Thread-safe.
+Result<const Body*> body_of(std::initializer_list<std::string_view> files) {
+  constexpr size_t kMostFiles = 16;
+  using Names = std::array<const char*, kMostFiles>;
+  static std::shared_mutex mutex;
+  static std::map<Names, Body> known;
+  if (files.size() > kMostFiles) return internal_error("a kernel of {} files", files.size());
+  Names names{};
+  std::ranges::transform(files, names.begin(), &std::string_view::data);
+  {
+    const std::shared_lock lock(mutex);
+    if (const auto found = known.find(names); found != known.end()) return &found->second;
+  }
+  TENON_ASSIGN(Body body, make_body(files));
+  const std::unique_lock lock(mutex);
+  return &known.try_emplace(names, std::move(body)).first->second;
 }
 
 }  // namespace
@@ -259,9 +293,9 @@ bool is_plain(const Operand& operand) {
 
 void OpenText::open(std::string_view name, int64_t value) {
   const int64_t wide = value > INT32_MAX || value < INT32_MIN ? 1 : 0;
-  exact_.record(TextForm::kConstant, {name}, {&value, 1});
+  exact().record(TextForm::kConstant, {name}, {&value, 1});
   const int64_t numbers[] = {wide, place_of(value)};
-  open_.record(TextForm::kOpenConstant, {name}, numbers);
+  open().record(TextForm::kOpenConstant, {name}, numbers);
 }
 
 int64_t OpenText::place_of(int64_t value) {
@@ -312,15 +346,27 @@ void OpenText::divider(std::string_view name, std::string_view expression, int64
 }
 
 void OpenText::add_exact_to(SourceText& source) const {
-  if (!exact_.empty()) source.add(exact_.sealed());
+  if (exact_->empty()) return;
+  exact_->seal();
+  source.add(exact_);
+}
+
+/// The prelude and this text.
+SourceText OpenText::begin_open(const SourceText& prelude) const {
+  SourceText text;
+  constexpr size_t kUsualPieces = 4;
+  text.reserve(kUsualPieces);
+  text.add(prelude);
+  if (!values_.empty())
+    text.add(fmt::format("struct OpenConstants {{\n  i64 values[{}];\n}};\n", values_.size()));
+  open_->seal();
+  text.add(open_);
+  return text;
 }
 
 OpenSource OpenText::source(const SourceText& prelude, const SourceText& body) const {
-  if (exact_ == open_) return {};
-  SourceText text = prelude;
-  if (!values_.empty())
-    text.add(fmt::format("struct OpenConstants {{\n  i64 values[{}];\n}};\n", values_.size()));
-  text.add(open_.sealed());
+  if (*exact_ == *open_) return {};
+  SourceText text = begin_open(prelude);
   if (values_.empty()) {
     text.add(body);
     return {std::move(text), {}};
@@ -330,6 +376,15 @@ OpenSource OpenText::source(const SourceText& prelude, const SourceText& body) c
     has_places &= add_open_parameter(piece, is_file, text);
   });
   if (!has_places) return {};
+  return {std::move(text), values_};
+}
+
+OpenSource OpenText::source(const SourceText& prelude, const FileBlock& body,
+                            const FileBlock* open_body) const {
+  const FileBlock* const end = values_.empty() ? &body : open_body;
+  if (*exact_ == *open_ || end == nullptr) return {};
+  SourceText text = begin_open(prelude);
+  text.add(*end);
   return {std::move(text), values_};
 }
 
@@ -421,19 +476,24 @@ void KernelCode::located(std::string_view name, const IndexLoop& loop, const Ope
 
 Result<KernelCode::Sources> KernelCode::sources(
     std::initializer_list<std::string_view> files) const {
-  TENON_ASSIGN(const std::string_view prelude, device_file("jit/prelude.cuh"));
-  TENON_ASSIGN(const SourceText body, body_of(files));
+  static const Result<std::string_view> prelude = device_file("jit/prelude.cuh");
+  TENON_TRY(prelude);
+  static const FileBlock begin({*prelude});
+  TENON_ASSIGN(const Body* const body, body_of(files));
   Sources sources;
-  sources.exact.add_file(prelude);
-  sources.open = constants_.source(sources.exact, body);
+  constexpr size_t kPieces = 3;
+  sources.exact.reserve(kPieces);
+  sources.exact.add(begin);
+  sources.open = constants_.source(sources.exact, *body->exact, body->open.get());
   constants_.add_exact_to(sources.exact);
-  sources.exact.add(body);
+  sources.exact.add(*body->exact);
   return sources;
 }
 
-std::vector<std::string> KernelCode::options() const {
-  if (!fast_) return {"-diag-suppress=177"};
-  return {"-diag-suppress=177", "--ftz=true", "--prec-div=false", "--prec-sqrt=false"};
+const std::vector<std::string>& KernelCode::options() const {
+  static const std::vector<std::string> exact{"-diag-suppress=177"},
+      fast{"-diag-suppress=177", "--ftz=true", "--prec-div=false", "--prec-sqrt=false"};
+  return fast_ ? fast : exact;
 }
 
 std::string device_real(double value) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -73,18 +74,21 @@ struct Inverse {
 };
 Inverse inverse_of(int64_t divisor);
 
-/// Recorded text, and its form where some of its numbers are open.
+/// Recorded text, and its form where some of its numbers are open. Sources that were made of it
+/// share the text until more is recorded.
 class OpenText {
  public:
-  void add(std::string_view text) { exact_.text(text), open_.text(text); }
-  void add(std::string_view exact, std::string_view open) { exact_.text(exact), open_.text(open); }
+  void add(std::string_view text) { exact().text(text), open().text(text); }
+  void add(std::string_view exact_text, std::string_view open_text) {
+    exact().text(exact_text), open().text(open_text);
+  }
   void record(TextForm form, std::span<const std::string_view> words,
               std::span<const int64_t> numbers = {}) {
-    exact_.record(form, words, numbers), open_.record(form, words, numbers);
+    exact().record(form, words, numbers), open().record(form, words, numbers);
   }
   /// The same of each alone.
-  RecordedText& exact() { return exact_; }
-  RecordedText& open() { return open_; }
+  RecordedText& exact() { return own(exact_); }
+  RecordedText& open() { return own(open_); }
   /// Defines a constant of which code is compiled for all values.
   void open(std::string_view name, int64_t value);
   /// Statements on places and extents, whose whole numbers above 1 are open.
@@ -98,9 +102,19 @@ class OpenText {
   void add_exact_to(SourceText& source) const;
   /// Between a prelude and a body, whose kernels get the argument.
   OpenSource source(const SourceText& prelude, const SourceText& body) const;
+  /// The same with the body in both forms; `open_body` null: its kernels have no place for it.
+  OpenSource source(const SourceText& prelude, const FileBlock& body,
+                    const FileBlock* open_body) const;
 
  private:
-  RecordedText exact_, open_;
+  static RecordedText& own(std::shared_ptr<RecordedText>& text) {
+    if (text.use_count() > 1) text = std::make_shared<RecordedText>(*text);
+    return *text;
+  }
+  SourceText begin_open(const SourceText& prelude) const;
+
+  std::shared_ptr<RecordedText> exact_ = std::make_shared<RecordedText>(),
+                                open_ = std::make_shared<RecordedText>();
   std::vector<int64_t> values_;
 };
 
@@ -162,7 +176,7 @@ class KernelCode {
     OpenSource open;
   };
   Result<Sources> sources(std::initializer_list<std::string_view> files) const;
-  std::vector<std::string> options() const;
+  const std::vector<std::string>& options() const;
 
  private:
   OpenText constants_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <utility>
 
 #include "kernels/jit/text_writers.h"
 
@@ -41,6 +42,7 @@ TextRecord take_record(std::string_view& bytes) {
 
 void RecordedText::record(TextForm form, std::span<const std::string_view> words,
                           std::span<const int64_t> numbers) {
+  values_.resize(values_.size() - std::exchange(seal_bytes_, 0));
   size_t size = sizeof(uint16_t) + sizeof(uint32_t) + sizeof form + numbers.size_bytes();
   for (const std::string_view word : words) size += sizeof(uint32_t) + word.size();
   const size_t begin = values_.size();
@@ -65,18 +67,15 @@ void RecordedText::record(TextForm form, std::span<const std::string_view> words
   put(numbers.data(), numbers.size_bytes());
 }
 
-std::shared_ptr<const RecordedText> RecordedText::sealed() const {
+void RecordedText::seal() {
   static const uint64_t hash = [] {
     const std::string text = sample_of_forms().write();
     return XXH3_64bits(text.data(), text.size());
   }();
-  constexpr size_t kSealBytes = 32;
-  auto copy = std::make_shared<RecordedText>();
-  copy->values_.reserve(values_.size() + kSealBytes);
-  copy->values_ = values_;
+  const size_t before = unsealed().size();
   const auto number = std::bit_cast<int64_t>(hash);
-  copy->record(TextForm::kSeal, {}, {&number, 1});
-  return copy;
+  record(TextForm::kSeal, {}, {&number, 1});
+  seal_bytes_ = values_.size() - before;
 }
 
 std::vector<TextRecord> RecordedText::records() const {

@@ -37,19 +37,25 @@ class RecordedText final : public UnwrittenText {
               std::span<const int64_t> numbers);
   void text(std::string_view text) { record(TextForm::kText, {text}); }
 
-  /// A copy whose values say also how this library writes, so that code of a version that writes
-  /// otherwise is not taken for its own.
-  std::shared_ptr<const RecordedText> sealed() const;
+  /// From now on, until something is recorded, its values say also how this library writes, so that
+  /// code of a version that writes otherwise is not taken for its own.
+  void seal();
 
-  bool empty() const { return values_.empty(); }
-  bool operator==(const RecordedText& other) const { return values_ == other.values_; }
+  bool empty() const { return values_.size() == seal_bytes_; }
+  /// Without seals.
+  bool operator==(const RecordedText& other) const { return unsealed() == other.unsealed(); }
   std::vector<TextRecord> records() const;
 
   std::string_view values() const override { return values_; }
   std::string write() const override;
 
  private:
+  std::string_view unsealed() const {
+    return std::string_view(values_).substr(0, values_.size() - seal_bytes_);
+  }
+
   std::string values_;
+  size_t seal_bytes_ = 0;  ///< At their end.
 };
 
 /// Each form at work, in all of its branches: the seal is this text's hash.

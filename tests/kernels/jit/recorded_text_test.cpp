@@ -64,10 +64,17 @@ TEST(RecordedText, IsSealedByAllForms) {
     EXPECT_TRUE(shown.contains(form)) << "sample_of_forms() lacks " << static_cast<int>(form);
   RecordedText text;
   text.text("code");
-  const auto sealed = text.sealed();
-  EXPECT_EQ(sealed->write(), "code");
-  EXPECT_GT(sealed->values().size(), text.values().size());
-  EXPECT_EQ(sealed->values(), text.sealed()->values());
+  RecordedText sealed = text;
+  sealed.seal();
+  EXPECT_EQ(sealed.write(), "code");
+  EXPECT_GT(sealed.values().size(), text.values().size());
+  EXPECT_EQ(sealed, text) << "a seal is no text";
+  const std::string values(sealed.values());
+  sealed.seal();
+  EXPECT_EQ(sealed.values(), values) << "one seal is enough";
+  sealed.text("more");
+  text.text("more");
+  EXPECT_EQ(sealed.values(), text.values()) << "what comes later breaks the seal";
 }
 
 TEST(KernelCode, OpenNumbersAreNoPartOfWhatItIsKnownBy) {

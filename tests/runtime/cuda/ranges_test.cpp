@@ -14,6 +14,7 @@
 #include "ir/text.h"
 #include "kernels/movable_constants.h"
 #include "kernels/tactic.h"
+#include "lower/verify_steps.h"
 #include "ops/table.h"
 #include "passes/observed_passes.h"
 #include "plan/plan_file.h"
@@ -208,6 +209,56 @@ TEST_P(GpuRanges, AreRunWithoutACompiler) {
   }
 }
 
+/// The steps under their numbers, whatever the order of buffers.
+std::string numbers_of(const StepList& list) {
+  const auto number = [&](const Dim& dim) { return dim.evaluate(list.symbols).value_or(-1); };
+  const auto buffer_text = [&](const StepBuffer& buffer) {
+    return fmt::format("[{}.{} {} bytes {}-{}]", buffer.node, buffer.output, number(buffer.bytes),
+                       buffer.first, buffer.last);
+  };
+  std::string text;
+  const auto add = [&](const Place& place) {
+    const bool is_buffer = place.base == Place::Base::kBuffer;
+    text += fmt::format(
+        " {}:{}+{}", static_cast<int>(place.base),
+        is_buffer ? buffer_text(list.buffers[place.index]) : std::to_string(place.index),
+        number(place.offset));
+  };
+  for (const Step& step : list.steps) {
+    text += fmt::format("\n{} {} {} bytes, {} {}:", step.node, step.kernel, number(step.bytes),
+                        step.fenced, step.overlapped);
+    for (const Place& place : step.inputs) add(place);
+    for (const Place& place : step.outputs) add(place);
+    add(step.scratch);
+  }
+  return text;
+}
+
+/// Programs take the list of an earlier one: it says the same as one that is made for them alone.
+TEST_P(GpuRanges, ShareListsThatSayTheSame) {
+  const std::shared_ptr<Engine> engine = engine_of(GetParam());
+  ASSERT_NE(engine, nullptr);
+  const auto first = engine->program({{"n", GetParam().most}}, 1);
+  ASSERT_TRUE(first.ok()) << first.error().message;
+  int shared = 0;
+  for (const int64_t n : {1, 2, 3, 5, 7, 13, 22, 64, 127}) {
+    if (n > GetParam().most) break;
+    const auto program = engine->program({{"n", n}}, 1);
+    ASSERT_TRUE(program.ok()) << program.error().message;
+    shared += (*program)->shares_list_of(**first) ? 1 : 0;
+    const StepList list = (*program)->list();
+    const Status sound = verify(list, engine->graph());
+    EXPECT_TRUE(sound.ok()) << sound.error().message;
+    const auto alone = Engine::create(copy_of(engine->plan()), backend_);
+    ASSERT_TRUE(alone.ok()) << alone.error().message;
+    const auto same = (*alone)->program({{"n", n}}, 1);
+    ASSERT_TRUE(same.ok()) << same.error().message;
+    EXPECT_EQ(numbers_of(list), numbers_of((*same)->list())) << "n = " << n;
+    EXPECT_LE((*program)->arena_bytes(), (*first)->arena_bytes());
+  }
+  EXPECT_GT(shared, 0);
+}
+
 /// Calls of a driver's function since the last reset.
 class Calls {
  public:
@@ -257,8 +308,9 @@ TEST_F(EqualLayers, ShareTheLaunchesOfANewShapeAndKeepTheirConstants) {
   calls.reset();
   ASSERT_NO_FATAL_FAILURE(run(**context, 7));
   EXPECT_EQ(calls.of("cuLaunchKernelEx"), (*context)->program()->step_count());
-  EXPECT_GT(calls.of("cuModuleGetFunction"), 0);
-  EXPECT_LT(calls.of("cuModuleGetFunction"), kLayers);
+  EXPECT_EQ(calls.of("cuModuleGetFunction"), 0) << "code that is loaded is not asked for again";
+  EXPECT_GT((*context)->program()->making().planned, size_t{0});
+  EXPECT_LT((*context)->program()->making().planned, size_t{kLayers});
   EXPECT_EQ(constants_of(*(*context)->program()), before);
 }
 
