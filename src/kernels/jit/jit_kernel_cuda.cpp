@@ -30,6 +30,11 @@ struct KeyedCode {
   bool is_open = false;  ///< For all extents.
 };
 
+/// That code is in the plan: its text is not needed again.
+KeyedCode lent_code(const JitLaunch& launch, std::string key, bool is_open) {
+  return {{.name = launch.name}, std::move(key), is_open};
+}
+
 /// The launch's code for all extents where the plan has that and not the one for these, or where it
 /// is wanted.
 KeyedCode choose_code(const JitLaunch& launch, const CodeLibrary* library,
@@ -40,10 +45,14 @@ KeyedCode choose_code(const JitLaunch& launch, const CodeLibrary* library,
   const bool may_be_open = library != nullptr && !library->collects() && !launch.open.text.empty();
   if (may_be_open && library->use() == CodeLibrary::Use::kOpenFirst)
     return {open_code_of(launch), key_of(launch.open.text), true};
+  const bool lends = library != nullptr && library->use() == CodeLibrary::Use::kLend;
   std::string exact = key_of(launch.source);
-  if (!may_be_open || library->has(exact)) return {code_of(launch), std::move(exact), false};
+  const bool has_exact = library != nullptr && library->has(exact);
+  if (lends && has_exact) return lent_code(launch, std::move(exact), false);
+  if (!may_be_open || has_exact) return {code_of(launch), std::move(exact), false};
   std::string open = key_of(launch.open.text);
   if (!library->has(open)) return {code_of(launch), std::move(exact), false};
+  if (lends) return lent_code(launch, std::move(open), true);
   return {open_code_of(launch), std::move(open), true};
 }
 
