@@ -185,6 +185,21 @@ std::vector<SymbolValues> plan_shapes(const Plan& plan) {
   return all_points(plan, all_between);
 }
 
+std::vector<SymbolValues> few_plan_shapes(const Plan& plan, size_t most) {
+  size_t count = 0;
+  for (const Profile& profile : plan.profiles) {
+    const auto ends = profile_ends(*plan.graph, profile);
+    if (!ends.ok()) return {};
+    const Lines lines = lines_of(ends->usual, ends->least, ends->most);
+    if (lines.size() > kMostLines) return {};
+    for (const auto& [range, names] : lines) {
+      count += static_cast<size_t>(std::get<2>(range) - std::get<0>(range));
+      if (count > most) return {};
+    }
+  }
+  return all_points(plan, all_between);
+}
+
 double shape_distance(const SymbolValues& from, const SymbolValues& to) {
   double sum = 0;
   for (const auto& [name, value] : from) {

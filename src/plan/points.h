@@ -33,6 +33,9 @@ std::vector<SymbolValues> plan_ends(const Plan& plan);
 /// The same with all values between the ends, or as many of them as are worth a look.
 std::vector<SymbolValues> plan_shapes(const Plan& plan);
 
+/// The same where it is `most` at most, else none.
+std::vector<SymbolValues> few_plan_shapes(const Plan& plan, size_t most);
+
 /// How little the work under two shapes has in common: extents of half and of twice the size are
 /// equally far.
 double shape_distance(const SymbolValues& from, const SymbolValues& to);

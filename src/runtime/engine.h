@@ -77,7 +77,7 @@ class Engine {
   /// Loads the plan's code, and makes the programs of the shapes that its kernels were chosen for,
   /// once, where it has code: other shapes are made like them, by several threads. A shape that
   /// fails is told to who runs it. Shapes of libraries that are not ready yet are met on another
-  /// thread, where these load their kernels' code, too.
+  /// thread, where these load their kernels' code, too, and all others where there are few.
   void meet_choices();
   /// Waits until that thread has met all shapes.
   void end_meeting() { meeting_.wait(); }
@@ -125,6 +125,8 @@ class Engine {
                                                       Attachments* attachments, Purpose purpose);
   std::vector<SymbolValues> choice_shapes() const;
   std::vector<SymbolValues> shapes_by_libraries(const std::vector<SymbolValues>& shapes) const;
+  void add_few_others(const std::vector<SymbolValues>& met,
+                      std::vector<SymbolValues>& shapes) const;
   void note_met(size_t bytes);
   void meet(const std::vector<SymbolValues>& shapes, const std::stop_token& stop);
   Status examine_graph();

@@ -40,6 +40,13 @@ std::vector<SymbolValues> Engine::shapes_by_libraries(
   return found;
 }
 
+/// All shapes of the profiles besides, where programs of all can be there at a time.
+void Engine::add_few_others(const std::vector<SymbolValues>& met,
+                            std::vector<SymbolValues>& shapes) const {
+  for (const SymbolValues& symbols : few_plan_shapes(plan_, ProgramCache::kMost))
+    if (std::ranges::find(met, symbols) == met.end()) shapes.push_back(symbols);
+}
+
 void Engine::meet_choices() {
   const bool has_code = code_ != nullptr && code_->use() == CodeLibrary::Use::kLend;
   if (!has_code || has_plugins_ || data_dependent_ || plan_.stripped || weights_ != nullptr ||
@@ -54,17 +61,18 @@ void Engine::meet_choices() {
                               watch.lap() * 1e3));
   const std::vector<SymbolValues> shapes = choice_shapes();
   // An application's memory is asked for within its own calls alone.
-  std::vector<SymbolValues> by_libraries;
-  if (!backend_.memory) by_libraries = shapes_by_libraries(shapes);
+  const bool may_go_on = !backend_.memory;
+  std::vector<SymbolValues> later;
+  if (may_go_on) later = shapes_by_libraries(shapes);
   const bool waits = !starts_->are_over();
   // The others differ from the first in few kernels.
   for (const SymbolValues& symbols : shapes)
-    if (!waits || std::ranges::find(by_libraries, symbols) == by_libraries.end())
+    if (!waits || std::ranges::find(later, symbols) == later.end())
       static_cast<void>(find_program(symbols, default_threads(), nullptr, Purpose::kChoice).ok());
-  if (!by_libraries.empty())
-    meeting_.start([this, shapes = std::move(by_libraries)](const std::stop_token& stop) {
-      meet(shapes, stop);
-    });
+  if (may_go_on) add_few_others(shapes, later);
+  if (!later.empty())
+    meeting_.start(
+        [this, shapes = std::move(later)](const std::stop_token& stop) { meet(shapes, stop); });
   constexpr size_t kMostHelpers = 8;
   const std::unique_lock helping(helping_);
   if (helpers_ == nullptr)

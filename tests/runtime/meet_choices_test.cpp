@@ -87,10 +87,12 @@ class MeetChoices : public testing::Test {
     plan.code = std::make_shared<CodeLibrary>();
     Backend backend{.device = device_, .tactics = rows_};
     backend.starts = {{TacticOrigin::kCublasLt, start_when_allowed}};
+    backend.memory = memory_;
     backend.application = std::make_shared<SilentApplication>();
     return Engine::create(std::move(plan), std::move(backend));
   }
 
+  MemorySource memory_;
   std::shared_ptr<MadeUpDevice> device_ = std::make_shared<MadeUpDevice>();
   std::vector<Tactic> rows_ = {
       row<'o'>("cuda.own", TacticOrigin::kOwn), row<'t'>("cuda.other", TacticOrigin::kOwn),
@@ -121,6 +123,30 @@ TEST_F(MeetChoices, OfLibrariesBesideTheApplication) {
   EXPECT_FALSE(seen.asked_application) << "it may wait for the engine's end with a lock held";
   EXPECT_GT(device_->captures, 0) << "the library loads its kernels' code";
   EXPECT_TRUE(device_->leaves_captures_alone);
+}
+
+TEST_F(MeetChoices, AndAllOtherShapesWhereThereAreFew) {
+  const auto made = engine();
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  const auto context = Context::create(*made);
+  ASSERT_TRUE((*context)->get_ready().ok());
+  (*made)->end_meeting();
+  for (const int64_t elements : {3, 7, 12, 31})
+    EXPECT_TRUE(seen.has("o", elements) || seen.has("t", elements) || seen.has("l", elements))
+        << elements;
+}
+
+TEST_F(MeetChoices, ButAsksForAnApplicationsMemoryInItsCallsAlone) {
+  memory_ = [this](size_t bytes) { return device_->allocate(bytes); };
+  const auto made = engine();
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  const auto context = Context::create(*made);
+  ASSERT_TRUE((*context)->get_ready().ok());
+  (*made)->end_meeting();
+  EXPECT_TRUE(seen.has("t", 5));
+  for (const int64_t elements : {3, 7, 12, 31})
+    EXPECT_FALSE(seen.has("o", elements) || seen.has("t", elements) || seen.has("l", elements))
+        << elements;
 }
 
 TEST_F(MeetChoices, EndsWithTheEngine) {
