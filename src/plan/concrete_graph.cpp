@@ -50,9 +50,20 @@ Result<SymbolValues> bind_inputs(const Graph& graph, const std::map<std::string,
   return symbols;
 }
 
-Result<ConcreteGraph> ConcreteGraph::create(const Graph& graph, SymbolValues symbols) {
+ConstantPlaces::ConstantPlaces(const Graph& graph) {
+  for (const auto& node : graph.nodes()) {
+    if (!node->is<Constant>()) continue;
+    const Value* value = node->output();
+    extents.try_emplace(value, tenon::constants(value->type.shape));
+    storage.try_emplace(value, Storage{value, 0, {}});
+  }
+}
+
+Result<ConcreteGraph> ConcreteGraph::create(const Graph& graph, SymbolValues symbols,
+                                            std::shared_ptr<const ConstantPlaces> constants) {
   ConcreteGraph result;
   result.graph_ = &graph;
+  result.constants_ = std::move(constants);
   result.symbols_ = std::move(symbols);
   TENON_TRY(result.resolve_extents());
   result.resolve_known();
@@ -81,7 +92,8 @@ Result<std::optional<Extents>> concrete_extents(const Value& value, const Symbol
 }
 
 Status ConcreteGraph::resolve_extents() {
-  const size_t least_values = graph_->inputs().size() + graph_->nodes().size();
+  size_t least_values = graph_->inputs().size() + graph_->nodes().size();
+  if (constants_ != nullptr) least_values -= constants_->extents.size();
   extents_.reserve(least_values);
   storage_.reserve(least_values);
   const auto resolve = [this](const Value* value) -> Status {
@@ -91,6 +103,7 @@ Status ConcreteGraph::resolve_extents() {
   };
   for (const Value* input : graph_->inputs()) TENON_TRY(resolve(input));
   for (const auto& node : graph_->nodes()) {
+    if (is_shared(*node)) continue;
     for (const Value* output : node->outputs()) TENON_TRY(resolve(output));
     TENON_TRY(check_count(*node));
   }
@@ -156,6 +169,7 @@ void ConcreteGraph::place_concats() {
 void ConcreteGraph::place_values() {
   for (const Value* input : graph_->inputs()) storage_.try_emplace(input, Storage{input, 0, {}});
   for (const auto& node : graph_->nodes()) {
+    if (is_shared(*node)) continue;
     const bool concat = node->is<Concat>();
     if (node->tactic == kViewTactic && !concat && !place_view(*node)) no_views_.insert(node.get());
     for (const Value* output : node->outputs())

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -12,6 +13,7 @@
 #include "ir/graph.h"
 #include "kernels/backend.h"
 #include "kernels/tactic.h"
+#include "ops/structure.h"
 #include "plan/plan.h"
 
 namespace tenon {
@@ -34,22 +36,39 @@ Result<SymbolValues> bind_inputs(const Graph& graph, const std::map<std::string,
 /// impossible or larger than any tensor.
 Result<std::optional<Extents>> concrete_extents(const Value& value, const SymbolValues& symbols);
 
+/// What does not vary with a graph's symbols: extents and storage of its constants. For graphs that
+/// are met under many values of these.
+struct ConstantPlaces {
+  explicit ConstantPlaces(const Graph& graph);
+  PointerMap<Value, Extents> extents;
+  PointerMap<Value, Storage> storage;
+};
+
 /// A graph under given values of its symbols: extents, known contents, storage, and the problem of
 /// each node. Values whose shapes are data-dependent not seen yet are unresolved. Refers to the
 /// graph, which must outlive it.
 class ConcreteGraph {
  public:
-  static Result<ConcreteGraph> create(const Graph& graph, SymbolValues symbols);
+  /// `constants`: of the graph; null: they are found here.
+  static Result<ConcreteGraph> create(const Graph& graph, SymbolValues symbols,
+                                      std::shared_ptr<const ConstantPlaces> constants = nullptr);
 
   const Graph& graph() const { return *graph_; }
   const SymbolValues& symbols() const { return symbols_; }
-  bool resolved(const Value* value) const { return extents_.contains(value); }
+  bool resolved(const Value* value) const {
+    return extents_.contains(value) ||
+           (constants_ != nullptr && constants_->extents.contains(value));
+  }
   /// All operands of the node are resolved.
   bool resolved(const Node& node) const;
-  const Extents& extents(const Value* value) const { return extents_.at(value); }
+  const Extents& extents(const Value* value) const {
+    return of_value(value, extents_, &ConstantPlaces::extents);
+  }
   /// Contents known without running anything, or null.
   const Tensor* known(const Value* value) const;
-  const Storage& storage(const Value* value) const { return storage_.at(value); }
+  const Storage& storage(const Value* value) const {
+    return of_value(value, storage_, &ConstantPlaces::storage);
+  }
   Operand operand(const Value* value) const;
   /// Buffers are aligned to 256 bytes, but that of this root only so far.
   void align(const Value* root, int64_t bytes);
@@ -63,6 +82,15 @@ class ConcreteGraph {
   Problem problem(const Node& node, const Backend& backend, int threads) const;
 
  private:
+  template <class T>
+  const T& of_value(const Value* value, const PointerMap<Value, T>& own,
+                    PointerMap<Value, T> ConstantPlaces::*shared) const {
+    const auto found = own.find(value);
+    if (found != own.end()) return found->second;
+    return constants_ != nullptr ? (*constants_.*shared).at(value) : own.at(value);
+  }
+  /// Its results are among the constants.
+  bool is_shared(const Node& node) const { return constants_ != nullptr && node.is<Constant>(); }
   Status resolve_extents();
   Status check_count(const Node& node) const;
   void resolve_known();
@@ -74,6 +102,7 @@ class ConcreteGraph {
 
   const Graph* graph_ = nullptr;
   SymbolValues symbols_;
+  std::shared_ptr<const ConstantPlaces> constants_;
   PointerMap<Value, Extents> extents_;
   std::unordered_map<const Value*, Tensor> known_;
   PointerMap<Value, Storage> storage_;

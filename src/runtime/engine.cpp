@@ -185,6 +185,7 @@ Status Engine::examine_graph() {
   tables_.clear();
   for (const Choice& choice : plan_.choices)
     tables_.push_back(table_of(choice, form_of(plan_, choice.form)));
+  constant_places_ = std::make_shared<const ConstantPlaces>(graph());
   data_dependent_ = depends_on_data(graph());
   TENON_ASSIGN(extent_rules_, ExtentRules::of(*plan_.graph));
   has_plugins_ = has_plugins(graph());
@@ -363,7 +364,9 @@ Result<std::shared_ptr<const Program>> Engine::make_program(const SymbolValues& 
   };
   const CodeWork before = code_work();
   Stopwatch watch;
-  TENON_ASSIGN(ConcreteGraph concrete, ConcreteGraph::create(*now.graph, symbols));
+  const bool is_usual = now.graph == plan_.graph.get();
+  TENON_ASSIGN(ConcreteGraph concrete, ConcreteGraph::create(*now.graph, symbols,
+                                                             is_usual ? constant_places_ : nullptr));
   const double extents = watch.lap();
   const MakingKey key{now, threads};
   const auto list = known_list(now, symbols);
@@ -374,7 +377,7 @@ Result<std::shared_ptr<const Program>> Engine::make_program(const SymbolValues& 
   const Makers makers{.is_ahead = purpose == Purpose::kChoice,
                       .helpers = helping.owns_lock() ? helpers_.get() : nullptr,
                       .caller_alone = purpose == Purpose::kMeeting};
-  const Branches none, &branches = now.graph == plan_.graph.get() ? branches_ : none;
+  const Branches none, &branches = is_usual ? branches_ : none;
   TENON_ASSIGN(std::shared_ptr<const Program> program,
                Program::create(backend, *constants_, std::move(concrete), threads, branches,
                                weights_.get(), list.get(), known.get(), most_met_bytes_, makers));

@@ -153,6 +153,7 @@ class Engine {
   std::shared_ptr<CodeLibrary> code_;
   std::atomic<int> contexts_ = 0;
   std::vector<TacticTable> tables_;  ///< One a choice of the plan.
+  std::shared_ptr<const ConstantPlaces> constant_places_;
   bool data_dependent_ = false, has_plugins_ = false;
   ExtentRules extent_rules_;
   Branches branches_;

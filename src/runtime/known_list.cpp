@@ -105,8 +105,8 @@ int64_t bytes_of(const ConcreteGraph& graph, const Value* value) {
 
 }  // namespace
 
-/// Whether the list says the same of this program's values and kernels as lower() would, but for the
-/// order of buffers, which is right for any sizes.
+/// Whether the list says the same of this program's values and kernels as lower() would, but for
+/// the order of buffers, which is right for any sizes.
 bool Program::fits(const KnownList& known, const std::vector<MadeStep>& made,
                    std::span<const int64_t> numbers) const {
   const Program& other = known.program();
