@@ -172,11 +172,14 @@ Support fits(const Tactic& tactic, const Problem& problem) {
 Result<std::unique_ptr<Kernel>> create_kernel(const Tactic& tactic, const Problem& problem,
                                               std::string_view config) {
   if (is_empty(problem)) return std::unique_ptr<Kernel>(std::make_unique<EmptyKernel>());
-  const auto name = [&] {
-    return problem.layer.empty() ? std::string() : fmt::format(" for node \"{}\"", problem.layer);
-  };
-  return guarded(fmt::format("{}{}", tactic.name, name()),
-                 [&] { return tactic.create(problem, config); });
+  try {
+    return tactic.create(problem, config);
+  } catch (...) {
+    // Named here alone: kernels of new shapes are waited for.
+    const auto node =
+        problem.layer.empty() ? std::string() : fmt::format(" for node \"{}\"", problem.layer);
+    return error_of_exception(fmt::format("{}{}", tactic.name, node));
+  }
 }
 
 Result<std::unique_ptr<Kernel>> make_kernel(const Backend& backend, const Node& node,

@@ -200,8 +200,8 @@ std::vector<std::string> configs(const Problem& problem) {
   return single_config(problem);
 }
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view config) {
-  TENON_ASSIGN(const JitPlan jit, plan(problem, config));
-  return make_jit_kernel(problem, jit);
+  TENON_ASSIGN(JitPlan jit, plan(problem, config));
+  return make_jit_kernel(problem, std::move(jit));
 }
 
 }  // namespace tenon::tactics::cuda_attention_any

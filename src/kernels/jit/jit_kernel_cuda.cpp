@@ -158,12 +158,12 @@ struct Launches {
     for (const JitConstant& constant : plan.constants) recipes.push_back(constant.recipe);
   }
 
-  Status load(cuda::CudaDevice& on, const JitLaunch& launch, const Problem& problem) {
+  Status load(cuda::CudaDevice& on, JitLaunch launch, const Problem& problem) {
     device = &on;
     library = cuda::library_of(problem);
     LoadedLaunch loaded;
     loaded.keyed = choose_code(launch, library, on.target());
-    if (loaded.keyed.is_open) loaded.open_constants = launch.open.values;
+    if (loaded.keyed.is_open) loaded.open_constants = std::move(launch.open.values);
     if (launch.arguments.size() > kMaxArguments)
       return unsupported("a kernel with {} operands", launch.arguments.size());
     loaded.shape = {
@@ -178,8 +178,8 @@ struct Launches {
         .cooperative = launch.cooperative,
         .overlaps_previous = launch.overlaps && launch.zeroed_bytes == 0 && on.capability() >= 90};
     if (launch.maps.size() > kMaxMaps) return unsupported("a kernel with many tensor maps");
-    loaded.arguments = launch.arguments;
-    loaded.maps = launch.maps;
+    loaded.arguments = std::move(launch.arguments);
+    loaded.maps = std::move(launch.maps);
     loaded.zeroed = launch.zeroed;
     loaded.zeroed_bytes = launch.zeroed_bytes;
     TENON_ASSIGN(loaded.code, find(loaded, false));
@@ -393,7 +393,7 @@ Status collect(const JitPlan& plan, const cuda::CodeTarget& target, CodeLibrary&
 
 }  // namespace
 
-Result<std::unique_ptr<Kernel>> make_jit_kernel(const Problem& problem, const JitPlan& plan) {
+Result<std::unique_ptr<Kernel>> make_jit_kernel(const Problem& problem, JitPlan plan) {
   TENON_TRY(check_launches(problem, plan));
   auto* device = dynamic_cast<cuda::CudaDevice*>(problem.device);
   if (problem.device == nullptr) return internal_error("a CUDA kernel without a device");
@@ -404,7 +404,8 @@ Result<std::unique_ptr<Kernel>> make_jit_kernel(const Problem& problem, const Ji
     return std::unique_ptr<Kernel>(std::make_unique<CompiledKernel>());
   }
   auto launches = std::make_shared<Launches>(plan, problem);
-  for (const JitLaunch& launch : plan.launches) TENON_TRY(launches->load(*device, launch, problem));
+  for (JitLaunch& launch : plan.launches)
+    TENON_TRY(launches->load(*device, std::move(launch), problem));
   auto kernel = std::make_unique<JitKernel>(std::move(launches));
   for (const JitConstant& constant : plan.constants) TENON_TRY(kernel->keep(problem, constant));
   TENON_TRY(kernel->check_constants());

@@ -339,10 +339,10 @@ Inverse inverse_of(int64_t divisor) {
 void OpenText::divider(std::string_view name, std::string_view expression, int64_t value) {
   const Inverse inverse = inverse_of(value);
   const int64_t multiplier = place_of(inverse.multiplier), shift = place_of(inverse.shift);
-  add(fmt::format("#define {}(number) ((number) / ({}))\n", name, expression),
-      fmt::format("#define {}(number) (int(u64(u32(number)) * u64(open_constant<i64, {}>()) >> "
-                  "open_constant<int, {}>()))\n",
-                  name, multiplier, shift));
+  const std::string begin = "#define " + std::string(name) + "(number) (";
+  add(begin + "(number) / (" + std::string(expression) + "))\n",
+      begin + "int(u64(u32(number)) * u64(open_constant<i64, " + std::to_string(multiplier) +
+          ">()) >> open_constant<int, " + std::to_string(shift) + ">()))\n");
 }
 
 void OpenText::add_exact_to(SourceText& source) const {

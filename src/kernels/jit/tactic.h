@@ -11,7 +11,7 @@ namespace tenon {
 
 /// Compiles code that is not in the cache, and loads it on the problem's device, which must be a
 /// CudaDevice.
-Result<std::unique_ptr<Kernel>> make_jit_kernel(const Problem& problem, const JitPlan& plan);
+Result<std::unique_ptr<Kernel>> make_jit_kernel(const Problem& problem, JitPlan plan);
 
 /// supports() of a tactic that is a planner; some of several results may have no elements only
 /// where the planner leaves them out.
@@ -32,8 +32,8 @@ Support jit_support_with_empty(const Problem& problem, JitPlanner planner);
     return configs_function(problem);                                                       \
   }                                                                                         \
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view config) { \
-    TENON_ASSIGN(const JitPlan jit, plan(problem, config));                                 \
-    return make_jit_kernel(problem, jit);                                                   \
+    TENON_ASSIGN(JitPlan jit, plan(problem, config));                                       \
+    return make_jit_kernel(problem, std::move(jit));                                        \
   }                                                                                         \
   }
 

@@ -27,8 +27,8 @@ class StagedKernel final : public SizedKernel {
     TENON_ASSIGN(measure_, make_jit_kernel(problem_, stages_.measure));
     if (!is_described(*problem_.device)) return {};
     // Nothing will run: only compilation can be checked.
-    TENON_ASSIGN(const JitPlan plan, stages_.write(1));
-    TENON_ASSIGN(written_, make_jit_kernel(problem_, plan));
+    TENON_ASSIGN(JitPlan plan, stages_.write(1));
+    TENON_ASSIGN(written_, make_jit_kernel(problem_, std::move(plan)));
     return {};
   }
 
@@ -45,8 +45,8 @@ class StagedKernel final : public SizedKernel {
   Status write(std::span<const void* const> inputs, std::span<void* const> outputs, void* workspace,
                Queue queue) override {
     if (written_ == nullptr || written_for_ != count_) {
-      TENON_ASSIGN(const JitPlan plan, stages_.write(count_));
-      TENON_ASSIGN(written_, make_jit_kernel(problem_, plan));
+      TENON_ASSIGN(JitPlan plan, stages_.write(count_));
+      TENON_ASSIGN(written_, make_jit_kernel(problem_, std::move(plan)));
       written_for_ = count_;
     }
     LaunchArguments arguments{inputs, outputs, workspace, queue, {}};
