@@ -547,8 +547,11 @@ Status Context::find_memory(void* stream) {
 
 Status Context::run_static(Queue queue) {
   TENON_TRY(find_memory(queue.stream));
-  if (range_texts_.empty() && ranges_ != Ranges::kNone &&
-      engine_->backend().device->streams() != nullptr)
+  // Texts take longer than launches.
+  Streams* const streams = engine_->backend().device->streams();
+  if (ranges_ == Ranges::kNone || streams == nullptr || !streams->is_profiled())
+    range_texts_.clear();
+  else if (range_texts_.empty())
     range_texts_ = program_->range_texts(ranges_ == Ranges::kDetailed);
   if (times_ != nullptr) return run_profiled(queue);
   GraphReplay* const replay = replay_of_run();
