@@ -206,6 +206,18 @@ bool takes_clamp(Graph& graph, Node& quantize) {
   return true;
 }
 
+/// Where regions have 16 bits, such numbers are quantized without the network's cast to f32.
+bool takes_halves(Node& quantize, const PassOptions& options) {
+  const Node* cast =
+      produced_by<Cast>(quantize.input(0)) != nullptr ? quantize.input(0)->producer() : nullptr;
+  if (cast == nullptr || !options.quantized_halves || !has_known_scaling(quantize) ||
+      quantize.input(0)->type.type != DataType::kFloat32 ||
+      !is_region_real(cast->input(0)->type.type, options))
+    return false;
+  quantize.set_input(0, cast->input(0));
+  return true;
+}
+
 }  // namespace
 
 bool hoist_quantize(Graph& graph, PassContext& context) {
@@ -220,6 +232,10 @@ bool hoist_quantize(Graph& graph, PassContext& context) {
     const std::string name = quantize.name;
     while (context.allows(quantize) && takes_clamp(graph, quantize)) {
       context.applied(name + " clamps as the node before it did");
+      changed = true;
+    }
+    if (context.allows(quantize) && takes_halves(quantize, context.options())) {
+      context.applied(name + " reads 16 bits");
       changed = true;
     }
     if (!context.allows(quantize) ||

@@ -2,8 +2,11 @@
 // then work on bytes, and it meets the operator that is computed in integers. Must run before
 // cancel_quantize, after fold_constants.
 #include <algorithm>
+#include <memory>
+#include <utility>
 
 #include "ops/ops.h"
+#include "ops/region.h"
 #include "passes/quantized.h"
 
 namespace tenon {
@@ -112,6 +115,20 @@ bool sink_behind_pad(Graph& graph, Node& node) {
   return true;
 }
 
+/// Where regions have 16 bits, dequantization gives them itself, as the network's own cast says.
+bool sink_behind_cast(Graph& graph, Node& node, const PassOptions& options) {
+  const DataType type = node.output()->type.type;
+  if (!options.quantized_halves || !node.is<Cast>() || type == DataType::kFloat32 ||
+      !is_region_real(type, options) || node.input(0)->type.type != DataType::kFloat32 ||
+      produced_by<Dequantize>(node.input(0)) == nullptr)
+    return false;
+  const Node& source = *node.input(0)->producer();
+  auto op = std::make_unique<Dequantize>(*source.as<Dequantize>());
+  op->to = type;
+  take_place(graph, node.output(), add_op(graph, std::move(op), source.inputs(), source));
+  return true;
+}
+
 /// Nothing that a u8 with zero point 0 stands for is negative.
 bool drop_relu(Graph& graph, Node& node) {
   if (!is_function(node, k_relu) || graph.is_output(node.output())) return false;
@@ -133,7 +150,7 @@ bool sink_dequantize(Graph& graph, PassContext& context) {
     if (node->inputs().empty() || node->input(0) == nullptr || !context.allows(*node)) continue;
     if (!sink_behind(graph, *node) && !sink_behind_transpose(graph, *node, context.options()) &&
         !sink_behind_concat(graph, *node) && !sink_behind_pad(graph, *node) &&
-        !drop_relu(graph, *node))
+        !sink_behind_cast(graph, *node, context.options()) && !drop_relu(graph, *node))
       continue;
     context.applied("dequantization moves behind " + node->name);
     changed = true;
