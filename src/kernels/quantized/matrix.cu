@@ -143,6 +143,29 @@ __device__ inline void keep_results(const Sums& sums, Accumulator* to) {
       }
 }
 
+enum : int { kPacks = kTileN / kPack };
+static_assert(kBlock % kPacks == 0, "a thread's results are in the same columns");
+/// What makes results of a thread's columns of their sums.
+struct OwnColumns {
+  int first;
+  float2 factor[kPack];
+  int shift[kZero != 0 ? kPack : 1];
+
+  __device__ inline void fetch(const float2* factors, const int* shifts, int n0) {
+    first = n0 + threadIdx.x % kPacks * kPack;
+#pragma unroll
+    for (int j = 0; j < kPack; ++j) {
+      if (first >= kN) continue;
+      factor[j] = factors[first + j];
+      if constexpr (kZero != 0) shift[j] = shifts[first + j];
+    }
+  }
+  __device__ inline float real_of(Accumulator sum, int j) const {
+    if constexpr (kZero != 0) sum -= shift[j];
+    return fmaf(float(sum), factor[j].x, factor[j].y);
+  }
+};
+
 extern "C" __global__ void __launch_bounds__(kBlock)
     kernel(const X* __restrict__ x, const i8* __restrict__ weights, Y* __restrict__ y, const float2* __restrict__ factors,
            const int* __restrict__ shifts EPILOGUE_PARAMETERS) {
@@ -150,10 +173,12 @@ extern "C" __global__ void __launch_bounds__(kBlock)
   const u32 base = shared_address(shared);
   const int m0 = blockIdx.x / kTilesN * kTileM, n0 = blockIdx.x % kTilesN * kTileN;
   const int row = threadIdx.x / kPieces, piece = threadIdx.x % kPieces;
-  // Weights do not wait for the kernel before.
+  // Weights and factors do not wait for the kernel before.
 #pragma unroll
   for (int i = 0; i < kAhead; ++i)
     if (i < kChunks) fetch_weights(base + i * kStageBytes + kBytesA, weights, i, n0, row, piece);
+  OwnColumns columns;
+  columns.fetch(factors, shifts, n0);
   InputRows rows;
   rows.locate_rows(m0 + row);
   begin_kernel();
@@ -181,19 +206,12 @@ extern "C" __global__ void __launch_bounds__(kBlock)
   Accumulator* results = reinterpret_cast<Accumulator*>(shared);
   keep_results(sums, results);
   __syncthreads();
-  constexpr int kPacks = kTileN / kPack;
-  for (int i = threadIdx.x; i < kTileM * kPacks; i += kBlock) {
-    const int r = i / kPacks, c = i % kPacks * kPack, m = m0 + r, n = n0 + c;
-    if (m >= kM || n >= kN) continue;
+  for (int r = threadIdx.x / kPacks; r < kTileM; r += kBlock / kPacks) {
+    if (m0 + r >= kM || columns.first >= kN) continue;
     Real v[kPack];
 #pragma unroll
-    for (int j = 0; j < kPack; ++j) {
-      Accumulator sum = results[r * kResultPitch + c + j];
-      if constexpr (kZero != 0) sum -= shifts[n + j];
-      const float2 factor = factors[n + j];
-      v[j] = fmaf(float(sum), factor.x, factor.y);
-    }
-    const Index at = Index(m) * Index(kN) + Index(n);
+    for (int j = 0; j < kPack; ++j) v[j] = columns.real_of(results[r * kResultPitch + columns.first - n0 + j], j);
+    const Index at = Index(m0 + r) * Index(kN) + Index(columns.first);
     epilogue<kPack>(v, at EPILOGUE_ARGUMENTS);
 #ifdef BYTE_RANGE
 #pragma unroll

@@ -17,8 +17,9 @@ struct Tile {
   int64_t rows = 64, columns = 64, down = 2, across = 2;  ///< and warps
 
   int64_t threads() const { return down * across * 32; }
-  int64_t shared_bytes() const {
-    return std::max((kAhead + 1) * (rows + columns) * kTileK, rows * (columns + 8) * 4);
+  int64_t shared_bytes(int64_t chunks) const {
+    const int64_t stages = std::min(kAhead + 1, chunks);
+    return std::max(stages * (rows + columns) * kTileK, rows * (columns + 8) * 4);
   }
   int64_t blocks(const DeviceQuantized& d) const {
     return blocks_for(d.rows, rows) * blocks_for(d.columns, columns);
@@ -158,7 +159,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   launch.starts_early = false;
   launch.grid[0] = t.blocks(d);
   launch.block[0] = static_cast<int>(t.threads());
-  launch.shared_bytes = static_cast<int>(t.shared_bytes());
+  launch.shared_bytes = static_cast<int>(t.shared_bytes(order.row / kTileK));
   launch.add(JitArgument::input(d.region.x));
   launch.add(JitArgument::constant(0));
   launch.add(JitArgument::output());
