@@ -117,8 +117,8 @@ void add_constants(KernelCode& code, const Problem& problem, const DeviceConvolu
 Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   TENON_ASSIGN(const DeviceConvolution d, describe_device_convolution(problem));
   TENON_TRY(check(problem, d));
-  TENON_ASSIGN(const Tiling t, parse_tiling(config));
   const ProductSizes p = sizes_of(problem, d);
+  TENON_ASSIGN(const Tiling t, parse_tiling(config, p));
   KernelCode code;
   begin_code(code, problem);
   add_constants(code, problem, d, p, t);

@@ -41,7 +41,7 @@ struct Destination {
   Y* y;
   __device__ Destination(Y* to, u32, u32) : y(to) {}
   __device__ static void create(u32) {}
-  __device__ void expect_tile(int) const {}
+  __device__ void expect_tile(int, int) const {}
   __device__ void finish() const {}
   __device__ operator Y*() const { return y; }
 };
@@ -53,7 +53,7 @@ extern "C" __global__ void __launch_bounds__(kConsumers + kFetchers, kBlocksEach
   extern __shared__ unsigned char raw[];
   release_next();
   const u32 stages = (shared_address(raw) + 1023) / 1024 * 1024;
-  const u32 scratch = stages + kStages * kStageBytes;
+  const u32 scratch = stages + kStages * kStageBytes + kHeldBytes;
   const u32 received = scratch + kGroups * 4 * 16 * kPitch, barriers = received + kSumsBytes;
   const u32 exchanged = barriers + kStages * 16;
   if (threadIdx.x == 0) {
@@ -69,24 +69,26 @@ extern "C" __global__ void __launch_bounds__(kConsumers + kFetchers, kBlocksEach
   __syncwarp();
   if constexpr (kSplits > 1) cluster_start();
   else __syncthreads();
-  const int rank = kSplits > 1 ? blockIdx.x % kSplits : 0, first = blockIdx.x / kSplits, step = gridDim.x / kSplits;
+  const int rank = kSplits > 1 ? blockIdx.x % kSplits : 0;
+  const Tiles tiles = own_tiles();
   const int k_begin = rank * kBlocksK / kSplits, k_end = (rank + 1) * kBlocksK / kSplits;
   if (warp_of_block() >= kConsumers / 32) {
     if constexpr (kMovesRegisters) leave_registers<kFetchingRegisters>();
-    if (threadIdx.x == kConsumers) produce(a, b, stages, barriers, first, step, k_begin, k_end);
+    if (threadIdx.x == kConsumers) produce(a, b, stages, barriers, tiles, k_begin, k_end);
     return;
   }
   if constexpr (kMovesRegisters) take_registers<kComputingRegisters>();
   const int turn = kTurns > 1 ? threadIdx.x / 128 : 0, blocks = k_end - k_begin;
+  const int first = tiles.first + turn * tiles.step, step = kTurns * tiles.step;  // Of this group.
   Start start;
-  if (kBiasConstant) start.fetch(tile_of(first + turn * step), bias);
+  if (kBiasConstant) start.fetch(tile_of(first), bias);
   wait_previous();
-  if (!kBiasConstant) start.fetch(tile_of(first + turn * step), bias);
+  if (!kBiasConstant) start.fetch(tile_of(first), bias);
   Destination to(y, scratch, exchanged + 16 BOX_ARGUMENTS);
-  to.expect_tile(first + turn * step);
+  to.expect_tile(first, tiles.end);
   Ring at;
   at.skip(turn * blocks);
-  for (int t = first + turn * step; t < kTiles; t += kTurns * step, at.skip((kTurns - 1) * blocks)) {
+  for (int t = first; t < tiles.end; t += step, at.skip((kTurns - 1) * blocks)) {
     const Tile tile = tile_of(t);
     SlabOperands operands;
     if (kFetchesAhead) fetch_slab(operands, place_in(tile, 0, rank), 0 ROWS_ARGUMENTS EPILOGUE_ARGUMENTS);
@@ -95,10 +97,10 @@ extern "C" __global__ void __launch_bounds__(kConsumers + kFetchers, kBlocksEach
     for (int part = 0; part < kParts; ++part) fetch_terms(rows[part], place_in(tile, part, rank) ROWS_ARGUMENTS);
     Accumulator sums[kParts][kTileN / 2];
     start.fill(sums);
-    await_turn(t == first);
-    multiply_all<Start::kBiased>(sums, stages, barriers, at, k_begin, k_end, t + step >= kTiles);
+    await_turn(t == tiles.first);
+    multiply_all<Start::kBiased>(sums, stages, barriers, at, k_begin, k_end, t + tiles.step >= tiles.end);
     // In turns registers are few here, and there is time behind the epilogue.
-    if (kTurns == 1 && t + step < kTiles) start.fetch(tile_of(t + step), bias);
+    if (kTurns == 1 && t + step < tiles.end) start.fetch(tile_of(t + step), bias);
 #pragma unroll
     for (int part = 0; part < kParts; ++part) {
       const Place place = place_in(tile, part, rank);
@@ -106,8 +108,8 @@ extern "C" __global__ void __launch_bounds__(kConsumers + kFetchers, kBlocksEach
       exchange_sums(own, sums[part], received, exchanged, rank);
       store_tile(own, operands, rows[part], scratch, to, place ROWS_ARGUMENTS EPILOGUE_ARGUMENTS);
     }
-    to.expect_tile(t + kTurns * step);
-    if (kTurns > 1 && t + kTurns * step < kTiles) start.fetch(tile_of(t + kTurns * step), bias);
+    to.expect_tile(t + step, tiles.end);
+    if (kTurns > 1 && t + step < tiles.end) start.fetch(tile_of(t + step), bias);
   }
   to.finish();
 }

@@ -260,7 +260,7 @@ void add_constants(KernelCode& code, const Problem& problem, const FoldedProduct
 
 Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   TENON_ASSIGN(FoldedProduct p, describe(problem));
-  TENON_ASSIGN(const Tiling t, parse_tiling(config));
+  TENON_ASSIGN(const Tiling t, parse_tiling(config, p.sizes()));
   if (!takes_moments(t, p) || (!takes(t, p) && p.constant == nullptr))
     return user_error("no tiling: {}", config);
   if (!takes(t, p)) transpose_weights(p);

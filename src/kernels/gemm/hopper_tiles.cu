@@ -1,11 +1,12 @@
 // How blocks of gemm/hopper.cu take tiles, and the ring of stages between the thread that fetches and those that multiply.
 
 // A tile is kParts times 64 rows of each of its groups: of all of them, or of the one whose turn it is. A stage has 128 bytes
-// of k, in rows as long as that or in panels of shorter ones.
+// of k, in rows as long as that or in panels of shorter ones: of A and B, or (kHolds) of A alone, while B is held in shared
+// memory for all of the tiles in its columns.
 enum : int { kTileM = kGroups / kTurns * kParts * 64, kTileK = 128 / kOperandBytes, kConsumers = kGroups * 128 };
 enum : int { kPanels = 128 / kRowBytes, kPanelK = kTileK / kPanels };
-enum : int { kBytesA = kTileM * 128, kBytesB = kTileN * 128, kStageBytes = kBytesA + kBytesB };
-enum : int { kBlocksK = (kK + kTileK - 1) / kTileK };
+enum : int { kBytesA = kTileM * 128, kBytesB = kTileN * 128, kStageBytes = kBytesA + (kHolds ? 0 : kBytesB) };
+enum : int { kBlocksK = (kK + kTileK - 1) / kTileK, kHeldBytes = kHolds ? kBlocksK * kBytesB : 0 };
 enum : int { kTilesN = (kN + kTileN - 1) / kTileN };
 #define kTilesM ((kM + kTileM - 1) / kTileM)
 #define kTiles (kTilesM * kTilesN * kBatches)
@@ -15,12 +16,28 @@ static_assert(kOwn % 16 == 0, "whole slabs");
 static_assert(!kBByColumns || kTileN % 64 == 0, "whole boxes");
 static_assert((kOperandBytes == 2 && kPanels == 1) || (!kAByColumns && !kBByColumns), "k is contiguous");
 
+// A stage that is free again says that the columns held for its k are, too.
+static_assert(!kHolds || (kSplits == 1 && kStages <= kBlocksK), "no stage is ahead of the columns that are held");
+
 struct Tile {
   int m, n, batch;
 };
 __device__ inline Tile tile_of(int number) {
   const int others = DIVIDED_BY_TILES_M(number);
   return {(number - others * kTilesM) * kTileM, others % kTilesN * kTileN, others / kTilesN};
+}
+
+/// The tiles of a block: every so many of all, or (kHolds) some that follow each other down the columns.
+struct Tiles {
+  int first, step, end;
+};
+__device__ inline Tiles own_tiles() {
+  if constexpr (kHolds) {
+    const int each = (kTiles + gridDim.x - 1) / gridDim.x, first = blockIdx.x * each;
+    return {first, 1, min(first + each, kTiles)};
+  } else {
+    return {int(blockIdx.x) / kSplits, int(gridDim.x) / kSplits, kTiles};
+  }
 }
 
 /// kRows rows (of B: columns) of kTileK, in boxes of 64 where rows are contiguous.
@@ -46,6 +63,11 @@ __device__ inline void fetch_b(const TensorMap& map, u32 to, u32 barrier, const 
                                     kBBatched ? tile.batch : 0);
 }
 
+/// Where the columns of a block of k lie.
+__device__ inline u32 columns_of(u32 stages, u32 stage, int k) {
+  return kHolds ? stages + kStages * kStageBytes + k * kBytesB : stages + stage * kStageBytes + kBytesA;
+}
+
 /// Place in the ring of stages. Barriers "full" lie at 16 bytes a stage, "empty" 8 bytes behind.
 struct Ring {
   u32 stage = 0, phase = 0;
@@ -59,27 +81,28 @@ struct Ring {
   }
 };
 
-__device__ inline void produce(const TensorMap& a, const TensorMap& b, u32 stages, u32 barriers, int first_tile, int step,
+__device__ inline void produce(const TensorMap& a, const TensorMap& b, u32 stages, u32 barriers, const Tiles& tiles,
                                int k_begin, int k_end) {
   fetch_map(a);
   fetch_map(b);
   // Constant weights are there before the kernel ahead has ended.
   const int early = !kBConstant ? 0 : (k_end - k_begin < kStages ? k_end - k_begin : kStages);
   for (int i = 0; i < early; ++i) {
-    barrier_expect(barriers + i * 16, kStageBytes);
-    fetch_b(b, stages + i * kStageBytes + kBytesA, barriers + i * 16, tile_of(first_tile), (k_begin + i) * kTileK);
+    barrier_expect(barriers + i * 16, kBytesA + kBytesB);
+    fetch_b(b, columns_of(stages, i, i), barriers + i * 16, tile_of(tiles.first), (k_begin + i) * kTileK);
   }
   wait_previous();
   Ring at;
   int number = 0;
-  for (int t = first_tile; t < kTiles; t += step) {
+  for (int t = tiles.first; t < tiles.end; t += tiles.step) {
     const Tile tile = tile_of(t);
+    const bool has_columns = kHolds && t > tiles.first && tile.m > 0;
     for (int k = k_begin; k < k_end; ++k, ++number, at.next()) {
       const u32 full = barriers + at.stage * 16, to = stages + at.stage * kStageBytes;
       if (number >= early) {
         barrier_wait(full + 8, at.phase ^ 1);
-        barrier_expect(full, kStageBytes);
-        fetch_b(b, to + kBytesA, full, tile, k * kTileK);
+        barrier_expect(full, has_columns ? kBytesA : kBytesA + kBytesB);
+        if (!has_columns) fetch_b(b, columns_of(stages, at.stage, k), full, tile, k * kTileK);
       }
       fetch_a_stage(a, to, full, tile, k * kTileK);
     }
@@ -94,10 +117,11 @@ __device__ inline void pass_turn(bool is_last) {
   if (kTurns > 1 && !is_last) barrier_arrive_of(1 + (threadIdx.x / 128 + 1) % kTurns, 256);
 }
 
-/// The products of one stage for the warp group's rows.
-__device__ inline void multiply_stage(Accumulator (&sums)[kParts][kTileN / 2], u32 tile, bool adds) {
+/// The products of one stage, block k of them, for the warp group's rows.
+__device__ inline void multiply_stage(Accumulator (&sums)[kParts][kTileN / 2], u32 stages, u32 stage, int k, bool adds) {
   const int group = kTurns > 1 ? 0 : threadIdx.x / 128;
-  const u64 a = rows_descriptor<kRowBytes>(tile + group * (64 * kRowBytes)), b = rows_descriptor<kRowBytes>(tile + kBytesA);
+  const u64 a = rows_descriptor<kRowBytes>(stages + stage * kStageBytes + group * (64 * kRowBytes)),
+            b = rows_descriptor<kRowBytes>(columns_of(stages, stage, k));
   constexpr int kStepsOfPanel = kRowBytes / 32;
   products_begin();
 #pragma unroll
@@ -136,7 +160,7 @@ __device__ inline void multiply_in_parts(T (&sums)[kParts][kTileN / 2], u32 stag
     for (int number = 0; k < end; ++k, ++number, at.next()) {
       const u32 full = barriers + at.stage * 16;
       barrier_wait(full, at.phase);
-      multiply_stage(kept, stages + at.stage * kStageBytes, number > 0);
+      multiply_stage(kept, stages, at.stage, k, number > 0);
       if (number > 0) {
         products_wait<1>();
         if (speaks) barrier_arrive(last);
@@ -163,9 +187,9 @@ __device__ inline void multiply_tile(Accumulator (&sums)[kParts][kTileN / 2], u3
   u32 last = 0;
   int k = k_begin;
   const auto multiply = [&] {
-    const u32 full = barriers + at.stage * 16, tile = stages + at.stage * kStageBytes;
+    const u32 full = barriers + at.stage * 16;
     barrier_wait(full, at.phase);
-    multiply_stage(sums, tile, kAdds || k > k_begin);
+    multiply_stage(sums, stages, at.stage, k, kAdds || k > k_begin);
     if (k > k_begin) {
       products_wait<1>();
       if (speaks) barrier_arrive(last);

@@ -18,7 +18,8 @@ double estimate(const Tiling& t, const ProductSizes& p, int units) {
   const double all = static_cast<double>(t.tiles(p) * t.splits);
   const double blocks = std::ceil(static_cast<double>(blocks_for(p.k, kTileK)) / splits);
   const double fetching = 1.55 + 0.65 * std::min(1.0, all / units);
-  const double products = blocks * std::max(rows * columns / 32, fetching * (rows + columns));
+  const double fetched = t.held > 0 ? rows : rows + columns;
+  const double products = blocks * std::max(rows * columns / 32, fetching * fetched);
   const double others = rows * columns * (splits - 1) / splits;
   const double exchange = t.splits > 1 ? others * 0.33 + 1200 : 0;
   const double epilogue = rows * columns / splits * 0.22 + 300 + exchange;
@@ -43,19 +44,20 @@ bool fits(const Tiling& t, const ProductSizes& p, int units) {
 
 int64_t Tiling::other_bytes() const {
   const int64_t row = boxes > 0 ? (turns > 1 ? parts : 1) * columns * boxes : 160;
-  return 1024 + 256 + (boxes > 0 ? 256 : 0) +
+  return 1024 + 256 + (boxes > 0 ? 256 : 0) + held * columns * kTileK * 2 +
          shape().groups * (4 * 16 * row + (splits - 1) * (columns / splits) * 256);
 }
 
 int64_t Tiling::stages() const {
   const int64_t room = kSharedBytes / each - kReservedBytes - other_bytes();
-  return std::min<int64_t>(room / stage_bytes(), 12);
+  return std::min<int64_t>(room / stage_bytes(), held > 0 ? held : 12);
 }
 
 std::string Tiling::text() const {
-  return fmt::format("m={},n={},splits={},each={}{}{}{}", rows(), columns, splits, each,
+  return fmt::format("m={},n={},splits={},each={}{}{}{}{}", rows(), columns, splits, each,
                      moves ? ",moves=1" : "", turns > 1 ? fmt::format(",turns={}", turns) : "",
-                     boxes > 0 ? fmt::format(",boxes={}", boxes) : "");
+                     boxes > 0 ? fmt::format(",boxes={}", boxes) : "",
+                     held > 0 ? fmt::format(",held={}", held) : "");
 }
 
 bool Tiling::is_possible() const {
@@ -66,10 +68,10 @@ bool Tiling::is_possible() const {
   return takes_turns && parts >= 1 && parts <= 3 && columns >= 32 && columns <= 256 &&
          splits >= 1 && splits <= 8 && columns % (splits * 16) == 0 && each >= 1 && each <= 4 &&
          boxes >= 0 && boxes <= 2 && (boxes == 0 || (splits == 1 && columns % 64 == 0)) &&
-         stages() >= 2;
+         held >= 0 && held <= 16 && (held == 0 || (splits == 1 && each == 1)) && stages() >= 2;
 }
 
-Result<Tiling> parse_tiling(std::string_view config) {
+Result<Tiling> parse_tiling(std::string_view config, const ProductSizes& p) {
   const auto number = [&](std::string_view name, int64_t otherwise) {
     return config_number(config, name).value_or(otherwise);
   };
@@ -81,7 +83,9 @@ Result<Tiling> parse_tiling(std::string_view config) {
   t.moves = number("moves", 0) != 0 && t.splits == 1 && t.each == 1;
   t.turns = number("turns", 1);
   t.boxes = number("boxes", 0);
-  if (!t.is_possible()) return user_error("no tiling: {}", config);
+  t.held = number("held", 0);
+  if (!t.is_possible() || (t.held > 0 && t.held != blocks_for(p.k, kTileK)))
+    return user_error("no tiling: {}", config);
   return t;
 }
 
@@ -123,6 +127,16 @@ std::vector<Tiling> plain_tilings() {
   return all;
 }
 
+std::vector<Tiling> holding_tilings(const ProductSizes& p) {
+  std::vector<Tiling> all;
+  for (const auto& [parts, columns, turns] : std::initializer_list<std::array<int64_t, 3>>{
+           {2, 96, 3}, {1, 96, 3}, {2, 192, 2}, {1, 192, 3}, {2, 128, 2}, {1, 128, 3}}) {
+    const Tiling t{parts, columns, 1, 1, true, turns, 0, blocks_for(p.k, kTileK)};
+    if (t.is_possible()) all.push_back(t);
+  }
+  return all;
+}
+
 void add_operand_type(KernelCode& code, const OperandType& type) {
   code.constant("kOperandBytes", type.bytes);
   code.alias("Accumulator", type.sums);
@@ -136,12 +150,15 @@ void add_tiling(KernelCode& code, const Tiling& t) {
   code.constant("kSplits", t.splits);
   code.constant("kParts", t.turns > 1 ? t.parts : 1);
   code.constant("kTurns", t.turns);
+  code.flag("kHolds", t.held > 0);
   code.constant("kStages", t.stages());
 }
 
 void shape_launch(JitLaunch& launch, const Tiling& t, const ProductSizes& p, int units) {
   const int64_t tiles = t.tiles(p);
   launch.grid[0] = t.splits > 1 ? tiles * t.splits : std::min<int64_t>(tiles, units * t.each);
+  // The fewest blocks that take no longer: each has as many tiles as another.
+  if (t.held > 0) launch.grid[0] = blocks_for(tiles, blocks_for(tiles, units));
   launch.block[0] = static_cast<int>(t.shape().threads());
   launch.cluster = t.splits > 1 ? static_cast<int>(t.splits) : 0;
   launch.shared_bytes = static_cast<int>(t.stages() * t.stage_bytes() + t.other_bytes());

@@ -24,11 +24,14 @@ struct Tiling {
   bool moves = false;  ///< Registers, from the threads that fetch.
   int64_t turns = 1;
   int64_t boxes = 0;  ///< Bytes of an element of results that leave by TMA; 0: they do not.
+  /// Of all of k, in blocks of kTileK, the block holds its columns in shared memory while it takes
+  /// tiles down them; 0: stages bring columns as well as rows.
+  int64_t held = 0;
 
   GroupShape shape() const { return {turns > 1 ? turns : parts, each, moves}; }
   int64_t rows() const { return parts * 64; }
-  int64_t stage_bytes() const { return (rows() + columns) * kTileK * 2; }
-  /// Results on their way out, sums from other blocks, barriers.
+  int64_t stage_bytes() const { return (rows() + (held > 0 ? 0 : columns)) * kTileK * 2; }
+  /// Columns that are held, results on their way out, sums from other blocks, barriers.
   int64_t other_bytes() const;
   int64_t stages() const;
   int64_t tiles(const ProductSizes& p) const {
@@ -38,7 +41,8 @@ struct Tiling {
   bool is_possible() const;
 };
 
-Result<Tiling> parse_tiling(std::string_view config);
+/// Of a configuration for the product; fails where that has none such.
+Result<Tiling> parse_tiling(std::string_view config, const ProductSizes& p);
 
 /// Those of `tilings` that fit the product, by how long they will take on so many multiprocessors,
 /// the shortest first; at most `count`.
@@ -47,6 +51,9 @@ std::vector<Tiling> best_tilings(const std::vector<Tiling>& tilings, const Produ
 
 /// Tilings without turns.
 std::vector<Tiling> plain_tilings();
+/// Tilings of blocks that hold the columns of a product with constant ones; none where shared
+/// memory has no room.
+std::vector<Tiling> holding_tilings(const ProductSizes& p);
 
 /// The elements of A and B, and their sums.
 struct OperandType {

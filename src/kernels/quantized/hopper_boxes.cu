@@ -47,10 +47,10 @@ struct Destination {
     return box(part, column / kBoxN) + row * kLine + (in_line ^ (kLine == 128 ? row % 8 : row / 2 % 4)) * 16;
   }
 
-  /// Asks for a tile's addends.
-  __device__ void expect_tile(int number) const {
+  /// Asks for the addends of a tile that is not behind the block's last one.
+  __device__ void expect_tile(int number, int end) const {
     if constexpr (BOX_ADDEND) {
-      if (threadIdx.x % 32 == 0 && number < kTiles) {
+      if (threadIdx.x % 32 == 0 && number < end) {
         const Tile tile = tile_of(number);
         boxes_read();
         barrier_expect(arrived, 16 * kPitch);

@@ -16,7 +16,7 @@ namespace {
 
 using namespace hopper;
 
-constexpr size_t kOffered = 20, kNarrow = 8;
+constexpr size_t kOffered = 20, kHolding = 8, kNarrow = 8;
 constexpr int64_t kStageBytes = 128;  ///< Of k.
 /// Stages whose sums of 8-bit floats tensor cores keep: at most 512 products of 14 bits.
 constexpr int64_t kKeptStages = 4;
@@ -203,24 +203,32 @@ std::vector<Tiling> all_tilings() {
   return all;
 }
 
+/// The best `count` of a family of tilings, with results by boxes as well, and behind them some
+/// with narrow slabs.
+void add_family(std::vector<std::string>& texts, const std::vector<Tiling>& family,
+                const Problem& problem, const DeviceQuantized& d, size_t count) {
+  std::vector<Tiling> possible;
+  for (const Tiling& t : family) {
+    if (!takes(t, problem, d)) continue;
+    Tiling by_boxes = t;
+    by_boxes.boxes = byte_size(problem.output().type);
+    if (takes_boxes(by_boxes, problem, d)) possible.push_back(by_boxes);
+    possible.push_back(t);
+  }
+  const std::vector<Tiling> best =
+      best_tilings(possible, sizes_of(d), multiprocessors(problem), count);
+  for (const Tiling& t : best) texts.push_back(t.text());
+  size_t narrow = 0;
+  for (const Tiling& t : best)
+    if (takes_narrow(t, problem, d) && ++narrow <= kNarrow) texts.push_back(t.text() + ",slab=32");
+}
+
 std::vector<std::string> tilings(const Problem& problem) {
   const auto d = describe(problem);
   if (!d.ok()) return {""};
-  std::vector<Tiling> possible;
-  for (Tiling t : all_tilings()) {
-    if (!takes(t, problem, *d)) continue;
-    Tiling by_boxes = t;
-    by_boxes.boxes = byte_size(problem.output().type);
-    if (takes_boxes(by_boxes, problem, *d)) possible.push_back(by_boxes);
-    possible.push_back(t);
-  }
   std::vector<std::string> texts;
-  for (const Tiling& t : best_tilings(possible, sizes_of(*d), multiprocessors(problem), kOffered))
-    texts.push_back(t.text());
-  const size_t plain = texts.size();
-  for (size_t i = 0; i < plain && texts.size() < plain + kNarrow; ++i)
-    if (takes_narrow(parse_tiling(texts[i]).value(), problem, *d))
-      texts.push_back(texts[i] + ",slab=32");
+  add_family(texts, all_tilings(), problem, *d, kOffered);
+  add_family(texts, holding_tilings(sizes_of(*d)), problem, *d, kHolding);
   return texts.empty() ? std::vector<std::string>{"m=64,n=64,splits=1,each=1,moves=1"} : texts;
 }
 
@@ -304,7 +312,7 @@ void add_column_constants(JitPlan& plan, JitLaunch& launch, const Problem& probl
 
 Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   TENON_ASSIGN(DeviceQuantized d, describe(problem));
-  TENON_ASSIGN(const Tiling t, parse_tiling(config));
+  TENON_ASSIGN(const Tiling t, parse_tiling(config, sizes_of(d)));
   const bool is_narrow = wants_narrow(config);
   if (!takes(t, problem, d) || (is_narrow && !takes_narrow(t, problem, d)))
     return user_error("no tiling: {}", config);

@@ -194,6 +194,10 @@ void add_products(Cases& cases) {
   add_product(cases, "ampere quantized product tall", {{2100, 208}, 1536, false}, regions[0]);
   add_product(cases, "ampere quantized product with sums", {{4100, 64}, 256, false}, regions[2]);
   add_product(cases, "ampere quantized product wide", {{1100, 144}, 3001, false}, regions[2]);
+  // Several tiles a block, some of which end one block of columns and begin the next.
+  add_product(cases, "ampere quantized product held", {{3240, 272}, 1544, false}, regions[0]);
+  add_product(cases, "ampere quantized product held residual", {{3240, 400}, 776, false},
+              regions[2]);
 }
 
 void add_convs(Cases& cases) {
@@ -235,6 +239,10 @@ void add_convs(Cases& cases) {
     for (const Region& r : {plain[0], plain[1], curved, swish})
       add_conv(cases, fmt::format("hopper quantized conv of a wide patch {}", ++number), s, r)
           .only("cuda.quantized.patch");
+  // Several tiles a block, in columns that it holds.
+  for (const ConvShape& s : {ConvShape{256, 256, 60, 60, 1, 1, 0}, {32, 96, 80, 80, 3, 1, 1}})
+    add_conv(cases, fmt::format("hopper quantized conv held {}", s.kernel), s, plain[0])
+        .only("cuda.quantized.hopper");
   // First convolutions, of images whose rows are whole vectors, or are not.
   number = 0;
   for (const ConvShape& s : {ConvShape{3, 64, 40, 48, 7, 2, 3},
@@ -265,6 +273,7 @@ void add_floats(Cases& cases) {
       auto& c = add_product(cases, fmt::format("hopper quantized floats {}", ++number), s, r);
       if (!r.quantizes) c.tolerance(4e-3);
     }
+  add_product(cases, "hopper quantized floats held", {{3240, 640}, 776, false}, regions[0]);
   add_conv(cases, "hopper quantized floats conv", {64, 72, 15, 17, 3, 2, 1}, regions[0]);
   add_conv(cases, "hopper quantized floats conv of an image", {3, 64, 33, 40, 7, 2, 3}, regions[0],
            Layout::kChannelsLast, Layout::kRowMajor);
@@ -288,7 +297,9 @@ void add_halves(Cases& cases) {
                        {70, 96, 333, false},
                        {3000, 128, 267, false},
                        {131, 64, 70, false},
-                       {2100, 208, 640, true}}) {
+                       {2100, 208, 640, true},
+                       {3240, 272, 1544, true},
+                       {2100, 384, 2571, false}}) {
     Dequantize rows, columns = dequantize_along(1);
     rows.to = columns.to = half;
     auto& c = add(cases, fmt::format("ampere quantized product to halves {}x{}x{}", r.m, r.k, r.n),
