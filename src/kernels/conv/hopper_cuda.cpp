@@ -6,7 +6,9 @@
 #include "kernels/conv/device_convolution_cuda.h"
 #include "kernels/gemm/hopper_start_cuda.h"
 #include "kernels/gemm/hopper_tiling_cuda.h"
+#include "kernels/gemm/sparse_cuda.h"
 #include "kernels/image.h"
+#include "kernels/sparse_weights.h"
 
 namespace tenon::tactics::cuda_conv_hopper {
 namespace {
@@ -91,8 +93,9 @@ JitConstant packed_weights(const Tensor& weights, int64_t taps) {
   return {make, weights, fmt::format("conv.hopper: {} taps", taps)};
 }
 
-void add_constants(KernelCode& code, const Problem& problem, const DeviceConvolution& d,
-                   const ProductSizes& p, const Tiling& t) {
+/// The result in tiles of so many rows.
+void add_result(KernelCode& code, const Problem& problem, const DeviceConvolution& d,
+                const ProductSizes& p, int64_t rows) {
   const Operand& y = problem.output();
   code.type("Y", y.type);
   code.round_to(y.type);
@@ -100,10 +103,16 @@ void add_constants(KernelCode& code, const Problem& problem, const DeviceConvolu
   add_window(code, d.window);
   code.constant("kC", d.in_channels);
   code.open("kM", p.m);
-  code.divider("DIVIDED_BY_TILES_M", "kTilesM", blocks_for(p.m, t.rows()));
-  code.flag("kWholeTiles", p.m % t.rows() == 0);
+  code.divider("DIVIDED_BY_TILES_M", "kTilesM", blocks_for(p.m, rows));
+  code.flag("kWholeTiles", p.m % rows == 0);
   code.constant("kN", p.n);
   code.constant("kK", p.k);
+}
+
+void add_constants(KernelCode& code, const Problem& problem, const DeviceConvolution& d,
+                   const ProductSizes& p, const Tiling& t) {
+  const Operand& y = problem.output();
+  add_result(code, problem, d, p, t.rows());
   code.constant("kBatches", 1);
   for (const char* flag : {"kBBatched", "kAByColumns", "kBByColumns"}) code.flag(flag, false);
   code.flag("kBConstant", true);
@@ -128,10 +137,10 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   TENON_ASSIGN(const JitArgument bias, take_bias(code, problem, t, loop, 1, region, before));
   TENON_ASSIGN(const std::vector<int> operands, add_epilogue(code, problem, region, loop, before));
   JitLaunch launch;
-  TENON_TRY(set_source(
-      launch, code,
-      {"jit/hopper.cuh", "gemm/hopper_tiles.cu", "conv/hopper_pixels.cu", "gemm/hopper_moments.cu",
-       "gemm/hopper_places.cu", "gemm/hopper_store.cu", "gemm/hopper_start.cu", "gemm/hopper.cu"}));
+  TENON_TRY(set_source(launch, code,
+                       {"jit/hopper.cuh", "gemm/hopper_tiles.cu", "gemm/hopper_products.cu",
+                        "conv/hopper_pixels.cu", "gemm/hopper_moments.cu", "gemm/hopper_places.cu",
+                        "gemm/hopper_store.cu", "gemm/hopper_start.cu", "gemm/hopper.cu"}));
   shape_launch(launch, t, p, multiprocessors(problem));
   launch.starts_early = t.each == 1;
   launch.maps = {map_of(problem, d, t.rows()),
@@ -156,6 +165,73 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
 }  // namespace
 }  // namespace tenon::tactics::cuda_conv_hopper
 
+namespace tenon::tactics::cuda_conv_sparse_hopper {
+namespace {
+
+using namespace cuda_conv_hopper;
+
+Result<DeviceConvolution> describe(const Problem& problem) {
+  TENON_ASSIGN(DeviceConvolution d, describe_device_convolution(problem));
+  TENON_TRY(cuda_conv_hopper::check(problem, d));
+  if (!has_sparse_pattern(*problem.input(d.weights).constant, 1))
+    return unsupported("weights of which more than two of four channels are not zero");
+  return d;
+}
+
+std::vector<std::string> tilings(const Problem& problem) {
+  const auto d = describe(problem);
+  if (!d.ok()) return {""};
+  return best_sparse_tilings(sizes_of(problem, *d), multiprocessors(problem), 16, kOffered);
+}
+
+/// Taps with their channels, behind each other.
+SparseColumns columns_of(const DeviceConvolution& d) {
+  const int64_t taps = d.window.kernel[1] * d.window.kernel[2], all = padded(d.in_channels);
+  SparseColumns columns{d.out_channels, d.in_channels * taps, {}};
+  columns.places.assign(static_cast<size_t>(taps * all), -1);
+  for (int64_t tap = 0; tap < taps; ++tap)
+    for (int64_t c = 0; c < d.in_channels; ++c)
+      columns.places[static_cast<size_t>(tap * all + c)] = c * taps + tap;
+  return columns;
+}
+
+Result<JitPlan> plan(const Problem& problem, std::string_view config) {
+  TENON_ASSIGN(const DeviceConvolution d, describe(problem));
+  TENON_ASSIGN(const SparseTiling t, parse_sparse_tiling(config));
+  const ProductSizes p = sizes_of(problem, d);
+  KernelCode code;
+  begin_code(code, problem);
+  add_result(code, problem, d, p, t.rows);
+  add_sparse_tiling(code, t, problem.output().type == DataType::kBFloat16);
+  const IndexLoop loop = memory_loop(problem.output());
+  AnchoredRegion region = d.region;
+  std::vector<ExtraStep> before = d.bias;
+  TENON_ASSIGN(const JitArgument bias, take_bias(code, problem, {}, loop, 1, region, before));
+  TENON_ASSIGN(const std::vector<int> operands, add_epilogue(code, problem, region, loop, before));
+  JitLaunch launch;
+  TENON_TRY(set_source(launch, code,
+                       {"jit/hopper.cuh", "gemm/hopper_tiles.cu", "gemm/sparse_products.cu",
+                        "conv/hopper_pixels.cu", "gemm/hopper_moments.cu", "gemm/sparse_places.cu",
+                        "gemm/hopper_store.cu", "gemm/sparse.cu"}));
+  shape_launch(launch, t, p, multiprocessors(problem));
+  launch.starts_early = t.each == 1;
+  launch.maps = {map_of(problem, d, t.rows)};
+  launch.add(JitArgument::map(0));
+  launch.add(JitArgument::constant(0));
+  launch.add(bias);
+  launch.add(JitArgument::output());
+  launch.add_inputs(operands);
+  JitPlan plan = plan_of(std::move(launch));
+  plan.constants.push_back(packed_sparse(
+      *problem.input(d.weights).constant, columns_of(d), t,
+      fmt::format("{} taps of {}", d.window.kernel[1] * d.window.kernel[2], d.in_channels)));
+  return plan;
+}
+
+}  // namespace
+}  // namespace tenon::tactics::cuda_conv_sparse_hopper
+
 namespace tenon::tactics {
+TENON_JIT_TACTIC(cuda_conv_sparse_hopper, cuda_conv_sparse_hopper::tilings)
 TENON_JIT_TACTIC(cuda_conv_hopper, cuda_conv_hopper::tilings)
 }  // namespace tenon::tactics

@@ -8,8 +8,10 @@
 #include "kernels/gemm/hopper_start_cuda.h"
 #include "kernels/gemm/hopper_tiling_cuda.h"
 #include "kernels/gemm/product_cuda.h"
+#include "kernels/gemm/sparse_cuda.h"
 #include "kernels/jit/hopper.h"
 #include "kernels/jit/tactic.h"
+#include "kernels/sparse_weights.h"
 #include "ops/nn.h"
 
 namespace tenon::tactics::cuda_gemm_hopper {
@@ -232,19 +234,24 @@ void add_moments(JitPlan& plan, JitLaunch& launch, const Problem& problem,
   if (region.moments != nullptr) launch.add(JitArgument::output(1));
 }
 
-void add_constants(KernelCode& code, const Problem& problem, const FoldedProduct& p,
-                   const Tiling& t) {
-  const bool bf16 = problem.input(p.product.a).type == DataType::kBFloat16;
+/// The result in tiles of so many rows.
+void add_result(KernelCode& code, const Problem& problem, const FoldedProduct& p, int64_t rows) {
   code.type("Y", problem.output().type);
   code.round_to(problem.output().type);
   code.located("YAt", p.product.loop, problem.output());
   code.open("kM", p.m());
-  code.divider("DIVIDED_BY_TILES_M", "kTilesM", blocks_for(p.m(), t.rows()));
-  code.flag("kWholeTiles", p.m() % t.rows() == 0);
+  code.divider("DIVIDED_BY_TILES_M", "kTilesM", blocks_for(p.m(), rows));
+  code.flag("kWholeTiles", p.m() % rows == 0);
   code.constant("kN", p.n());
   code.constant("kK", p.k);
-  code.open("kBatches", p.batches);
   code.flag("kABatched", p.a.batch_stride != 0);
+}
+
+void add_constants(KernelCode& code, const Problem& problem, const FoldedProduct& p,
+                   const Tiling& t) {
+  const bool bf16 = problem.input(p.product.a).type == DataType::kBFloat16;
+  add_result(code, problem, p, t.rows());
+  code.open("kBatches", p.batches);
   code.flag("kBBatched", p.b.batch_stride != 0);
   code.flag("kAByColumns", p.a.by_columns());
   code.flag("kBByColumns", p.b.by_columns());
@@ -256,6 +263,15 @@ void add_constants(KernelCode& code, const Problem& problem, const FoldedProduct
                      .bf16 = bf16,
                      .a_by_columns = p.a.by_columns(),
                      .b_by_columns = p.b.by_columns()});
+}
+
+/// The bias that the sums begin with, taken from the region; a standardized product is no sum yet.
+Result<JitArgument> bias_of(KernelCode& code, const Problem& problem, const Tiling& t,
+                            const FoldedProduct& p, AnchoredRegion& region) {
+  if (region.standardize != nullptr) return JitArgument::null();
+  std::vector<ExtraStep> before;
+  return take_bias(code, problem, t, p.product.loop, problem.output().extents.size() - 1, region,
+                   before);
 }
 
 Result<JitPlan> plan(const Problem& problem, std::string_view config) {
@@ -270,20 +286,14 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   add_constants(code, problem, p, t);
   add_moments(code, p.product.region);
   AnchoredRegion region = p.product.region;
-  std::vector<ExtraStep> before;
-  // A standardized product is no sum yet that a bias could begin.
-  JitArgument bias = JitArgument::null();
-  if (region.standardize == nullptr) {
-    TENON_ASSIGN(bias, take_bias(code, problem, t, p.product.loop,
-                                 problem.output().extents.size() - 1, region, before));
-  }
+  TENON_ASSIGN(const JitArgument bias, bias_of(code, problem, t, p, region));
   TENON_ASSIGN(const std::vector<int> operands,
                add_epilogue(code, problem, region, p.product.loop));
   JitLaunch launch;
-  TENON_TRY(set_source(
-      launch, code,
-      {"jit/hopper.cuh", "gemm/hopper_tiles.cu", "gemm/hopper_rows.cu", "gemm/hopper_moments.cu",
-       "gemm/hopper_places.cu", "gemm/hopper_store.cu", "gemm/hopper_start.cu", "gemm/hopper.cu"}));
+  TENON_TRY(set_source(launch, code,
+                       {"jit/hopper.cuh", "gemm/hopper_tiles.cu", "gemm/hopper_products.cu",
+                        "gemm/hopper_rows.cu", "gemm/hopper_moments.cu", "gemm/hopper_places.cu",
+                        "gemm/hopper_store.cu", "gemm/hopper_start.cu", "gemm/hopper.cu"}));
   shape_launch(launch, t, p.sizes(), multiprocessors(problem));
   JitArgument weights = JitArgument::input(p.product.b);
   if (p.transposed) {
@@ -330,7 +340,87 @@ std::vector<std::string> tilings(const Problem& problem) {
 }  // namespace
 }  // namespace tenon::tactics::cuda_gemm_hopper_trial
 
+namespace tenon::tactics::cuda_gemm_sparse_hopper {
+namespace {
+
+using namespace cuda_gemm_hopper;
+
+Status check(const Problem& problem, const FoldedProduct& p) {
+  const Tensor* weights = problem.input(p.product.b).constant;
+  if (weights == nullptr || p.batches != 1 || p.b.batch_stride != 0 ||
+      weights->count() != p.n() * p.k)
+    return unsupported("weights that are not one constant matrix");
+  if (p.a.by_columns()) return unsupported("rows that are not contiguous");
+  const bool by_columns = p.product.b_row == 1;
+  const int64_t other = by_columns ? p.product.b_column : p.product.b_row;
+  if ((!by_columns && p.product.b_column != 1) || other != (by_columns ? p.k : p.n()))
+    return unsupported("weights that lie apart");
+  const Extents extents = by_columns ? Extents{p.n(), p.k} : Extents{p.k, p.n()};
+  if (!has_sparse_pattern(weights->reshaped(extents), by_columns ? 1 : 0))
+    return unsupported("weights of which more than two of four along the sums are not zero");
+  return {};
+}
+
+SparseColumns columns_of(const FoldedProduct& p) {
+  SparseColumns columns{p.n(), p.product.b_column, {}};
+  columns.places.assign(static_cast<size_t>(blocks_for(p.k, kTileK) * kTileK), -1);
+  for (int64_t k = 0; k < p.k; ++k) columns.places[static_cast<size_t>(k)] = k * p.product.b_row;
+  return columns;
+}
+
+/// Columns of which a warp has all or none.
+int64_t group_of(const FoldedProduct& p) {
+  return p.product.region.moments != nullptr ? kMomentsGroup : 16;
+}
+
+std::vector<std::string> tilings(const Problem& problem) {
+  const auto p = describe(problem);
+  if (!p.ok()) return {""};
+  return best_sparse_tilings(p->sizes(), multiprocessors(problem), group_of(*p), kOffered);
+}
+
+Result<JitPlan> plan(const Problem& problem, std::string_view config) {
+  TENON_ASSIGN(const FoldedProduct p, describe(problem));
+  TENON_TRY(check(problem, p));
+  TENON_ASSIGN(SparseTiling t, parse_sparse_tiling(config));
+  if (config.empty()) t.parts = group_of(p) / 16;
+  if (!t.is_possible() || t.own() % group_of(p) != 0) return user_error("no tiling: {}", config);
+  const DataType type = problem.input(p.product.a).type;
+  JitPlan plan;
+  KernelCode code;
+  begin_code(code, problem);
+  add_result(code, problem, p, t.rows);
+  add_sparse_tiling(code, t, type == DataType::kBFloat16);
+  add_moments(code, p.product.region);
+  AnchoredRegion region = p.product.region;
+  TENON_ASSIGN(const JitArgument bias, bias_of(code, problem, {}, p, region));
+  TENON_ASSIGN(const std::vector<int> operands,
+               add_epilogue(code, problem, region, p.product.loop));
+  JitLaunch launch;
+  TENON_TRY(set_source(launch, code,
+                       {"jit/hopper.cuh", "gemm/hopper_tiles.cu", "gemm/sparse_products.cu",
+                        "gemm/hopper_rows.cu", "gemm/hopper_moments.cu", "gemm/sparse_places.cu",
+                        "gemm/hopper_store.cu", "gemm/sparse.cu"}));
+  shape_launch(launch, t, p.sizes(), multiprocessors(problem));
+  launch.maps = {map_of(p.a, p, JitArgument::input(p.product.a), type, static_cast<int>(t.rows))};
+  launch.add(JitArgument::map(0));
+  launch.add(JitArgument::constant(0));
+  launch.add(bias);
+  launch.add(JitArgument::output());
+  plan.constants.push_back(
+      packed_sparse(*problem.input(p.product.b).constant, columns_of(p), t,
+                    fmt::format("{}x{}{}", p.k, p.n(), p.product.b_row == 1 ? " turned" : "")));
+  cuda_gemm_hopper::add_moments(plan, launch, problem, p.product);
+  launch.add_inputs(operands);
+  plan.launches.push_back(std::move(launch));
+  return plan;
+}
+
+}  // namespace
+}  // namespace tenon::tactics::cuda_gemm_sparse_hopper
+
 namespace tenon::tactics {
+TENON_JIT_TACTIC(cuda_gemm_sparse_hopper, cuda_gemm_sparse_hopper::tilings)
 TENON_JIT_TACTIC(cuda_gemm_hopper, cuda_gemm_hopper::tilings)
 TENON_JIT_TACTIC(cuda_gemm_hopper_trial, cuda_gemm_hopper_trial::tilings)
 }  // namespace tenon::tactics

@@ -23,8 +23,8 @@
 
 /// The same in all four threads that share a row.
 __device__ inline float sum_of_row(float v) {
-  v += __shfl_xor_sync(0xffffffffu, v, 1);
-  return v + __shfl_xor_sync(0xffffffffu, v, 2);
+  v += __shfl_xor_sync(0xffffffffu, v, kPairStep);
+  return v + __shfl_xor_sync(0xffffffffu, v, 2 * kPairStep);
 }
 
 #ifdef STANDARDIZES
@@ -34,7 +34,7 @@ struct ColumnTerms {
   float2 of[kTurns > 1 ? 1 : kSlab / 8];
   const float* from;
   __device__ void fetch(int column ROWS_PARAMETERS) {
-    from = columns + column + threadIdx.x % 4 * 2;
+    from = columns + column + pair_lane() * 2;
     if constexpr (!kRms && kTurns == 1) {
 #pragma unroll
       for (int j = 0; j < kSlab / 8; ++j) of[j] = *reinterpret_cast<const float2*>(from + j * 8);
@@ -46,31 +46,38 @@ struct ColumnTerms {
   }
 };
 
-/// Of a thread's two rows: its quarter warp's, and the one 8 rows behind.
+/// Mean of a row and its inverse deviation; a thread reads all groups of a row, or the four threads that share the row do.
+template <bool kAlone>
+__device__ inline float2 terms_of_row(Index row ROWS_PARAMETERS) {
+  constexpr int kGroups = kK / kGroup;
+  constexpr float kPart = 1.0f / kGroups;
+  const float2* from = groups + row * kGroups;
+  // Means relative to one of them: their variance is exact where they are large.
+  const float shift = from[0].x;
+  float sum = 0, squares = 0, within = 0;
+#pragma unroll 8
+  for (int i = kAlone ? 0 : pair_lane(); i < kGroups; i += kAlone ? 1 : 4) {
+    const float2 group = from[i];
+    const float step = group.x - shift;
+    sum += step;
+    squares = fmaf(step, step, squares);
+    within += group.y;
+  }
+  if constexpr (!kAlone) sum = sum_of_row(sum), squares = sum_of_row(squares), within = sum_of_row(within);
+  sum *= kPart;
+  const float between = fmaxf(squares * kPart - sum * sum, 0.0f);
+  const float variance = within * (1.0f / kK) + between, mean = shift + sum;
+  return make_float2(mean, 1.0f / sqrtf(variance + (kRms ? mean * mean : 0.0f) + float(kEpsilon)));
+}
+
+/// Of a thread's two rows: its lane's, and the one 8 rows behind.
 struct RowTerms {
   float mean[2], inverse[2];
   __device__ void fetch(const Index (&row)[2] ROWS_PARAMETERS) {
-    constexpr int kGroups = kK / kGroup;
-    constexpr float kPart = 1.0f / kGroups;
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      const float2* from = groups + row[half] * kGroups;
-      // Means relative to one of them: their variance is exact where they are large.
-      const float shift = from[0].x;
-      float sum = 0, squares = 0, within = 0;
-#pragma unroll 8
-      for (int i = threadIdx.x % 4; i < kGroups; i += 4) {
-        const float2 group = from[i];
-        const float step = group.x - shift;
-        sum += step;
-        squares = fmaf(step, step, squares);
-        within += group.y;
-      }
-      sum = sum_of_row(sum) * kPart;
-      const float between = fmaxf(sum_of_row(squares) * kPart - sum * sum, 0.0f);
-      const float variance = sum_of_row(within) * (1.0f / kK) + between;
-      mean[half] = shift + sum;
-      inverse[half] = 1.0f / sqrtf(variance + (kRms ? mean[half] * mean[half] : 0.0f) + float(kEpsilon));
+      const float2 terms = terms_of_row<false>(row[half] ROWS_ARGUMENTS);
+      mean[half] = terms.x, inverse[half] = terms.y;
     }
   }
   template <class Columns>
@@ -128,7 +135,7 @@ struct GroupMoments {
       for (int i = 0; i < kGroup / 4; ++i) squares = fmaf(kept[half][i] - mean, kept[half][i] - mean, squares);
       squares = sum_of_row(squares);
       const int at = column + j * 8;
-      if (threadIdx.x % 4 == 0 && exists[half] && at < kN)
+      if (pair_lane() == 0 && exists[half] && at < kN)
         moments[row[half] * (kN / kGroup) + at / kGroup] = make_float2(mean, squares);
     }
   }

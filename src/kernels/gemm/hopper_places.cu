@@ -15,7 +15,7 @@ __device__ inline Index row_of(const Place& at, int row) {
 }
 
 __device__ inline void fetch_terms(RowTerms& to, const Place& at ROWS_PARAMETERS) {
-  const int row = threadIdx.x % 32 / 4;
+  const int row = row_lane();
   to.fetch({row_of(at, row), row_of(at, row + 8)} ROWS_ARGUMENTS);
 }
 

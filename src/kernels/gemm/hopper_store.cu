@@ -79,15 +79,15 @@ __device__ inline void fetch_slab(SlabOperands& to, const Place& at, int n ROWS_
 #define FETCH_PIECES(i, T) \
   if constexpr (kStaged == i) fetch_pieces<Epilogue##i##At>(to.pieces, e##i, at, n);
   EPILOGUE_EACH(FETCH_PIECES)
-  [[maybe_unused]] const int lane = threadIdx.x % 32;
+  [[maybe_unused]] const int row = row_lane(), pair = pair_lane();
 #pragma unroll
   for (int j = 0; j < kSlab / 8; ++j)
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
 #define FETCH_PAIR(i, T)      \
   if constexpr (kStaged != i) \
-    fetch_pair<Epilogue##i##At>(to.pairs[j][half].o##i, e##i, row_of(at, lane / 4 + half * 8), \
-                                at.column + n + j * 8 + lane % 4 * 2);
+    fetch_pair<Epilogue##i##At>(to.pairs[j][half].o##i, e##i, row_of(at, row + half * 8), \
+                                at.column + n + j * 8 + pair * 2);
       EPILOGUE_EACH(FETCH_PAIR)
     }
 }
@@ -199,9 +199,9 @@ __device__ inline void store_tile(const Accumulator (&sums)[kOwn / 2], SlabOpera
   pieces.begin(y, at);
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
-    const int row = lane / 4 + half * 8;
+    const int row = row_lane() + half * 8;
     own_row[half] = row_of(at, row), exists[half] = row_exists(at, row);
-    mine[half] = slab + row * kPitch + (shift_of(y, own_row[half]) + lane % 4 * 2) * sizeof(Y);
+    mine[half] = slab + row * kPitch + (shift_of(y, own_row[half]) + pair_lane() * 2) * sizeof(Y);
   }
 #pragma unroll
   for (int n = 0; n < kOwn; n += kSlab) {

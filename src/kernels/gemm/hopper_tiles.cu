@@ -1,17 +1,40 @@
 // How blocks of gemm/hopper.cu take tiles, and the ring of stages between the thread that fetches and those that multiply.
 
-// A tile is kParts times 64 rows of each of its groups: of all of them, or of the one whose turn it is. A stage has 128 bytes
-// of k, in rows as long as that or in panels of shorter ones: of A and B, or (kHolds) of A alone, while B is held in shared
-// memory for all of the tiles in its columns.
-enum : int { kTileM = kGroups / kTurns * kParts * 64, kTileK = 128 / kOperandBytes, kConsumers = kGroups * 128 };
+// A tile is kParts times 64 rows of each of its groups: of all of them, or of the one whose turn it is; with sparse weights
+// (gemm/sparse_products.cu) as many columns. A stage has 128 bytes of k, in rows as long as that or in panels of shorter ones:
+// of A and B, or (kHolds) of A alone, while B is held in shared memory for all of the tiles in its columns.
+#ifdef SPARSE_WEIGHTS
+enum : int { kTileN = kGroups / kTurns * kParts * 64, kColumnBytes = kSparseBytes / 64, kSums = kTileM / 2 };
+#else
+enum : int { kTileM = kGroups / kTurns * kParts * 64, kColumnBytes = 128, kSums = kTileN / 2 };
+#endif
+enum : int { kTileK = 128 / kOperandBytes, kConsumers = kGroups * 128 };
 enum : int { kPanels = 128 / kRowBytes, kPanelK = kTileK / kPanels };
-enum : int { kBytesA = kTileM * 128, kBytesB = kTileN * 128, kStageBytes = kBytesA + (kHolds ? 0 : kBytesB) };
+enum : int { kBytesA = kTileM * 128, kBytesB = kTileN * kColumnBytes, kFetchedBytes = kBytesA + kBytesB };
+enum : int { kStageBytes = (kBytesA + (kHolds ? 0 : kBytesB) + 1023) / 1024 * 1024 };
+typedef Accumulator Sums[kParts][kSums];  // Of a thread.
+
+// Of 8 by 8 results that a warp holds by pairs of columns: the row and the pair of a lane, and how far the lanes of a row's
+// pairs lie apart.
+#ifdef SPARSE_WEIGHTS
+enum : int { kPairStep = 4 };
+__device__ inline int row_lane() { return threadIdx.x % 4 * 2 + threadIdx.x % 32 / 16; }
+__device__ inline int pair_lane() { return threadIdx.x / 4 % 4; }
+#else
+enum : int { kPairStep = 1 };
+__device__ inline int row_lane() { return threadIdx.x % 32 / 4; }
+__device__ inline int pair_lane() { return threadIdx.x % 4; }
+#endif
 enum : int { kBlocksK = (kK + kTileK - 1) / kTileK, kHeldBytes = kHolds ? kBlocksK * kBytesB : 0 };
 enum : int { kTilesN = (kN + kTileN - 1) / kTileN };
 #define kTilesM ((kM + kTileM - 1) / kTileM)
 #define kTiles (kTilesM * kTilesN * kBatches)
-// Columns that a block finishes.
+// Columns that a block finishes, or, with sparse weights, a warp.
+#ifdef SPARSE_WEIGHTS
+enum : int { kOwn = kParts * 16 };
+#else
 enum : int { kOwn = kTileN / kSplits };
+#endif
 static_assert(kOwn % 16 == 0, "whole slabs");
 static_assert(!kBByColumns || kTileN % 64 == 0, "whole boxes");
 static_assert((kOperandBytes == 2 && kPanels == 1) || (!kAByColumns && !kBByColumns), "k is contiguous");
@@ -56,12 +79,9 @@ __device__ inline void fetch_a_stage(const TensorMap& map, u32 to, u32 barrier, 
 #pragma unroll
   for (int i = 0; i < kPanels; ++i) fetch_a(map, to + i * (kTileM * kRowBytes), barrier, tile, k + i * kPanelK);
 }
-__device__ inline void fetch_b(const TensorMap& map, u32 to, u32 barrier, const Tile& tile, int k) {
-#pragma unroll
-  for (int i = 0; i < kPanels; ++i)
-    fetch_rows<kTileN, kBByColumns>(map, to + i * (kTileN * kRowBytes), barrier, k + i * kPanelK, tile.n,
-                                    kBBatched ? tile.batch : 0);
-}
+/// The products of a stage, block k of them, for the warp group: gemm/hopper_products.cu or gemm/sparse_products.cu, which
+/// also fetch B.
+__device__ inline void multiply_stage(Sums& sums, u32 stages, u32 stage, int k, bool adds);
 
 /// Where the columns of a block of k lie.
 __device__ inline u32 columns_of(u32 stages, u32 stage, int k) {
@@ -81,14 +101,15 @@ struct Ring {
   }
 };
 
-__device__ inline void produce(const TensorMap& a, const TensorMap& b, u32 stages, u32 barriers, const Tiles& tiles,
+template <class B>
+__device__ inline void produce(const TensorMap& a, const B& b, u32 stages, u32 barriers, const Tiles& tiles,
                                int k_begin, int k_end) {
   fetch_map(a);
   fetch_map(b);
   // Constant weights are there before the kernel ahead has ended.
   const int early = !kBConstant ? 0 : (k_end - k_begin < kStages ? k_end - k_begin : kStages);
   for (int i = 0; i < early; ++i) {
-    barrier_expect(barriers + i * 16, kBytesA + kBytesB);
+    barrier_expect(barriers + i * 16, kFetchedBytes);
     fetch_b(b, columns_of(stages, i, i), barriers + i * 16, tile_of(tiles.first), (k_begin + i) * kTileK);
   }
   wait_previous();
@@ -101,7 +122,7 @@ __device__ inline void produce(const TensorMap& a, const TensorMap& b, u32 stage
       const u32 full = barriers + at.stage * 16, to = stages + at.stage * kStageBytes;
       if (number >= early) {
         barrier_wait(full + 8, at.phase ^ 1);
-        barrier_expect(full, has_columns ? kBytesA : kBytesA + kBytesB);
+        barrier_expect(full, has_columns ? kBytesA : kFetchedBytes);
         if (!has_columns) fetch_b(b, columns_of(stages, at.stage, k), full, tile, k * kTileK);
       }
       fetch_a_stage(a, to, full, tile, k * kTileK);
@@ -117,71 +138,17 @@ __device__ inline void pass_turn(bool is_last) {
   if (kTurns > 1 && !is_last) barrier_arrive_of(1 + (threadIdx.x / 128 + 1) % kTurns, 256);
 }
 
-/// The products of one stage, block k of them, for the warp group's rows.
-__device__ inline void multiply_stage(Accumulator (&sums)[kParts][kTileN / 2], u32 stages, u32 stage, int k, bool adds) {
-  const int group = kTurns > 1 ? 0 : threadIdx.x / 128;
-  const u64 a = rows_descriptor<kRowBytes>(stages + stage * kStageBytes + group * (64 * kRowBytes)),
-            b = rows_descriptor<kRowBytes>(columns_of(stages, stage, k));
-  constexpr int kStepsOfPanel = kRowBytes / 32;
-  products_begin();
-#pragma unroll
-  for (int s = 0; s < 4; ++s) {
-    const int panel = s / kStepsOfPanel, step = s % kStepsOfPanel;
-#pragma unroll
-    for (int part = 0; part < kParts; ++part)
-      group_product(sums[part], a + panel * (kTileM * kRowBytes / 16) + part * (4 * kRowBytes) + step * (kAByColumns ? 128 : 2),
-                    b + panel * (kTileN * kRowBytes / 16) + step * (kBByColumns ? 128 : 2), adds || s > 0);
-  }
-  products_commit();
-}
-
 /// Nothing that is computed from the sums comes above it.
 template <class T>
-__device__ inline void fence_sums(T (&sums)[kParts][kTileN / 2]) {
+__device__ inline void fence_sums(T (&sums)[kParts][kSums]) {
 #pragma unroll
   for (int part = 0; part < kParts; ++part)
 #pragma unroll
-    for (int i = 0; i < kTileN / 2; ++i) asm volatile("" : "+f"(sums[part][i])::"memory");
+    for (int i = 0; i < kSums; ++i) asm volatile("" : "+f"(sums[part][i])::"memory");
 }
-/// The sums over [k_begin, k_end) where those of kKeptStages at a time are added up outside of the tensor cores, which
-/// keep about 14 bits of sums of 8-bit floats.
-template <class T>
-__device__ inline void multiply_in_parts(T (&sums)[kParts][kTileN / 2], u32 stages, u32 barriers, Ring& at, int k_begin,
-                                         int k_end, bool is_last) {
-  const bool speaks = threadIdx.x % 32 == 0;
-  T kept[kParts][kTileN / 2];
-#pragma unroll
-  for (int part = 0; part < kParts; ++part)
-#pragma unroll
-    for (int i = 0; i < kTileN / 2; ++i) sums[part][i] = 0;
-  for (int k = k_begin; k < k_end;) {
-    const int end = k + kKeptStages < k_end ? k + kKeptStages : k_end;
-    u32 last = 0;
-    for (int number = 0; k < end; ++k, ++number, at.next()) {
-      const u32 full = barriers + at.stage * 16;
-      barrier_wait(full, at.phase);
-      multiply_stage(kept, stages, at.stage, k, number > 0);
-      if (number > 0) {
-        products_wait<1>();
-        if (speaks) barrier_arrive(last);
-      }
-      last = full + 8;
-    }
-    if (k == k_end) pass_turn(is_last);
-    products_wait<0>();
-    fence_sums(kept);
-    if (speaks) barrier_arrive(last);
-#pragma unroll
-    for (int part = 0; part < kParts; ++part)
-#pragma unroll
-      for (int i = 0; i < kTileN / 2; ++i) sums[part][i] += kept[part][i];
-  }
-}
-
 /// The sums over [k_begin, k_end) of the warp group's rows, or those added to the current ones.
 template <bool kAdds>
-__device__ inline void multiply_tile(Accumulator (&sums)[kParts][kTileN / 2], u32 stages, u32 barriers, Ring& at, int k_begin,
-                                     int k_end, bool is_last) {
+__device__ inline void multiply_tile(Sums& sums, u32 stages, u32 barriers, Ring& at, int k_begin, int k_end, bool is_last) {
   static_assert(kSplits <= kBlocksK);
   const bool speaks = threadIdx.x % 32 == 0;
   u32 last = 0;
@@ -211,9 +178,4 @@ __device__ inline void multiply_tile(Accumulator (&sums)[kParts][kTileN / 2], u3
   pass_turn(is_last);
   products_wait<0>();
   if (speaks) barrier_arrive(last);
-}
-template <bool kAdds, class Sums>
-__device__ inline void multiply_all(Sums& sums, u32 stages, u32 barriers, Ring& at, int k_begin, int k_end, bool is_last) {
-  if constexpr (kKeptStages > 0) multiply_in_parts(sums, stages, barriers, at, k_begin, k_end, is_last);
-  else multiply_tile<kAdds>(sums, stages, barriers, at, k_begin, k_end, is_last);
 }

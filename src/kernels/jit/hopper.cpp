@@ -47,6 +47,11 @@ void add_group_product(KernelCode& code, std::string_view name, const ByteGroupP
   code.record(TextForm::kByteGroupProduct, {name, p.a, p.b}, {&columns, 1});
 }
 
+void add_sparse_product(KernelCode& code, std::string_view name, const SparseGroupProduct& p) {
+  const int64_t numbers[] = {p.columns, p.bf16 ? 1 : 0};
+  code.record(TextForm::kSparseGroupProduct, {name}, numbers);
+}
+
 namespace text_writers {
 
 void write_group_product(const TextRecord& record, std::string& text) {
@@ -85,10 +90,30 @@ void write_byte_group_product(const TextRecord& record, std::string& text) {
       p.is_integer() ? "" : ", 1, 1", each(p.is_integer() ? "+r" : "+f", "d", sums));
 }
 
+void write_sparse_group_product(const TextRecord& record, std::string& text) {
+  const auto columns = static_cast<int>(record.numbers[0]);
+  const int sums = columns / 2;
+  const char* type = record.numbers[1] != 0 ? "bf16" : "f16";
+  text += fmt::format(
+      "template <int kPair>\n"
+      "__device__ inline void {}(float (&d)[{}], u64 a, u64 b, u32 where, int keep) {{\n"
+      "  asm volatile(\"{{\\n.reg .pred keep;\\nsetp.ne.b32 keep, %{}, 0;\\n\"\n"
+      "    \"wgmma.mma_async.sp.sync.aligned.m64n{}k32.f32.{}.{} {{{}}}, %{}, %{}, %{}, %{}, keep, "
+      "1, 1, "
+      "0, 0;\\n}}\"\n    : {}\n    : \"l\"(a), \"l\"(b), \"r\"(where), \"n\"(kPair), "
+      "\"r\"(keep));\n}}\n",
+      record.words[0], sums, sums + 4, columns, type, type, places(0, sums), sums, sums + 1,
+      sums + 2, sums + 3, each("+f", "d", sums));
+}
+
 void add_group_product_samples(RecordedText& sample) {
   for (int64_t flags = 0; flags < 16; ++flags) {
     const int64_t numbers[] = {16, flags & 1, flags >> 1 & 1, flags >> 2 & 1, flags >> 3 & 1};
     sample.record(TextForm::kGroupProduct, {"name"}, numbers);
+  }
+  for (int64_t bf16 = 0; bf16 < 2; ++bf16) {
+    const int64_t numbers[] = {16, bf16};
+    sample.record(TextForm::kSparseGroupProduct, {"name"}, numbers);
   }
   const int64_t columns = 16;
   for (const char* type : {"s8", "u8", "e4m3", "e5m2"})

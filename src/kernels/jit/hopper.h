@@ -25,6 +25,13 @@ struct ByteGroupProduct {
   bool is_integer() const { return a == "s8" || a == "u8"; }
 };
 
+/// The same of 64 rows of which two of each four elements along k are there, over 32 of k: in
+/// shared memory, k contiguous in both operands.
+struct SparseGroupProduct {
+  int columns = 64;
+  bool bf16 = false;
+};
+
 /// Adds a device function that issues it,
 ///   name(float (&d)[columns / 2], u64 a, u64 b, int keep)
 /// or, with A in registers, name(d, const u32 (&a)[4], u64 b, int keep); d is overwritten where
@@ -32,6 +39,9 @@ struct ByteGroupProduct {
 void add_group_product(KernelCode& code, std::string_view name, const GroupProduct& product);
 /// Likewise; d is of int where the elements are integers.
 void add_group_product(KernelCode& code, std::string_view name, const ByteGroupProduct& product);
+/// Likewise, name<pair>(d, u64 a, u64 b, u32 where, int keep): of four threads side by side the
+/// first pair (0) or the second one (1) says where elements are.
+void add_sparse_product(KernelCode& code, std::string_view name, const SparseGroupProduct& product);
 
 /// Threads and registers of kernels of `groups` warp groups that compute and threads that fetch for
 /// them, `each` blocks at a time on a multiprocessor. Where `moves`, a whole warp group fetches and

@@ -337,14 +337,15 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   }
   TENON_ASSIGN(const std::vector<int> operands, add_quantized_epilogue(code, problem, d));
   JitLaunch launch;
-  TENON_TRY(set_source(launch, code,
-                       {"jit/hopper.cuh", "jit/hopper_bytes.cuh", "gemm/hopper_tiles.cu",
-                        d.is_convolution ? "conv/hopper_pixels.cu" : "gemm/hopper_rows.cu",
-                        "quantized/hopper_scale.cu", "gemm/hopper_places.cu", "quantized/run.cu",
-                        t.boxes > 0 ? "quantized/hopper_boxes.cu"
-                        : slab != 0 ? "quantized/hopper_runs.cu"
-                                    : "gemm/hopper_store.cu",
-                        "quantized/hopper_ragged.cu", "gemm/hopper_start.cu", "gemm/hopper.cu"}));
+  TENON_TRY(set_source(
+      launch, code,
+      {"jit/hopper.cuh", "jit/hopper_bytes.cuh", "gemm/hopper_tiles.cu", "gemm/hopper_products.cu",
+       d.is_convolution ? "conv/hopper_pixels.cu" : "gemm/hopper_rows.cu",
+       "quantized/hopper_scale.cu", "gemm/hopper_places.cu", "quantized/run.cu",
+       t.boxes > 0 ? "quantized/hopper_boxes.cu"
+       : slab != 0 ? "quantized/hopper_runs.cu"
+                   : "gemm/hopper_store.cu",
+       "quantized/hopper_ragged.cu", "gemm/hopper_start.cu", "gemm/hopper.cu"}));
   const ProductSizes sizes = sizes_of(d);
   shape_launch(launch, t, sizes, multiprocessors(problem));
   launch.starts_early = !d.is_convolution || t.each == 1;

@@ -23,9 +23,9 @@ namespace {
 
 /// Kernels of libraries need the device itself; the fallback is not ours to test here.
 bool is_own(const Tactic& tactic) {
-  for (const char* other : {"cudnn", ".lt", ".sparse", "cublas", "reference"})
+  for (const char* other : {"cudnn", ".lt", "cublas", "reference"})
     if (tactic.name.find(other) != std::string_view::npos) return false;
-  return true;
+  return tactic.name != "cuda.gemm.sparse";
 }
 
 /// Those that plans take and those on trial; TENON_TEST_TACTICS limits them to those whose names

@@ -443,6 +443,93 @@ void add_halves_of_normalization(Cases& cases) {
     }
 }
 
+/// Two of each four along the axis become 0, different ones from place to place.
+Tensor made_sparse(Tensor weights, size_t axis) {
+  const Extents& extents = weights.extents();
+  int64_t inner = 1;
+  for (size_t i = axis + 1; i < extents.size(); ++i) inner *= extents[i];
+  // Pairs of places that stay, and places that stay alone or not.
+  constexpr int kStays[] = {3, 5, 9, 6, 10, 12, 1, 2, 4, 8, 0};
+  for (int64_t i = 0; i < weights.count(); ++i) {
+    const int64_t along = i / inner % extents[axis],
+                  group = i / inner / extents[axis] * 7 + along / 4;
+    if ((kStays[(group * 5 + i % inner * 3) % 11] >> along % 4 & 1) == 0)
+      weights.set_from_double(i, 0);
+  }
+  return weights;
+}
+
+/// Weights for sparse tensor cores, with all that stands behind dense ones.
+void add_sparse_products(Cases& cases) {
+  struct Sparse {
+    Extents a;
+    int64_t n;
+    bool transpose_b;
+    int end;  ///< As in HopperProduct; 3: a cast to f32.
+    bool standardizes, gives;
+  };
+  const Sparse products[] = {
+      {{64, 64}, 64, true, 0, false, false},       {{128, 256}, 128, false, 1, false, false},
+      {{300, 200}, 264, false, 2, false, false},   {{197, 768}, 776, true, 2, false, false},
+      {{2, 99, 320}, 328, false, 1, false, false}, {{520, 768}, 1001, false, 3, false, false},
+      {{2100, 200}, 1536, false, 2, false, false}, {{197, 768}, 2304, true, 1, true, false},
+      {{256, 512}, 512, false, 2, true, true},     {{1, 197, 768}, 768, false, 2, false, true}};
+  int seed = 900;
+  for (const DataType type : {DataType::kFloat16, DataType::kBFloat16})
+    for (const Sparse& p : products) {
+      ++seed;
+      MatMul product;
+      product.transpose_b = p.transpose_b;
+      const int64_t k = p.a.back();
+      const Extents b = p.transpose_b ? Extents{p.n, k} : Extents{k, p.n};
+      Extents result = p.a;
+      result.back() = p.n;
+      const Tensor rows = random_reals(type, p.a, seed);
+      const CaseInput weights =
+          constant(made_sparse(random_reals(type, b, seed + 50, -0.2, 0.2), p.transpose_b ? 1 : 0));
+      const std::string name = fmt::format("hopper sparse {} {}", name_of(type), seed);
+      auto& c = p.standardizes ? add(cases, name, Standardize(),
+                                     std::vector{input(rows), input(moments_of(rows))})
+                                     .into_op(product, {weights})
+                               : add(cases, name, product, std::vector{input(rows), weights});
+      if (p.end == 1 || p.end == 2)
+        c.then(PointwiseFunction::k_add, constant(random_reals(type, {p.n}, seed + 2)));
+      if (p.end == 1) c.then(PointwiseFunction::k_gelu_erf);
+      if (p.end == 2) c.then(PointwiseFunction::k_add, input(random_reals(type, result, seed + 3)));
+      if (p.end == 3) c.then_cast(DataType::kFloat32).tolerance(2e-3);
+      if (p.gives) c.then_op(RowMoments(), {});
+      if (p.standardizes || p.gives) c.roundings(2, type);
+    }
+}
+
+void add_sparse_convs(Cases& cases) {
+  struct Sparse {
+    int64_t batch, in, out, size, kernel, stride;
+  };
+  int seed = 950;
+  for (const DataType type : {DataType::kFloat16, DataType::kBFloat16})
+    for (const Sparse& s : {Sparse{1, 64, 64, 14, 3, 1}, Sparse{2, 128, 256, 14, 1, 1},
+                            Sparse{3, 40, 72, 15, 3, 2}, Sparse{5, 256, 128, 9, 1, 2}}) {
+      ++seed;
+      const int64_t pad = s.kernel / 2;
+      Conv op;
+      op.strides = {s.stride, s.stride};
+      op.pads_begin = op.pads_end = {pad, pad};
+      const int64_t size = (s.size + 2 * pad - s.kernel) / s.stride + 1;
+      const Extents x{s.batch, s.in, s.size, s.size}, y{s.batch, s.out, size, size};
+      add(cases, fmt::format("hopper sparse conv {} {}", name_of(type), seed), op,
+          std::vector{
+              input(random_reals(type, x, seed), Layout::kChannelsLast),
+              constant(made_sparse(
+                  random_reals(type, {s.out, s.in, s.kernel, s.kernel}, seed + 1, -0.2, 0.2), 1)),
+              constant(random_reals(type, {s.out}, seed + 2))})
+          .then(PointwiseFunction::k_add,
+                input(random_reals(type, y, seed + 3), Layout::kChannelsLast))
+          .then(PointwiseFunction::k_relu)
+          .output_layout(Layout::kChannelsLast);
+    }
+}
+
 }  // namespace
 
 Cases product_cases() {
@@ -461,6 +548,8 @@ Cases product_cases() {
   add_widened_products(cases);
   add_tall_products(cases);
   add_halves_of_normalization(cases);
+  add_sparse_products(cases);
+  add_sparse_convs(cases);
   return cases;
 }
 

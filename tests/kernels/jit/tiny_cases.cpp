@@ -261,7 +261,8 @@ void add_formulas(Cases& cases) {
     }
 }
 
-/// Regions of bytes: rows and pixels by TMA, images, and any.
+/// Of other families' cases: regions of bytes, rows and pixels by TMA, images, any; weights of few
+/// bits, or of which two of four are 0.
 void add_quantized(Cases& cases) {
   const std::pair<std::string_view, std::string_view> wanted[] = {
       {"ampere quantize linear f16 i8", "cuda.quantize.linear"},
@@ -272,8 +273,10 @@ void add_quantized(Cases& cases) {
       {"hopper quantized conv of a patch 4", "cuda.quantized.patch"},
       {"ampere quantized conv of an image 10", "cuda.quantized.stem"},
       {"ampere quantized conv 24", "cuda.quantized.matrix"},
-      {"ampere weights 5", "cuda.quantized.weights"}};
-  for (auto make : {quantized_cases, weight_cases})
+      {"ampere weights 5", "cuda.quantized.weights"},
+      {"hopper sparse f16 901", "cuda.gemm.sparse_hopper"},
+      {"hopper sparse conv f16 951", "cuda.conv.sparse_hopper"}};
+  for (auto make : {quantized_cases, weight_cases, product_cases})
     for (auto& one : make())
       for (const auto& [name, tactic] : wanted)
         if (one != nullptr && one->name == name) {

@@ -69,6 +69,7 @@ TEST(SparseWeights, WordsTellTheAxis) {
 
 TEST(SparseWeights, TacticsAreKnownByTheirNames) {
   EXPECT_TRUE(is_sparse("cuda.gemm.sparse{id=1}"));
+  EXPECT_TRUE(is_sparse("cuda.conv.sparse_hopper{m=64,n=64}"));
   EXPECT_FALSE(is_sparse("cuda.gemm.lt{id=1}"));
 }
 
