@@ -233,6 +233,18 @@ std::set<std::string> computed_so(const Graph& graph, const Is& is) {
   return names;
 }
 
+/// Names of the layers that the plan computes by sparse kernels.
+std::set<std::string> computed_sparse(const Graph& plan) {
+  std::set<std::string> names;
+  for (const auto& node : plan.nodes()) {
+    if (!is_sparse(node->tactic)) continue;
+    note_names(*node, names);
+    for (const auto& body : node->bodies)
+      for (const auto& inner : body->nodes()) note_names(*inner, names);
+  }
+  return names;
+}
+
 size_t count_integer_plugins(const Graph& plan) {
   const auto in_bytes = [](const Value* value) {
     return value != nullptr && value->type.type == tenon::DataType::kInt8;
@@ -348,18 +360,22 @@ void PrecisionSummary::report_sparsity(const Graph& plan, Logger& logger) const 
     return logger.warning(
         "Sparse weights are allowed, but no layer uses them: the network has no convolutions or "
         "other products");
-  size_t used = 0;
-  std::vector<std::string> with_pattern, dense;
-  for (const Layer& layer : layers_)
+  const std::set<std::string> names = computed_sparse(plan);
+  std::vector<std::string> with_pattern, dense, left;
+  for (const Layer& layer : layers_) {
     (layer.sparse_pattern ? with_pattern : dense).push_back(layer.name);
-  for (const auto& node : plan.nodes()) used += is_sparse(node->tactic) ? 1 : 0;
+    if (layer.sparse_pattern && !names.contains(layer.name)) left.push_back(layer.name);
+  }
   logger.info(
       "Sparsity: {} of {} layers with products have weights with two of four zero, {} use sparse "
-      "kernels{}",
-      with_pattern.size(), layers_.size(), used,
-      used == 0 && !with_pattern.empty()
-          ? ": the device has none for them, or dense ones are faster"
-          : "");
+      "kernels",
+      with_pattern.size(), layers_.size(), with_pattern.size() - left.size());
+  if (!left.empty())
+    logger.info(
+        "Sparsity: {} {} not, since the device has no sparse kernels for {}, or dense ones are "
+        "faster there: {}",
+        left.size(), left.size() == 1 ? "does" : "do", left.size() == 1 ? "it" : "them",
+        listed(left));
   if (!with_pattern.empty()) logger.info("Sparsity: the pattern is in {}", listed(with_pattern));
   if (!dense.empty())
     logger.info(
