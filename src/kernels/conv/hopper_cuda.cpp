@@ -181,7 +181,7 @@ Result<DeviceConvolution> describe(const Problem& problem) {
 std::vector<std::string> tilings(const Problem& problem) {
   const auto d = describe(problem);
   if (!d.ok()) return {""};
-  return best_sparse_tilings(sizes_of(problem, *d), multiprocessors(problem), 16, kOffered);
+  return best_sparse_tilings(sizes_of(problem, *d), multiprocessors(problem), 16);
 }
 
 /// Taps with their channels, behind each other.

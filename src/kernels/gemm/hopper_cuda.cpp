@@ -376,7 +376,7 @@ int64_t group_of(const FoldedProduct& p) {
 std::vector<std::string> tilings(const Problem& problem) {
   const auto p = describe(problem);
   if (!p.ok()) return {""};
-  return best_sparse_tilings(p->sizes(), multiprocessors(problem), group_of(*p), kOffered);
+  return best_sparse_tilings(p->sizes(), multiprocessors(problem), group_of(*p));
 }
 
 Result<JitPlan> plan(const Problem& problem, std::string_view config) {

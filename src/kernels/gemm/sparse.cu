@@ -1,8 +1,10 @@
 // Matrix products of 16-bit floats with weights of which two of each four along k are 0, on Hopper: as gemm/hopper.cu, but a
 // warp has all rows of a tile and few of its columns, so that its results leave by slices of 16 rows.
 
-enum : int { kSlices = kTileM / 16 };
-static_assert(kSplits == 1 && kTileM % 16 == 0, "whole slices, and no sums of other blocks");
+// Operands of so many slices are on their way at a time as registers hold beside the sums and what else a thread needs.
+enum : int { kSlices = kTileM / 16, kFree = (kComputingRegisters - kParts * kSums - 64) / (kItems * 4) };
+enum : int { kDepth = kFree < 1 ? 1 : kFree > 4 ? 4 : kFree };
+static_assert(kSplits == 1 && kTileM % 64 == 0, "whole slices, and no sums of other blocks");
 
 // The start of the sums: 0, or the bias, one number a column.
 #ifdef BIASED
@@ -59,14 +61,18 @@ __device__ inline void fill_table(u32, const Tile& ROWS_PARAMETERS) {}
 __device__ inline void take_terms(RowTerms&, u32, int) {}
 #endif
 
-__device__ inline void store_slices(const Sums& sums, SlabOperands& operands, const Tile& tile, u32 scratch, u32 table,
+__device__ inline void fetch_slices(SlabOperands (&to)[kDepth], const Tile& tile ROWS_PARAMETERS EPILOGUE_PARAMETERS) {
+#pragma unroll
+  for (int slice = 0; slice < kDepth; ++slice) fetch_slab(to[slice], place_in(tile, slice), 0 ROWS_ARGUMENTS EPILOGUE_ARGUMENTS);
+}
+__device__ inline void store_slices(const Sums& sums, SlabOperands (&operands)[kDepth], const Tile& tile, u32 scratch, u32 table,
                                     Y* y ROWS_PARAMETERS EPILOGUE_PARAMETERS) {
 #pragma unroll
   for (int slice = 0; slice < kSlices; ++slice) {
     if (!kWholeTiles && tile.m + slice * 16 >= kM) break;
-    SlabOperands now = operands;
-    if (kFetchesAhead && slice + 1 < kSlices)
-      fetch_slab(operands, place_in(tile, slice + 1), 0 ROWS_ARGUMENTS EPILOGUE_ARGUMENTS);
+    SlabOperands now = operands[slice % kDepth];
+    if (slice + kDepth < kSlices)
+      fetch_slab(operands[slice % kDepth], place_in(tile, slice + kDepth), 0 ROWS_ARGUMENTS EPILOGUE_ARGUMENTS);
     RowTerms rows;
     take_terms(rows, table, slice);
     Accumulator own[kOwn / 2];
@@ -108,8 +114,8 @@ extern "C" __global__ void __launch_bounds__(kConsumers + kFetchers, kBlocksEach
   at.skip(turn * kBlocksK);
   for (int t = first + turn * step; t < kTiles; t += kTurns * step, at.skip((kTurns - 1) * kBlocksK)) {
     const Tile tile = tile_of(t);
-    SlabOperands operands;
-    if (kFetchesAhead) fetch_slab(operands, place_in(tile, 0), 0 ROWS_ARGUMENTS EPILOGUE_ARGUMENTS);
+    SlabOperands operands[kDepth];
+    fetch_slices(operands, tile ROWS_ARGUMENTS EPILOGUE_ARGUMENTS);
     fill_table(table, tile ROWS_ARGUMENTS);
     Sums sums;
     start.fill(sums);

@@ -31,10 +31,9 @@ struct SparseTiling {
 };
 
 Result<SparseTiling> parse_sparse_tiling(std::string_view config);
-/// Of all those that fit, by how long they will take, the shortest first. Warps have whole groups
+/// Some of those that fit, by how long they will take, the shortest first. Warps have whole groups
 /// of so many columns.
-std::vector<std::string> best_sparse_tilings(const ProductSizes& p, int units, int64_t group,
-                                             size_t count);
+std::vector<std::string> best_sparse_tilings(const ProductSizes& p, int units, int64_t group);
 
 /// The constants that the kernel's files take of the tiling, and the product of a warp group.
 void add_sparse_tiling(KernelCode& code, const SparseTiling& t, bool bf16);

@@ -12,5 +12,5 @@ __device__ inline bool row_exists(const Place& at, int row) { return kWholeTiles
 /// Rows behind the last one read the last one's.
 __device__ inline Index row_of(const Place& at, int row) { return row_exists(at, row) ? at.row + row : kM - 1; }
 
-/// Operands of the epilogue are prefetched, except where groups take turns: others multiply then, and registers are few.
-enum : bool { kFetchesAhead = kTurns == 1 };
+/// Operands of the epilogue are prefetched.
+enum : bool { kFetchesAhead = true };
