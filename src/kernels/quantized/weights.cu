@@ -1,8 +1,9 @@
 // Products of at most 8 rows with constant weights of 4 or 8 bits, whose bytes decide the time. Rows are the columns of
 // the tensor cores' right operand, so that eight cost as much as one. A warp takes kTiles times 16 columns and a part of
 // k in steps of 128; the weights of kAhead times kChunk steps are on their way to shared memory, first of all before the
-// rows are there. On Hopper TMA fetches them: loads of rows do not queue up behind them. kSplits blocks share
-// the columns, each with a piece of k: a cluster, or another kernel adds up their sums.
+// rows are there. On Hopper a warp of its own has TMA fetch them for all others, kWindow chunks at a time: as many as keep
+// memory busy, and no more, since the rows of the launch ahead would queue up behind them. kSplits blocks share the columns,
+// each with a piece of k: a cluster, or another kernel adds up their sums.
 
 enum : int { kStep = 128, kParts = kStep / 32 };  // Of k; a thread reads 8 numbers of a row in each of the parts.
 enum : int { kSteps = (kK + kStep - 1) / kStep };
@@ -17,7 +18,7 @@ enum : int { kScaleBytes = kBlocks * 16 * int(sizeof(Scale)), kZeroBytes = kHasZ
 static_assert(kChunk == 1 || kScaleBlock <= kStep, "scales of a chunk of steps");
 enum : int { kScalesAt = kTiles * kChunk * kWeightBytes, kZerosAt = kScalesAt + kTiles * kChunk * kScaleBytes };
 enum : int { kStageBytes = kZerosAt + kTiles * kChunk * kZeroBytes, kRingBytes = kAhead * kStageBytes };  // Of a warp.
-enum : int { kBarrierBytes = (kWarps * kAhead * 8 + 15) / 16 * 16 };
+enum : int { kBarrierBytes = kWarps * kAhead * 16 };  // Of a chunk: it is there, it has been read.
 // From a row to the next in shared memory, of a warp's sums, which lie in its ring, and of x: their first banks differ.
 enum : int { kPitch = kTiles * 16 + 4, kRow = kPiece * kStep + 32 };
 enum : int { kMatrices = kParts * 2, kEachBlock = kBlocks == 0 ? kMatrices : kMatrices / kBlocks };  // Of 16 along k: of a step, of a block.
@@ -66,33 +67,88 @@ __device__ inline void fetch_chunk(char* to, u32 barrier, const Weights& from, i
   }
 }
 
-/// The warp's barriers, one a stage.
-__device__ inline void create_barriers([[maybe_unused]] u32 barriers, [[maybe_unused]] int lane) {
-#if __CUDA_ARCH__ >= 900
-  if (lane == 0) {
-#pragma unroll
-    for (int i = 0; i < kAhead; ++i) asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(barriers + i * 8) : "memory");
-    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-  }
-  __syncwarp();
-#endif
+/// A warp's part: its first tile, the first of its steps and how many it has.
+struct Part {
+  int first, begin, count;
+};
+__device__ inline Part part_of(int warp) {
+  const int split = blockIdx.x % kSplits, group = blockIdx.x / kSplits, piece = split * kPiece;
+  Part part{(group * kWarpsN + warp % kWarpsN) * kTiles, piece + warp / kWarpsN * kEach, 0};
+  part.count = part.begin + kEach < piece + kPiece ? kEach : piece + kPiece - part.begin;
+  if (part.begin + part.count > kSteps) part.count = kSteps - part.begin;
+  if (part.first >= kAllTiles) part.count = 0;
+  return part;
 }
-__device__ inline void end_chunk() {
-#if __CUDA_ARCH__ < 900
-  asm volatile("cp.async.commit_group;" ::: "memory");
-#endif
+__device__ inline void fetch_chunk_of(char* ring, u32 barrier, const Weights& from, const Part& part, int i, int lane) {
+  fetch_chunk(ring, barrier, from, part.first, part.begin + i, part.count - i < kChunk ? part.count - i : kChunk, lane);
 }
-__device__ inline void await_chunk([[maybe_unused]] u32 barrier, [[maybe_unused]] u32 phase) {
+
 #if __CUDA_ARCH__ >= 900
+__device__ inline void await_phase(u32 barrier, u32 phase) {
   asm volatile(
       "{\n.reg .pred done;\nagain:\nmbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n@done bra ready;\nbra again;\nready:\n}"
       ::"r"(barrier), "r"(phase) : "memory");
-#else
-  asm volatile("cp.async.wait_group %0;" ::"n"(kAhead - 1) : "memory");
-  __syncwarp();
-#endif
 }
+__device__ inline void create_barriers(u32 barriers, int warp, int lane) {
+  if (warp == kWarps)
+    for (int i = lane; i < kWarps * kAhead * 2; i += 32) asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(barriers + i * 8) : "memory");
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+/// All chunks of the block's warps in the order in which they are used.
+__device__ inline void fetch_all(char* rings, u32 barriers, const Weights& from) {
+  const auto barrier = [&](int chunk, int warp) { return barriers + (warp * kAhead + chunk % kAhead) * 16; };
+  for (int chunk = 0; chunk * kChunk < kEach; ++chunk)
+    for (int warp = 0; warp < kWarps; ++warp) {
+      const int old = chunk * kWarps + warp - kWindow, old_chunk = old / kWarps, old_warp = old % kWarps;
+      if (old >= 0 && old_chunk * kChunk < part_of(old_warp).count) await_phase(barrier(old_chunk, old_warp), old_chunk / kAhead & 1);
+      const Part part = part_of(warp);
+      if (chunk * kChunk >= part.count) continue;
+      if (chunk >= kAhead) await_phase(barrier(chunk, warp) + 8, (chunk / kAhead - 1) & 1);
+      fetch_chunk_of(rings + warp * kRingBytes + chunk % kAhead * kStageBytes, barrier(chunk, warp), from, part, chunk * kChunk, 0);
+    }
+}
+#endif
+
+/// A warp's chunks as it waits for them; without TMA it fetches them, too.
+struct Chunks {
+  char* ring;
+  u32 barriers;
+  const Weights& from;
+  const Part& part;
+  int slot = 0;
+  u32 phase = 0;
+
+  __device__ void begin(int lane) {
+#if __CUDA_ARCH__ < 900
+#pragma unroll 1
+    for (int i = 0; i < kAhead; ++i) fetch(i, i, lane);
+#endif
+  }
+  __device__ void fetch(int chunk, int to, int lane) const {
+    if (chunk * kChunk < part.count) fetch_chunk_of(ring + to * kStageBytes, 0, from, part, chunk * kChunk, lane);
+    asm volatile("cp.async.commit_group;" ::: "memory");
+  }
+  __device__ const char* await() const {
+#if __CUDA_ARCH__ >= 900
+    await_phase(barriers + slot * 16, phase);
+#else
+    asm volatile("cp.async.wait_group %0;" ::"n"(kAhead - 1) : "memory");
+    __syncwarp();
+#endif
+    return ring + slot * kStageBytes;
+  }
+  /// Behind the last use of a chunk.
+  __device__ void leave([[maybe_unused]] int chunk, [[maybe_unused]] int lane) {
+    __syncwarp();
+#if __CUDA_ARCH__ >= 900
+    if (lane == 0) asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barriers + slot * 16 + 8) : "memory");
+#else
+    fetch(chunk + kAhead, slot, lane);
+#endif
+    if (++slot == kAhead) slot = 0, phase ^= 1;
+  }
+};
 
 /// A thread's words of the matrix of 16 along k; the compiler makes loads of 16 bytes of them.
 __device__ inline void load_words(u32 (&words)[kWordsEach], const char* at, int matrix) {
@@ -198,18 +254,18 @@ struct WordOf<1> {
 /// The block's piece of the rows, 0 beyond the end of k; several loads of a thread are under way at a time.
 __device__ inline void load_rows(X* to, const X* __restrict__ x, int piece) {
   using Word = WordOf<kLoad>::type;
-  constexpr int kLoads = kPiece * kStep / kLoad, kBatch = 4, kWords = kLoad * 2 / int(sizeof(Word));
-  for (int begin = threadIdx.x; begin < kM * kLoads; begin += kBatch * kBlock) {
+  constexpr int kLoads = kPiece * kStep / kLoad, kBatch = 4, kWords = kLoad * 2 / int(sizeof(Word)), kThreads = kWarps * 32;
+  for (int begin = threadIdx.x; begin < kM * kLoads; begin += kBatch * kThreads) {
     Pack<Word, kWords> v[kBatch] = {};
 #pragma unroll
     for (int b = 0; b < kBatch; ++b) {
-      const int i = begin + b * kBlock, k = piece * kStep + i % kLoads * kLoad;
+      const int i = begin + b * kThreads, k = piece * kStep + i % kLoads * kLoad;
       if (i < kM * kLoads && k < kK)
         v[b] = load_pack<kWords>(reinterpret_cast<const Word*>(x + locate<XRowAt>(Index(i / kLoads)) + k));
     }
 #pragma unroll
     for (int b = 0; b < kBatch; ++b) {
-      const int i = begin + b * kBlock;
+      const int i = begin + b * kThreads;
       if (i < kM * kLoads) store_pack<kWords>(reinterpret_cast<Word*>(to + i / kLoads * kRow + i % kLoads * kLoad), v[b]);
     }
   }
@@ -274,88 +330,92 @@ __device__ inline void add_exactly(Quad (&sums)[kTiles], const Row& row, const W
   }
 }
 
-extern "C" __global__ void __launch_bounds__(kBlock, kBlock > 256 ? 1 : 2)
+/// The sums of a warp's part, in its ring.
+__device__ inline void multiply_part(const X* __restrict__ x, const Weights& from, const Part& own, Chunks& chunks, X* all, int deep, int lane) {
+  const int row = lane / 4, part = lane % 4;
+  u32 ones[4], values[kParts][4];
+  set_excess(ones);
+  Quad sums[kTiles] = {};
+  Excess excess = {};
+  Row rows{x, row < kM, own.begin * kStep + part * 8};
+  if constexpr (kDirect) {
+    rows.from += (row < kM ? locate<XRowAt>(Index(row)) : 0) + rows.k;
+#pragma unroll
+    for (int i = 0; i < kHeld; ++i)
+      if (i < own.count) rows.load(rows.held[i], i);
+  } else {
+    rows.from = all + row * kRow + deep * (kEach * kStep) + part * 8;
+  }
+#pragma unroll 1
+  for (int i = 0; i < own.count; i += kChunk) {
+    const char* const here = chunks.await();
+#pragma unroll 1
+    for (int s = 0; s < kChunk; s += kHeld)
+#pragma unroll
+      for (int h = 0; h < kHeld; ++h) {
+        if (i + s + h >= own.count) break;
+        if (!kDirect) rows.load(rows.held[h], i + s + h);
+        Row::take(values, rows.held[h]);
+        if (kDirect && i + s + h + kHeld < own.count) rows.load(rows.held[h], i + s + h + kHeld);
+        if (kBlocks > 0) excess = Excess{{}, excess.poison};
+        add_step(sums, excess, here, s + h, values, ones, lane);
+      }
+    chunks.leave(i / kChunk, lane);
+  }
+  if (kBlocks == 0) excess.poison = excess.sum(0, 0) * 0.0f + excess.sum(0, 1) * 0.0f;
+  if (__any_sync(~0u, excess.poison != 0)) {
+    excess = Excess{};
+    add_exactly(sums, rows, from, own.first, own.begin, own.count, lane);
+  }
+  float* const to = reinterpret_cast<float*>(chunks.ring) + 2 * part * kPitch + row;
+#pragma unroll
+  for (int t = 0; t < kTiles; ++t) {
+    float scale[2] = {1, 1}, zero[2] = {1, 1};
+    if (kBlocks == 0 && own.first + t < kAllTiles) {
+      load_wide<2>(reinterpret_cast<const Scale*>(from.scales) + (own.first + t) * 16 + 2 * row, scale);
+      if (kHasZeros) load_zeros(zero, from.zeros + (own.first + t) * 32, row);
+    }
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      if (2 * part + i % 2 < kM)
+        to[i % 2 * kPitch + t * 16 + i / 2 * 8] = without_excess(sums[t][i], excess, zero[i / 2], i) * (scale[i / 2] * unit_of(i / 2));
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(kBlock, kWarps > 8 ? 1 : 2)
     kernel(const X* __restrict__ x, const char* __restrict__ numbers, const char* __restrict__ scales,
            const char* __restrict__ zeros, Y* __restrict__ y, float* __restrict__ partial EPILOGUE_PARAMETERS) {
   extern __shared__ uint4 memory[];
   release_next();
   char* const rings = reinterpret_cast<char*>(memory);
-  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, row = lane / 4, part = lane % 4;
-  const int across = warp % kWarpsN, deep = warp / kWarpsN;
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const int split = blockIdx.x % kSplits, group = blockIdx.x / kSplits;
-  const int first = (group * kWarpsN + across) * kTiles, piece = split * kPiece, begin = piece + deep * kEach;
-  int count = (begin + kEach < piece + kPiece ? kEach : piece + kPiece - begin);
-  if (begin + count > kSteps) count = kSteps - begin;
-  if (first >= kAllTiles) count = 0;
-  char* const ring = rings + warp * kRingBytes;
-  const u32 barriers = shared_address(rings + kWarps * kRingBytes) + warp * (kAhead * 8);
+  const u32 barriers = shared_address(rings + kWarps * kRingBytes);
   const Weights from{numbers, scales, zeros};
-  const auto fetch = [&](int i, int slot) {
-    if (i < count) fetch_chunk(ring + slot * kStageBytes, barriers + slot * 8, from, first, begin + i, count - i < kChunk ? count - i : kChunk, lane);
-    end_chunk();
-  };
-  create_barriers(barriers, lane);
-#pragma unroll 1
-  for (int i = 0; i < kAhead; ++i) fetch(i * kChunk, i);
-  u32 ones[4], values[kParts][4];
-  set_excess(ones);
-  Quad sums[kTiles] = {};
-  Excess excess = {};
-  begin_kernel();
-  Row rows{x, row < kM, begin * kStep + part * 8};
-  if constexpr (kDirect) {
-    rows.from += (row < kM ? locate<XRowAt>(Index(row)) : 0) + rows.k;
-#pragma unroll
-    for (int i = 0; i < kHeld; ++i)
-      if (i < count) rows.load(rows.held[i], i);
-  } else {
+  const Part own = part_of(warp);
+  Chunks chunks{rings + warp * kRingBytes, barriers + warp * (kAhead * 16), from, own};
+#if __CUDA_ARCH__ >= 900
+  create_barriers(barriers, warp, lane);
+  __syncthreads();
+  if (warp == kWarps && lane == 0) fetch_all(rings, barriers, from);
+#endif
+  if (warp < kWarps) {
+    chunks.begin(lane);
+    begin_kernel();
+  }
+  if (warp < kWarps) {
     X* const all = reinterpret_cast<X*>(rings + kWarps * kRingBytes + kBarrierBytes);
-    load_rows(all, x, piece);
-    __syncthreads();
-    rows.from = all + row * kRow + deep * (kEach * kStep) + part * 8;
-  }
-  u32 phase = 0;
-#pragma unroll 1
-  for (int i = 0, slot = 0; i < count; i += kChunk) {
-    await_chunk(barriers + slot * 8, phase);
-    const char* const here = ring + slot * kStageBytes;
-#pragma unroll 1
-    for (int s = 0; s < kChunk; s += kHeld)
-#pragma unroll
-      for (int h = 0; h < kHeld; ++h) {
-        if (i + s + h >= count) break;
-        if (!kDirect) rows.load(rows.held[h], i + s + h);
-        Row::take(values, rows.held[h]);
-        if (kDirect && i + s + h + kHeld < count) rows.load(rows.held[h], i + s + h + kHeld);
-        if (kBlocks > 0) excess = Excess{{}, excess.poison};
-        add_step(sums, excess, here, s + h, values, ones, lane);
-      }
-    __syncwarp();
-    fetch(i + kAhead * kChunk, slot);
-    if (++slot == kAhead) slot = 0, phase ^= 1;
-  }
-  if (kBlocks == 0) excess.poison = excess.sum(0, 0) * 0.0f + excess.sum(0, 1) * 0.0f;
-  if (__any_sync(~0u, excess.poison != 0)) {
-    excess = Excess{};
-    add_exactly(sums, rows, from, first, begin, count, lane);
-  }
-  float* const own = reinterpret_cast<float*>(ring) + 2 * part * kPitch + row;
-#pragma unroll
-  for (int t = 0; t < kTiles; ++t) {
-    float scale[2] = {1, 1}, zero[2] = {1, 1};
-    if (kBlocks == 0 && first + t < kAllTiles) {
-      load_wide<2>(reinterpret_cast<const Scale*>(scales) + (first + t) * 16 + 2 * row, scale);
-      if (kHasZeros) load_zeros(zero, zeros + (first + t) * 32, row);
+    if constexpr (!kDirect) {
+      load_rows(all, x, split * kPiece);
+      asm volatile("bar.sync 1, %0;" ::"n"(int(kWarps) * 32) : "memory");
     }
-#pragma unroll
-    for (int i = 0; i < 4; ++i)
-      if (2 * part + i % 2 < kM)
-        own[i % 2 * kPitch + t * 16 + i / 2 * 8] = without_excess(sums[t][i], excess, zero[i / 2], i) * (scale[i / 2] * unit_of(i / 2));
+    multiply_part(x, from, own, chunks, all, warp / kWarpsN, lane);
   }
+  __syncwarp();
   meet();
   // Blocks of a cluster finish a part of the columns each.
   constexpr int kFinished = kCluster ? kColumns / kSplits : kColumns, kPacks = kFinished / kPack;
-  for (int i = threadIdx.x; i < kM * kPacks; i += kBlock) {
+  for (int i = threadIdx.x; i < kM * kPacks && warp < kWarps; i += kWarps * 32) {
     const int m = i / kPacks, c = (kCluster ? split * kFinished : 0) + i % kPacks * kPack;
     const int column = group * kColumns + c;
     if (column >= kN) continue;

@@ -11,7 +11,9 @@ namespace {
 
 /// Of the kernel: columns of a tile, steps along k, rows of a tile of the tensor cores.
 constexpr int64_t kTile = 16, kStep = 128, kRows = 8;
-constexpr size_t kOffered = 8;
+constexpr size_t kOffered = 12;
+/// Bytes of weights of a block that are on their way at a time: latency times the rate of memory.
+constexpr int64_t kWindow = 32 << 10;
 
 struct Description {
   AnchoredRegion region;
@@ -42,6 +44,8 @@ struct Sharing {
   int64_t across = 8, deep = 1, tiles = 1, splits = 1;
 
   int64_t warps() const { return across * deep; }
+  /// For a block of the launch behind, whose weights then come while this one ends.
+  bool leaves_room() const { return warps() <= 8; }
   int64_t columns() const { return across * tiles * kTile; }
   int64_t piece(const Description& d) const { return blocks_for(d.steps(), splits); }
   int64_t steps(const Description& d) const { return blocks_for(piece(d), deep); }  ///< Of a warp.
@@ -57,7 +61,7 @@ struct Sharing {
 };
 
 constexpr int64_t kAcross[] = {1, 2, 4, 8}, kDeep[] = {1, 2, 4, 8, 16},
-                  kTiles[] = {1, 2, 3, 4, 6, 8}, kSplits[] = {1, 2, 4, 8};
+                  kTiles[] = {1, 2, 3, 4, 6, 7, 8}, kSplits[] = {1, 2, 4, 8};
 constexpr int64_t kLeastWarps = 4, kMostWarps = 16;
 
 bool is_half(DataType type) {
@@ -109,6 +113,10 @@ Result<Description> describe(const Problem& problem) {
   return d;
 }
 
+int capability_of(const Problem& problem) {
+  return problem.device == nullptr ? 90 : problem.device->properties().compute_capability;
+}
+
 /// Bytes of a step that a warp reads.
 int64_t step_bytes(const Problem& problem, const Description& d, const Sharing& s) {
   const int64_t blocks = d.weights.blocked ? std::max<int64_t>(1, kStep / d.weights.block) : 0;
@@ -151,7 +159,7 @@ Ahead steps_ahead(const Problem& problem, const Description& d, const Sharing& s
   constexpr int64_t kMost = 16, kEnough = 3;
   const int64_t half =
       std::min((shared_limit(problem) + kReserved) / 2 - kReserved, allowed_shared(problem));
-  const int64_t room = half - other_bytes(problem, d, s) - s.warps() * kMost * 8;
+  const int64_t room = half - other_bytes(problem, d, s) - s.warps() * kMost * 16;
   const int64_t fitting = std::max<int64_t>(1, room / (s.warps() * step_bytes(problem, d, s)));
   const int64_t each = std::max<int64_t>(1, s.steps(d));
   Ahead ahead;
@@ -168,7 +176,7 @@ Ahead steps_ahead(const Problem& problem, const Description& d, const Sharing& s
 int64_t shared_bytes(const Problem& problem, const Description& d, const Sharing& s) {
   const Ahead ahead = steps_ahead(problem, d, s);
   return s.warps() * ahead.chunks * ahead.chunk * step_bytes(problem, d, s) +
-         blocks_for(s.warps() * ahead.chunks * 8, 16) * 16 + other_bytes(problem, d, s);
+         s.warps() * ahead.chunks * 16 + other_bytes(problem, d, s);
 }
 
 /// About how many cycles the busiest multiprocessor takes once weights are there, since memory
@@ -178,9 +186,9 @@ double estimate(const Problem& problem, const Description& d, const Sharing& s) 
   // Counted in machine code for sm_90: cycles of the busiest unit for a step, and for each of its
   // tiles; cycles from one group of tiles to the next.
   constexpr int64_t kOfStep = 64, kOfTile = 80, kChain = 300;
-  // Of a multiprocessor: schedulers, bytes of shared memory a cycle and of other memory. Two
-  // barriers of a cluster and a load from another block, in cycles.
-  constexpr int64_t kSchedulers = 4, kSharedRate = 128, kRate = 64, kMeeting = 500;
+  // Of a multiprocessor: schedulers, bytes of shared memory a cycle and of other memory. Cycles by
+  // which launches of clusters took longer in a chain on an H200.
+  constexpr int64_t kSchedulers = 4, kSharedRate = 128, kRate = 64, kMeeting = 2000;
   const int64_t blocks = blocks_for(d.tiles() * kTile, s.columns()) * s.splits;
   const int64_t each = blocks_for(blocks, multiprocessors(problem));
   const int64_t products =
@@ -205,18 +213,22 @@ void for_each_sharing(const Function& function) {
 std::vector<std::string> sharings(const Problem& problem) {
   const auto d = describe(problem);
   if (!d.ok()) return {""};
-  std::vector<std::pair<double, std::string>> found;
+  std::vector<std::pair<double, Sharing>> found;
   for_each_sharing([&](const Sharing& s) {
     // Each of the warps has a step, but where there are fewer steps than warps.
     if (s.piece(*d) < s.deep && (s.splits > 1 || s.across == 1)) return;
     if (shared_bytes(problem, *d, s) > allowed_shared(problem)) return;
-    found.emplace_back(estimate(problem, *d, s), s.text());
+    found.emplace_back(estimate(problem, *d, s), s);
   });
   std::stable_sort(found.begin(), found.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::vector<std::string> texts;
-  for (const auto& [time, text] : found)
-    if (texts.size() < kOffered) texts.push_back(text);
+  // The estimate does not tell many warps from room for the next launch: as many of both.
+  std::vector<std::string> texts, others;
+  for (const auto& [time, s] : found) {
+    std::vector<std::string>& of = s.leaves_room() ? texts : others;
+    if (of.size() < kOffered / 2) of.push_back(s.text());
+  }
+  texts.insert(texts.end(), others.begin(), others.end());
   return texts.empty() ? std::vector<std::string>{""} : texts;
 }
 
@@ -329,6 +341,8 @@ void add_constants(KernelCode& code, const Problem& problem, const Description& 
   const Ahead ahead = steps_ahead(problem, d, s);
   code.constant("kAhead", ahead.chunks);
   code.constant("kChunk", ahead.chunk);
+  code.constant("kWindow",
+                std::max<int64_t>(1, kWindow / (ahead.chunk * step_bytes(problem, d, s))));
   code.flag("kCluster", cluster);
   const int64_t finished = cluster ? s.columns() / s.splits : s.columns();
   int64_t pack = 4;
@@ -344,14 +358,15 @@ Result<JitLaunch> main_launch(const Problem& problem, const Description& d, cons
   KernelCode code;
   begin_code(code, problem);
   add_constants(code, problem, d, s, cluster);
-  code.constant("kBlock", s.warps() * 32);
+  const int64_t threads = s.warps() * 32 + (capability_of(problem) >= 90 ? 32 : 0);
+  code.constant("kBlock", threads);
   TENON_ASSIGN(const std::vector<int> operands, add_epilogue(code, problem, d.region, d.loop));
   JitLaunch launch;
   TENON_TRY(set_source(
       launch, code,
       {"jit/matrix.cuh", "jit/pairs.cuh", "quantized/weights_unpack.cuh", "quantized/weights.cu"}));
   launch.grid[0] = blocks_for(d.weights.columns, s.columns()) * s.splits;
-  launch.block[0] = static_cast<int>(s.warps() * 32);
+  launch.block[0] = static_cast<int>(threads);
   launch.shared_bytes = static_cast<int>(shared_bytes(problem, d, s));
   launch.cluster = cluster ? static_cast<int>(s.splits) : 0;
   launch.add(JitArgument::input(d.x));
@@ -384,9 +399,7 @@ Result<JitLaunch> finish_launch(const Problem& problem, const Description& d, co
 Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   TENON_ASSIGN(const Description d, describe(problem));
   const Sharing s = sharing_of(config);
-  const int capability =
-      problem.device == nullptr ? 90 : problem.device->properties().compute_capability;
-  const bool cluster = s.splits > 1 && capability >= 90;
+  const bool cluster = s.splits > 1 && capability_of(problem) >= 90;
   JitPlan plan;
   TENON_ASSIGN(JitLaunch main, main_launch(problem, d, s, cluster));
   plan.launches.push_back(std::move(main));
