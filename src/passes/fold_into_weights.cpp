@@ -94,15 +94,19 @@ std::optional<Channels> channels_of(const Node& anchor) {
 Value* scaled_weights(Graph& graph, const Tensor& weights, const Channels& channels,
                       const std::vector<double>& factors) {
   Tensor result(weights.type(), weights.extents());
+  const bool is_f32 = weights.type() == DataType::kFloat32;
+  const float* const from = is_f32 ? weights.values<float>().data() : nullptr;
+  float* const to = is_f32 ? result.mutable_values<float>().data() : nullptr;
   for (int64_t o = 0, i = 0; o < channels.outer; ++o)
-    for (int64_t c = 0; c < channels.count; ++c)
-      for (int64_t n = 0; n < channels.inner; ++n, ++i) {
-        if (weights.type() == DataType::kFloat32)
-          result.mutable_values<float>()[i] =
-              static_cast<float>(weights.values<float>()[i] * factors[c]);
+    for (int64_t c = 0; c < channels.count; ++c) {
+      const double factor = factors[c];
+      for (const int64_t end = i + channels.inner; i < end; ++i) {
+        if (is_f32)
+          to[i] = static_cast<float>(from[i] * factor);
         else
-          result.set_from_double(i, weights.as_double(i) * factors[c]);
+          result.set_from_double(i, weights.as_double(i) * factor);
       }
+    }
   Value* value = graph.add_constant(std::move(result));
   value->type = {weights.type(), to_shape(weights.extents())};
   return value;
