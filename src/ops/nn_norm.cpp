@@ -75,7 +75,9 @@ Result<std::vector<T>> spread(const Normalization& op, const Tensor& vector, con
   if (!over_last_axes(op)) {
     if (values.size() != rows.channels)
       return fail("{} numbers for {} channels", values.size(), rows.channels);
-    for (int64_t i = 0; i < x.count(); ++i) result[i] = values[i / rows.spatial % rows.channels];
+    auto* to = result.data();
+    for (int64_t part = 0; part < x.extents()[0] * rows.channels; ++part)
+      to = std::fill_n(to, rows.spatial, values[part % rows.channels]);
     return result;
   }
   const Extents& from = vector.extents();
@@ -97,16 +99,31 @@ struct Moments {
   std::vector<T> mean, inverse;
 };
 
+/// The sum of term(0) to term(count - 1), several partial sums side by side: none waits for the one
+/// before.
+template <class Term>
+double sum_of(int64_t count, const Term& term) {
+  constexpr int64_t kLanes = 8;
+  double sums[kLanes] = {}, sum = 0;
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes)
+    for (int64_t lane = 0; lane < kLanes; ++lane) sums[lane] += term(i + lane);
+  for (; i < count; ++i) sum += term(i);
+  for (const double lane : sums) sum += lane;
+  return sum;
+}
+
 template <class T>
 Moments<T> normalize_rows(const Normalization& op, const Rows& rows, const T* x, T* y) {
   Moments<T> moments{std::vector<T>(rows.count), std::vector<T>(rows.count)};
   for (int64_t row = 0; row < rows.count; ++row) {
     const T* from = x + row * rows.length;
-    double mean = 0, variance = 0;
+    double mean = 0;
     if (op.norm != NormKind::kRms)
-      for (int64_t i = 0; i < rows.length; ++i) mean += from[i];
+      mean = sum_of(rows.length, [&](int64_t i) { return static_cast<double>(from[i]); });
     mean /= static_cast<double>(rows.length);
-    for (int64_t i = 0; i < rows.length; ++i) variance += (from[i] - mean) * (from[i] - mean);
+    const double variance =
+        sum_of(rows.length, [&](int64_t i) { return (from[i] - mean) * (from[i] - mean); });
     const double inverse = 1 / std::sqrt(variance / static_cast<double>(rows.length) + op.epsilon);
     for (int64_t i = 0; i < rows.length; ++i)
       y[row * rows.length + i] = static_cast<T>((from[i] - mean) * inverse);
@@ -207,7 +224,7 @@ Status evaluate(const Lrn& op, EvalContext& context) {
                        using T = decltype(real);
                        const Values<T> values(x);
                        std::vector<T> y(static_cast<size_t>(x.count()));
-                       for (int64_t i = 0; i < x.count(); ++i) {
+                       for (int64_t i = 0; i < values.size(); ++i) {
                          const int64_t c = i / spatial % channels;
                          double squares = 0;
                          for (int64_t k = std::max<int64_t>(0, c - before);

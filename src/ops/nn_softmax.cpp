@@ -46,6 +46,28 @@ std::vector<T> softmax(const Values<T>& x, const std::vector<int64_t>& groups, b
   return y;
 }
 
+/// The same of rows that lie one behind the other.
+template <class T>
+std::vector<T> softmax_of_rows(const Values<T>& x, int64_t length, bool log) {
+  std::vector<T> result(static_cast<size_t>(x.size()));
+  for (int64_t begin = 0; begin < x.size(); begin += length) {
+    const T* const from = x.data() + begin;
+    T* const y = result.data() + begin;
+    T top = -std::numeric_limits<T>::infinity();
+    for (int64_t i = 0; i < length; ++i) top = std::max(top, from[i]);
+    double sum = 0;
+    for (int64_t i = 0; i < length; ++i) {
+      const T shifted = from[i] - top;
+      const T power = std::exp(shifted);
+      y[i] = log ? shifted : power;
+      sum += static_cast<double>(power);
+    }
+    for (int64_t i = 0; i < length; ++i)
+      y[i] = static_cast<T>(log ? y[i] - std::log(sum) : y[i] / sum);
+  }
+  return result;
+}
+
 /// Without axes the last one.
 Result<std::vector<int>> softmax_axes(const Softmax& op, int rank, const Fail& fail) {
   if (rank == 0) return std::vector<int>();
@@ -65,11 +87,14 @@ Status infer(const Softmax& op, InferContext& context) {
 Status evaluate(const Softmax& op, EvalContext& context) {
   const Tensor& x = context.input(0);
   TENON_ASSIGN(const auto axes, softmax_axes(op, x.rank(), context));
-  const std::vector<int64_t> groups = groups_of(x.extents(), axes);
+  const bool of_rows = axes == std::vector<int>{x.rank() - 1};
   context.set_output(0, with_real(x.type(), [&](auto real) {
                        using T = decltype(real);
-                       return tensor_of_values(x.type(), x.extents(),
-                                               softmax(Values<T>(x), groups, op.log));
+                       const Values<T> values(x);
+                       return tensor_of_values(
+                           x.type(), x.extents(),
+                           of_rows ? softmax_of_rows(values, x.extents().back(), op.log)
+                                   : softmax(values, groups_of(x.extents(), axes), op.log));
                      }));
   return {};
 }

@@ -8,6 +8,7 @@
 #include <limits>
 #include <optional>
 
+#include "base/vector_bytes.h"
 #include "ops/reals.h"
 
 namespace tenon {
@@ -82,16 +83,19 @@ struct Sums {
   double difference_mean() const { return count == 0 ? 0 : std::sqrt(difference / count); }
 };
 
+// Compiled for each width of vectors.
+#define TENON_INLINED [[gnu::always_inline]] inline
+
 /// Several sums side by side: none waits for the one before.
 class SideBySide {
  public:
   static constexpr size_t kLanes = 8;
 
   /// kLanes elements.
-  void add(const double* a, const double* e) {
+  TENON_INLINED void add(const double* a, const double* e) {
     for (size_t lane = 0; lane < kLanes; ++lane) add(lane, a[lane], e[lane]);
   }
-  void add(size_t lane, double a, double e) {
+  TENON_INLINED void add(size_t lane, double a, double e) {
     const bool counts = (std::abs(a) <= kLargest) & (std::abs(e) <= kLargest);
     const double apart = std::abs(a - e), d = counts ? apart : 0, v = counts ? e : 0;
     difference_[lane] += d * d;
@@ -114,7 +118,7 @@ class SideBySide {
   double difference_[kLanes] = {}, norm_[kLanes] = {}, largest_[kLanes] = {}, count_[kLanes] = {};
 };
 
-Sums sums_of(const Reals& actual, const Reals& expected) {
+TENON_INLINED Sums sums_in(const Reals& actual, const Reals& expected) {
   SideBySide sums;
   Reals::Room of_actual, of_expected;
   for (size_t begin = 0; begin < expected.size(); begin += Reals::kBlock) {
@@ -126,6 +130,23 @@ Sums sums_of(const Reals& actual, const Reals& expected) {
     for (; i < count; ++i) sums.add(0, a[i], e[i]);
   }
   return sums.all();
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx512f,avx512dq"))) Sums sums_avx512(const Reals& a, const Reals& e) {
+  return sums_in(a, e);
+}
+__attribute__((target("avx2"))) Sums sums_avx2(const Reals& a, const Reals& e) {
+  return sums_in(a, e);
+}
+#endif
+
+Sums sums_of(const Reals& actual, const Reals& expected) {
+#if defined(__x86_64__)
+  if (vector_bytes() == 64) return sums_avx512(actual, expected);
+  if (vector_bytes() == 32) return sums_avx2(actual, expected);
+#endif
+  return sums_in(actual, expected);
 }
 
 void note(Deviation& deviation, size_t element, double excess, double actual, double expected) {
@@ -162,6 +183,40 @@ std::string Deviation::describe() const {
 
 namespace {
 
+/// Whether all are finite, and no further apart than `spread` and a share of the expected number.
+TENON_INLINED bool are_within_in(const double* a, const double* e, size_t count, double spread,
+                                 double relative) {
+  int64_t bad = 0;
+  for (size_t i = 0; i < count; ++i) {
+    const double size = std::abs(e[i]);
+    const bool finite = (std::abs(a[i]) <= kLargest) & (size <= kLargest);
+    bad |= static_cast<int64_t>(!(finite & (std::abs(a[i] - e[i]) <= spread + relative * size)));
+  }
+  return bad == 0;
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx512f,avx512dq"))) bool are_within_avx512(const double* a, const double* e,
+                                                                   size_t count, double spread,
+                                                                   double relative) {
+  return are_within_in(a, e, count, spread, relative);
+}
+__attribute__((target("avx2"))) bool are_within_avx2(const double* a, const double* e, size_t count,
+                                                     double spread, double relative) {
+  return are_within_in(a, e, count, spread, relative);
+}
+#endif
+
+bool are_within(const double* a, const double* e, size_t count, double spread, double relative) {
+#if defined(__x86_64__)
+  if (vector_bytes() == 64) return are_within_avx512(a, e, count, spread, relative);
+  if (vector_bytes() == 32) return are_within_avx2(a, e, count, spread, relative);
+#endif
+  return are_within_in(a, e, count, spread, relative);
+}
+
+#undef TENON_INLINED
+
 /// The elements one by one: the largest excess, which says whether all are right.
 class Elements {
  public:
@@ -175,14 +230,7 @@ class Elements {
   /// No element of the block has a larger excess than was found so far, and all are finite.
   bool is_better(const double* a, const double* e, size_t count) const {
     const double worst = result_.element < 0 ? 0 : result_.excess;
-    const double spread = worst * everywhere_, relative = worst * relative_;
-    int64_t bad = 0;
-    for (size_t i = 0; i < count; ++i) {
-      const double size = std::abs(e[i]);
-      const bool finite = (std::abs(a[i]) <= kLargest) & (size <= kLargest);
-      bad |= static_cast<int64_t>(!(finite & (std::abs(a[i] - e[i]) <= spread + relative * size)));
-    }
-    return bad == 0;
+    return are_within(a, e, count, worst * everywhere_, worst * relative_);
   }
 
   /// `rounded` may be null.

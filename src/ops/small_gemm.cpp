@@ -1,9 +1,9 @@
 #include "ops/small_gemm.h"
 
 #include <cstring>
-#include <string>
+#include <vector>
 
-#include "base/environment.h"
+#include "base/vector_bytes.h"
 
 namespace tenon {
 namespace {
@@ -52,38 +52,45 @@ TENON_INLINED void multiply_strip(int64_t m, int64_t k, const T* a, int64_t lda,
   for (; i < m; ++i) multiply_tile_of<V, 1, Vectors>(k, a + i * lda, lda, b, ldb, c + i * ldc, ldc);
 }
 
-/// Vectors of `Bytes`, then of 16, then single columns.
+/// The columns that are left, in vectors of `Bytes`, then of half as many.
+template <int Bytes, int Rows, class T>
+TENON_INLINED void multiply_rest(int64_t m, int64_t n, int64_t k, const T* a, int64_t lda,
+                                 const T* b, int64_t ldb, T* c, int64_t ldc) {
+  constexpr int kSmallest = 16;
+  using V = typename Vector<T, Bytes>::type;
+  constexpr auto kWidth = static_cast<int64_t>(Bytes / sizeof(T));
+  int64_t j = 0;
+  for (; j + kWidth <= n; j += kWidth)
+    multiply_strip<V, Rows, 1>(m, k, a, lda, b + j, ldb, c + j, ldc);
+  if constexpr (Bytes > kSmallest)
+    return multiply_rest<Bytes / 2, Rows>(m, n - j, k, a, lda, b + j, ldb, c + j, ldc);
+  for (; j < n; ++j) multiply_strip<T, Rows, 1>(m, k, a, lda, b + j, ldb, c + j, ldc);
+}
+
+/// Rows of b that lie far apart displace each other in the caches: where several tiles read them,
+/// columns are copied to one place first, up to so many numbers.
+constexpr int64_t kPackedTiles = 2, kMostPacked = 1 << 17;
+
+/// Two vectors of `Bytes` at a time, then fewer columns.
 template <int Bytes, int Rows, class T>
 TENON_INLINED void multiply_add_in(int64_t m, int64_t n, int64_t k, const T* a, int64_t lda,
                                    const T* b, int64_t ldb, T* c, int64_t ldc) {
-  constexpr int kVectors = 2, kSmallest = 16, kSmallRows = 4;
-  using Wide = typename Vector<T, Bytes>::type;
-  using Small = typename Vector<T, kSmallest>::type;
-  constexpr auto kWide = static_cast<int64_t>(kVectors * Bytes / sizeof(T));
-  constexpr auto kSmall = static_cast<int64_t>(kSmallest / sizeof(T));
+  constexpr int kVectors = 2;
+  using V = typename Vector<T, Bytes>::type;
+  constexpr auto kWidth = static_cast<int64_t>(kVectors * Bytes / sizeof(T));
+  const bool packs = m >= kPackedTiles * Rows && n >= kWidth && k <= kMostPacked / kWidth;
+  std::vector<T> panel(static_cast<size_t>(packs ? k * kWidth : 0));
   int64_t j = 0;
-  for (; j + kWide <= n; j += kWide)
-    multiply_strip<Wide, Rows, kVectors>(m, k, a, lda, b + j, ldb, c + j, ldc);
-  for (; j + kSmall <= n; j += kSmall)
-    multiply_strip<Small, kSmallRows, 1>(m, k, a, lda, b + j, ldb, c + j, ldc);
-  for (; j < n; ++j) multiply_strip<T, kSmallRows, 1>(m, k, a, lda, b + j, ldb, c + j, ldc);
+  for (; j + kWidth <= n; j += kWidth) {
+    for (int64_t l = 0; packs && l < k; ++l)
+      std::memcpy(panel.data() + l * kWidth, b + l * ldb + j, kWidth * sizeof(T));
+    multiply_strip<V, Rows, kVectors>(m, k, a, lda, packs ? panel.data() : b + j,
+                                      packs ? kWidth : ldb, c + j, ldc);
+  }
+  multiply_rest<Bytes, Rows>(m, n - j, k, a, lda, b + j, ldb, c + j, ldc);
 }
 
 #undef TENON_INLINED
-
-/// Bytes of the widest vectors that the processor has and the user allows.
-int vector_bytes() {
-#if defined(__x86_64__)
-  __builtin_cpu_init();
-  const std::string limit = instruction_set_limit();
-  const bool avx2 = limit != "generic" && __builtin_cpu_supports("avx2");
-  const bool avx512 = avx2 && limit != "avx2" && __builtin_cpu_supports("avx512f") &&
-                      __builtin_cpu_supports("avx512dq");
-  return avx512 ? 64 : avx2 ? 32 : 16;
-#else
-  return 16;
-#endif
-}
 
 #if defined(__x86_64__)
 // A sum and a product in one step would round once, and give other bits than plain code does.
@@ -117,7 +124,7 @@ template <class T>
 void multiply_add(int64_t m, int64_t n, int64_t k, const T* a, int64_t lda, const T* b, int64_t ldb,
                   T* c, int64_t ldc) {
 #if defined(__x86_64__)
-  static const int bytes = vector_bytes();
+  const int bytes = vector_bytes();
   if (bytes == 64) return multiply_add_avx512(m, n, k, a, lda, b, ldb, c, ldc);
   if (bytes == 32) return multiply_add_avx2(m, n, k, a, lda, b, ldb, c, ldc);
 #endif

@@ -42,8 +42,8 @@ class SmallGemm : public testing::Test {};
 using Types = testing::Types<float, double, uint64_t>;
 TYPED_TEST_SUITE(SmallGemm, Types);
 
-constexpr std::array<int64_t, 3> kExtents[] = {{16, 64, 32}, {13, 197, 65}, {1, 45, 17},
-                                               {37, 1, 9},   {5, 7, 1},     {8, 31, 0}};
+constexpr std::array<int64_t, 3> kExtents[] = {{16, 64, 32}, {13, 197, 65}, {1, 45, 17}, {37, 1, 9},
+                                               {5, 7, 1},    {8, 31, 0},    {9, 63, 20}};
 
 TYPED_TEST(SmallGemm, AddsProductsInOrder) {
   for (const auto& extents : kExtents) {
