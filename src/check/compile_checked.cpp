@@ -1,6 +1,7 @@
 #include "check/compile_checked.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <future>
@@ -98,12 +99,15 @@ class CheckedBuild {
     announce_check(when);
     const auto asked = stop_question();
     const auto work = with_call_number([this, asked] {
-      const StopScope stops(asked);
+      const StopScope stops([&] { return is_given_up_ || (asked && asked()); });
       return expect();
     });
     std::future<std::string> expecting = std::async(when, work);
     // How long it takes is known when it was evaluated; a budget is for kernels first.
-    if (is_ahead) request_.select.before_trials = [this, &expecting] { expect_ahead(expecting); };
+    if (is_ahead) {
+      request_.before_passes = [&] { expecting = std::async(std::launch::async, work); };
+      request_.select.before_trials = [this, &expecting] { expect_ahead(expecting); };
+    }
     Stopwatch watch;
     Result<Plan> compiled = compile_again(logger_);
     request_.select.before_trials = nullptr;
@@ -116,6 +120,7 @@ class CheckedBuild {
     }
     announce_check(when);
     if (watch_ != nullptr) watch_->begin(BuildWatch::Step::kCheck);
+    is_given_up_ = !compiled.ok();
     const std::string reason = compiled.ok() || when == std::launch::async ? expecting.get() : "";
     if (!compiled.ok()) return compiled;
     waited_ = ahead_ + watch.lap();
@@ -195,11 +200,11 @@ class CheckedBuild {
     const ReferenceWork work = reference_work(*network_, request_.profiles[0]);
     forecast.bytes = sizeof(float) * work.elements;
     forecast.kernels = work.kernels;
-    forecast.weights = constant_bytes();
+    forecast.weights = work.weights;
     forecast.workers = RegionCheck::workers(request_.backend, request_.select.threads);
     forecast.cores = static_cast<int>(helper_threads());
     forecast.plain = plain_pace_;
-    forecast.on_processor = on_processor();
+    forecast.on_processor = reference_->takes_kernels();
     forecast.beside_build = when == std::launch::async;
     forecast.all_regions = with_regions();
     forecast.evaluations = evaluations_behind(work.kernels);
@@ -207,7 +212,7 @@ class CheckedBuild {
     if (ahead_ > 0 || waited_ > 0) forecast.reference_took = std::max(waited_, ahead_);
     forecast.reference_ahead = ahead_;
     // Its thread may still be at it before the build has ended.
-    if (build_seconds_ > 0 && waited_ > 0) forecast.evaluation_took = evaluation_;
+    if ((build_seconds_ > 0 && waited_ > 0) || ahead_ > 0) forecast.evaluation_took = evaluation_;
     return forecast;
   }
 
@@ -236,14 +241,6 @@ class CheckedBuild {
     return {node_ended, packed, ran};
   }
 
-  double constant_bytes() const {
-    double bytes = 0;
-    for (const auto& node : network_->nodes())
-      if (const Tensor* tensor = node->op->constant_value())
-        bytes += static_cast<double>(tensor->byte_count());
-    return bytes;
-  }
-
   /// The reference reads constants as the model has them.
   Result<Plan> compile_again(Logger& logger) {
     CompileRequest request;
@@ -255,7 +252,9 @@ class CheckedBuild {
     request.keep_originals = true;
     request.packs = request_.packs;
     request.takes_forms = request_.takes_forms;
-    request.levels = std::exchange(request_.levels, nullptr);  // The first build alone tells.
+    // The first build alone tells, and has the reference evaluated beside it.
+    request.levels = std::exchange(request_.levels, nullptr);
+    request.before_passes = std::exchange(request_.before_passes, nullptr);
     return compile(std::move(request), cache_, logger);
   }
 
@@ -720,10 +719,11 @@ class CheckedBuild {
   std::optional<PlainPace> plain_pace_;                  ///< Of builds that are watched.
   std::optional<std::map<std::string, Tensor>> values_;  ///< Of the inside, where asked for.
   double build_seconds_ = 0;
-  double evaluation_ = 0;         ///< Seconds of the reference, by the thread that evaluated it.
-  double waited_ = 0;             ///< For the reference.
-  double ahead_ = 0;              ///< The part of it that passed before kernels were tried.
-  CheckForecast::Shares shares_;  ///< Of the time of a check that finds nothing.
+  double evaluation_ = 0;  ///< Seconds of the reference, by the thread that evaluated it.
+  double waited_ = 0;      ///< For the reference.
+  double ahead_ = 0;       ///< The part of it that passed before kernels were tried.
+  std::atomic<bool> is_given_up_ = false;  ///< The build failed: the reference may end.
+  CheckForecast::Shares shares_;           ///< Of the time of a check that finds nothing.
   // Of the last plan that was examined.
   RegionReport report_;
   std::vector<Tensor> outputs_;

@@ -34,6 +34,20 @@ bool feeds_products(const Value& value) {
   return std::ranges::any_of(value.uses(), [](const Use& use) { return takes_weights(*use.node); });
 }
 
+/// Kernels for a network have to be chosen, made, and given their weights first: each, and each
+/// byte of weights, takes as long as so many multiplications by plain loops. So does each element
+/// that an operator of the loops makes.
+constexpr double kKernelWork = 2e6, kByteWork = 10, kElementWork = 25;
+
+/// Whether plain loops evaluate a graph about as fast as kernels or faster. By its work alone: the
+/// same build gives the same numbers.
+bool suits_loops(const Graph& graph, const Profile& profile) {
+  const auto multiplications = static_cast<double>(reference_cost(graph, profile));
+  const ReferenceWork work = reference_work(graph, profile);
+  return multiplications + kElementWork * work.elements <=
+         kKernelWork * work.kernels + kByteWork * work.weights;
+}
+
 /// By the plain loops.
 Result<std::vector<Tensor>> evaluate_and_tell(const Graph& graph, const Profile& profile,
                                               std::span<const Tensor> inputs,
@@ -50,9 +64,13 @@ Result<std::vector<Tensor>> evaluate_and_tell(const Graph& graph, const Profile&
 
 }  // namespace
 
+bool NetworkReference::takes_kernels(const Graph& graph) const {
+  return on_processor_ && !suits_loops(graph, profiles_[0]);
+}
+
 Result<std::vector<Tensor>> NetworkReference::run(const Graph& graph,
                                                   const ReferenceObserver& told) const {
-  if (on_processor_) {
+  if (takes_kernels(graph)) {
     auto outputs = evaluate_on_processor(graph, profiles_, inputs_, told);
     if (outputs.ok()) return outputs;
   }

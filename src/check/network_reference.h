@@ -13,13 +13,16 @@ namespace tenon {
 /// The results of a network without rounding, and with no more than a plan's.
 class NetworkReference {
  public:
-  /// Refers to all of them, which must outlive it. `on_processor`: by the processor's kernels.
+  /// Refers to all of them, which must outlive it. `on_processor`: by the processor's kernels,
+  /// where these are worth their making.
   NetworkReference(const Graph& network, const std::vector<Profile>& profiles, bool on_processor)
       : network_(network), profiles_(profiles), on_processor_(on_processor) {}
 
   /// Evaluates the network in f32, whatever 16-bit types it has. `told` may be empty.
   Status evaluate(std::span<const Tensor> inputs, const ReferenceObserver& told = {});
   const std::vector<Tensor>& outputs() const { return outputs_; }
+  /// Whether evaluate() makes kernels; else it takes plain loops.
+  bool takes_kernels() const { return takes_kernels(network_); }
 
   /// The network with its values rounded where `plan` keeps them in 16 bits (`precision` where the
   /// network itself does not), its products cut to tf32 where it does that, and its sums in another
@@ -35,6 +38,7 @@ class NetworkReference {
                                                std::span<const Tensor> inputs) const;
 
  private:
+  bool takes_kernels(const Graph& graph) const;
   Result<std::vector<Tensor>> run(const Graph& graph, const ReferenceObserver& told = {}) const;
 
   const Graph& network_;

@@ -135,7 +135,7 @@ std::optional<PlainPace> PlainPace::measured(double multiplications) {
   if (multiplications < kTimes * most) return pace;
   // The first evaluation makes threads; each takes some time however small the network is.
   (void)seconds(kSmall, on_processor);
-  const double least = least_of(kSmall, on_processor), all = seconds(kLarge, on_processor);
+  const double least = least_of(kSmall, on_processor), all = least_of(kLarge, on_processor);
   if (least > 0 && all > least) pace.kernels = (all - least) / (most - small);
   return pace;
 }

@@ -143,6 +143,8 @@ ReferenceWork reference_work(const Graph& graph, const Profile& profile) {
   if (!symbols) return work;
   std::unordered_set<const Node*> folded;
   for (const auto& node : graph.nodes()) {
+    if (const Tensor* constant = node->op->constant_value())
+      work.weights += static_cast<double>(constant->byte_count());
     if (is_folded(*node, folded)) {
       folded.insert(node.get());
       continue;

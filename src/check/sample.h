@@ -25,9 +25,10 @@ struct NodeCost {
 std::vector<NodeCost> reference_costs(const Graph& graph, const Profile& profile);
 
 /// The work of an evaluation beside its multiplications, with the profile's usual extents: nodes
-/// that move or compute data, of more than constants, and the elements of their results.
+/// that move or compute data, of more than constants, the elements of their results, and the bytes
+/// of constants.
 struct ReferenceWork {
-  double kernels = 0, elements = 0;
+  double kernels = 0, elements = 0, weights = 0;
 };
 ReferenceWork reference_work(const Graph& graph, const Profile& profile);
 

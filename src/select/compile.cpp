@@ -321,6 +321,7 @@ Result<Plan> compile(CompileRequest request, TimingCache& cache, Logger& logger)
   if (told != nullptr) foresee_plan(*told, *plan.graph, packs);
   PassForecast forecast(told, request.passes);
   request.passes.leaves_forms = compares_forms(*plan.graph, request);
+  if (request.before_passes) request.before_passes();
   TENON_ASSIGN(PassRun run, run_observed_passes(*plan.graph, request.passes, logger,
                                                 observer_of(record, request.levels, forecast)));
   plan.passes = std::move(run.applied);

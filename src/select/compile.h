@@ -33,8 +33,11 @@ struct CompileRequest {
   /// Where shapes vary and kernels are compiled, the plan may run some of them by other forms of
   /// its graph. Not for plans that are refitted: weights are put into one graph.
   bool takes_forms = false;
-  LevelObserver levels;  ///< May be empty.
-  PackedKernel packed;   ///< As of pack_weights(), where select.watch does not look; may be empty.
+  LevelObserver levels;        ///< May be empty.
+  /// Called when the passes are about to begin, for work beside them, for which the processor has
+  /// other cores; may be empty.
+  std::function<void()> before_passes;
+  PackedKernel packed;  ///< As of pack_weights(), where select.watch does not look; may be empty.
 };
 
 /// The facts about a device and its kernels for passes; the rest is as it is by default.

@@ -8,6 +8,7 @@
 #include "base/stopwatch.h"
 #include "check/compare.h"
 #include "check/compile_checked.h"
+#include "check/network_reference.h"
 #include "check/observed_run.h"
 #include "check/pass_bisect.h"
 #include "check/processor_reference.h"
@@ -73,6 +74,21 @@ TEST(ProcessorReference, ComputesWhatTheReferenceDoes) {
   ASSERT_TRUE(expected.ok() && found.ok()) << found.error().message;
   EXPECT_EQ(compare_outputs(*graph, *found, *expected, {}, kKernel), "");
   EXPECT_NE(compare_outputs(*graph, *found, *inputs, {}, kKernel), "");
+}
+
+TEST(NetworkReference, MakesKernelsForLargeNetworksAlone) {
+  const auto small = graph_of_text();
+  auto large = parse_graph(R"(graph "" (%0 "x": f32[2048,2048]) {
+  %1 "y" = matmul "product"(%0, %0) : f32[2048,2048]
+  return %1
+})");
+  ASSERT_TRUE(large.ok()) << large.error().message;
+  std::vector<Profile> small_profiles, large_profiles;
+  ASSERT_TRUE(apply_profiles(*small, small_profiles).ok());
+  ASSERT_TRUE(apply_profiles(**large, large_profiles).ok());
+  EXPECT_FALSE(NetworkReference(*small, small_profiles, true).takes_kernels());
+  EXPECT_TRUE(NetworkReference(**large, large_profiles, true).takes_kernels());
+  EXPECT_FALSE(NetworkReference(**large, large_profiles, false).takes_kernels());
 }
 
 TEST(SelfCheck, AgreesWithTheReference) {
