@@ -1,6 +1,8 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
+#include <type_traits>
 
 #include "kernels/gemm/microkernel.h"
 #include "kernels/vector_math/activations.h"
@@ -191,10 +193,78 @@ struct TileKernel {
   }
 };
 
+/// A vector and one of half as many columns beside it: padding of the panel is not multiplied where
+/// vectors of the full width take two cycles. H is P over the narrower vectors.
+template <class P, class H, int R, int kPanelVectors>
+struct HalfTileKernel {
+  static constexpr int kWidth = P::Vector::kWidth, kPanel = kPanelVectors * kWidth;
+  using Left = TileKernel<P, R, 1, kPanelVectors>;
+  using Right = TileKernel<H, R, 1, kPanel / H::Vector::kWidth>;
+
+  /// The columns behind the first vector.
+  static Tile rest(const Tile& t) {
+    Tile right = t;
+    right.columns -= kWidth;
+    const int64_t bytes =
+        kWidth *
+        static_cast<int64_t>(t.output_type == ElementType::f32 ? sizeof(float) : sizeof(uint16_t));
+    right.output = static_cast<std::byte*>(t.output) + bytes;
+    if (t.initial != nullptr) right.initial += kWidth;
+    if (t.residual != nullptr) right.residual = static_cast<const std::byte*>(t.residual) + bytes;
+    return right;
+  }
+
+  [[gnu::always_inline]] static void product(const Tile& t, typename P::Vector (&left)[R][1],
+                                             typename H::Vector (&right)[R][1]) {
+    constexpr int kGroups = (R + 2) / 3;
+    const int64_t stride = t.a_stride;
+    const float* row[kGroups];
+#pragma GCC unroll 8
+    for (int g = 0; g < kGroups; ++g) {
+      row[g] = static_cast<const float*>(t.a) + 3 * g * stride;
+      asm("" : "+r"(row[g]));
+    }
+    const float* b = static_cast<const float*>(t.b);
+    const char* ahead = static_cast<const char*>(t.prefetch);
+    for (int64_t k = t.k; k > 0; --k) {
+      const auto first = P::load(b);
+      const auto second = H::load(b + kWidth);
+#pragma GCC unroll 16
+      for (int r = 0; r < R; ++r) {
+        const float* a = row[r / 3] + (r % 3) * stride;
+        left[r][0] = P::multiply_add(P::broadcast(a), first, left[r][0]);
+        right[r][0] = H::multiply_add(H::broadcast(a), second, right[r][0]);
+      }
+#pragma GCC unroll 8
+      for (int g = 0; g < kGroups; ++g) ++row[g];
+      __builtin_prefetch(ahead, 0, 2);
+      ahead += t.prefetch_step;
+      b += kPanel;
+    }
+  }
+
+  template <bool kFull>
+  [[gnu::always_inline]] static void run_as(const Tile& t, const Tile& other) {
+    typename P::Vector left[R][1];
+    typename H::Vector right[R][1];
+    Left::template start<true>(t, left);
+    Right::template start<kFull>(other, right);
+    product(t, left, right);
+    Left::template finish<true>(t, left);
+    Right::template finish<kFull>(other, right);
+  }
+
+  static void run(const Tile& t) {
+    const Tile other = rest(t);
+    other.columns == H::Vector::kWidth ? run_as<true>(t, other) : run_as<false>(t, other);
+  }
+};
+
 using TileFunction = void (*)(const Tile&);
 
-/// Tables of kernels by rows: panels of two vectors, and two panels at once for few rows.
-template <class P, int kMaxRows, int kWideRows, int kVectors>
+/// Tables of kernels by rows: panels of two vectors, and two panels at once for few rows. H: P over
+/// vectors of half the width, or void.
+template <class P, int kMaxRows, int kWideRows, int kVectors, class H = void>
 struct TileTable {
   template <int... R>
   static void narrow(const Tile& t, std::integer_sequence<int, R...>) {
@@ -206,6 +276,27 @@ struct TileTable {
   static void single(const Tile& t, std::integer_sequence<int, R...>) {
     static constexpr TileFunction kTable[] = {TileKernel<P, R + 1, 1, kVectors>::run...};
     kTable[t.rows - 1](t);
+  }
+  template <int... R>
+  static void half(const Tile& t, std::integer_sequence<int, R...>) {
+    constexpr int kHalves = kVectors * P::Vector::kWidth / H::Vector::kWidth;
+    static constexpr TileFunction kTable[] = {TileKernel<H, R + 1, 1, kHalves>::run...};
+    kTable[t.rows - 1](t);
+  }
+  template <int... R>
+  static void one_and_half(const Tile& t, std::integer_sequence<int, R...>) {
+    static constexpr TileFunction kTable[] = {HalfTileKernel<P, H, R + 1, kVectors>::run...};
+    kTable[t.rows - 1](t);
+  }
+  /// Whether vectors of half the width are enough for the last columns.
+  static bool run_with_half(const Tile& t) {
+    if constexpr (!std::is_void_v<H>) {
+      constexpr int kWidth = P::Vector::kWidth, kHalf = H::Vector::kWidth;
+      const auto rows = std::make_integer_sequence<int, kMaxRows>();
+      if (t.columns <= kHalf) return half(t, rows), true;
+      if (t.columns > kWidth && t.columns <= kWidth + kHalf) return one_and_half(t, rows), true;
+    }
+    return false;
   }
   template <int... R>
   static void wide(const Tile& t, std::integer_sequence<int, R...>) {
@@ -226,6 +317,7 @@ struct TileTable {
       run(t);
   }
   static void run(const Tile& t) {
+    if (run_with_half(t)) return;
     if (t.columns <= P::Vector::kWidth)
       single(t, std::make_integer_sequence<int, kMaxRows>());
     else if (t.columns > kVectors * P::Vector::kWidth)

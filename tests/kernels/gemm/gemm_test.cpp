@@ -133,7 +133,8 @@ void check_everywhere(const Case& c) {
 
 TEST(Gemm, EveryTileHeightAndColumnTail) {
   for (int64_t m = 1; m <= 15; ++m)
-    for (int64_t n : {1, 15, 16, 31, 33, 64, 70}) check_everywhere({m, n, 19});
+    for (int64_t n : {1, 8, 9, 15, 16, 20, 24, 25, 31, 33, 40, 56, 64, 70})
+      check_everywhere({m, n, 19});
 }
 
 TEST(Gemm, BlocksOfRowsColumnsAndK) {
