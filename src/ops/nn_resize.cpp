@@ -60,10 +60,18 @@ std::vector<int64_t> kept_aspect(const Resize& op, const Extents& x, const std::
   return sizes;
 }
 
-/// floor(extent * scale), exact for symbolic extents where the scale is a simple ratio.
+/// floor(extent * scale) with the product in f32, as exporters expect it: 7 * (9 / 7) is 9 there.
+/// That of large extents, which f32 does not have, in f64.
+int64_t scaled(int64_t extent, double scale) {
+  constexpr double kLeastLarge = 1 << 18;
+  const double product = static_cast<double>(extent) * scale;
+  const bool is_large = !(product < kLeastLarge);
+  return saturate_to<int64_t>(std::floor(is_large ? product : static_cast<float>(product)));
+}
+
+/// The same, exact for symbolic extents where the scale is a simple ratio.
 std::optional<Dim> scaled(const Dim& extent, double scale) {
-  if (extent.is_constant())
-    return Dim(saturate_to<int64_t>(std::floor(static_cast<double>(extent.constant()) * scale)));
+  if (extent.is_constant()) return Dim(scaled(extent.constant(), scale));
   for (int64_t divisor = 1; divisor <= 64; ++divisor) {
     const double factor = scale * static_cast<double>(divisor);
     if (factor == std::floor(factor) && std::abs(factor) < 1e6)
@@ -139,7 +147,7 @@ Result<std::vector<AxisResize>> plan_resize(const Resize& op, const Extents& x,
       plan.scale = plan.input == 0 ? 1 : static_cast<double>(plan.output) / extent;
     } else {
       plan.scale = given.as_double(static_cast<int64_t>(i));
-      plan.output = saturate_to<int64_t>(std::floor(extent * plan.scale));
+      plan.output = scaled(plan.input, plan.scale);
     }
     if (plan.output < 0 || (plan.output > 0 && (plan.input == 0 || !(plan.scale > 0))))
       return fail("axis {} cannot be resized from {} by {}", plan.axis, plan.input, plan.scale);

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <complex>
 #include <numbers>
+#include <utility>
 
 #include "node_harness.h"
 
@@ -121,6 +122,16 @@ TEST(Nn, ResizeLinearAndNearest) {
   expect_floats(run(op, {x, none, floats({2}, {1, 2})})[0], {1, 1.5f, 2.5f, 3});
   op.coordinates = CoordinateMode::kAlignCorners;
   expect_floats(run(op, {x, none, none, ints({1, 3})})[0], {1, 2, 3});
+}
+
+TEST(Nn, ResizeByRatiosGivesTheirNumerators) {
+  Resize op;
+  for (const auto& [from, to] : {std::pair{7, 9}, {9, 13}, {7, 11}, {3, 10}, {41, 5}}) {
+    const Tensor x = floats({1, from}, std::vector<float>(static_cast<size_t>(from), 2));
+    const float scale = static_cast<float>(to) / static_cast<float>(from);
+    const auto y = run(op, {x, Tensor(), floats({2}, {1, scale})});
+    EXPECT_EQ(y[0].extents(), (Extents{1, to})) << from << " to " << to;
+  }
 }
 
 TEST(Nn, CausalAttentionSeesOnlyThePast) {
