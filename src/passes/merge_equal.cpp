@@ -1,6 +1,10 @@
 // Nodes that compute the same from the same values become one, so that patterns meet shared values
 // (exporters write x - mean twice) and nothing is computed twice. Must run before the patterns.
+#include <functional>
 #include <map>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "ir/attribute_text.h"
 #include "passes/match.h"
@@ -19,27 +23,41 @@ bool may_merge(const Node& node) {
          !node.is<Plugin>();
 }
 
-/// Equal for nodes that compute the same; operands by their numbers.
+/// Equal for nodes that compute the same, and for few others: attributes but constants are left
+/// out, whose texts take long. Operands by their numbers.
 std::string key_of(const Node& node, std::map<const Value*, size_t>& numbers) {
   std::string key = fmt::format("{}/{}", node.op->name(), node.outputs().size());
-  for (const auto& [name, text] : attribute_texts(*node.op)) key += ";" + name + "=" + text;
+  if (const Tensor* value = node.op->constant_value(); value != nullptr && value->defined())
+    key += fmt::format(";{}",
+                       std::hash<std::string_view>()({reinterpret_cast<const char*>(value->bytes()),
+                                                      static_cast<size_t>(value->byte_count())}));
   for (const Value* input : node.inputs())
     key += fmt::format(
         ",{}", input == nullptr ? 0 : numbers.try_emplace(input, numbers.size() + 1).first->second);
   return key;
 }
 
+/// The first of nodes with one key that has the same attributes; `node` itself if there is none.
+Node& first_equal(std::vector<Node*>& alike, Node& node) {
+  if (!alike.empty()) {
+    const auto texts = attribute_texts(*node.op);
+    for (Node* other : alike)
+      if (attribute_texts(*other->op) == texts) return *other;
+  }
+  alike.push_back(&node);
+  return node;
+}
+
 }  // namespace
 
 bool merge_equal(Graph& graph, PassContext& context) {
   bool changed = false;
-  std::map<std::string, Node*> first;
+  std::map<std::string, std::vector<Node*>> alike;
   std::map<const Value*, size_t> numbers;
   for (Node* node : nodes_of(graph)) {
     if (!may_merge(*node) || !context.allows(*node)) continue;
-    const auto [found, inserted] = first.try_emplace(key_of(*node, numbers), node);
-    if (inserted) continue;
-    Node& kept = *found->second;
+    Node& kept = first_equal(alike[key_of(*node, numbers)], *node);
+    if (&kept == node) continue;
     bool any = false;
     for (size_t i = 0; i < node->outputs().size(); ++i) {
       Value *old = node->outputs()[i], *same = kept.outputs()[i];
