@@ -6,6 +6,7 @@
 #include <cmath>
 #include <future>
 #include <set>
+#include <system_error>
 #include <utility>
 
 #include "base/build_record.h"
@@ -105,7 +106,12 @@ class CheckedBuild {
     std::future<std::string> expecting = std::async(when, work);
     // How long it takes is known when it was evaluated; a budget is for kernels first.
     if (is_ahead) {
-      request_.before_passes = [&] { expecting = std::async(std::launch::async, work); };
+      request_.before_passes = [&] {
+        try {
+          expecting = std::async(std::launch::async, work);
+        } catch (const std::system_error&) {  // No thread is left: it is evaluated when waited for.
+        }
+      };
       request_.select.before_trials = [this, &expecting] { expect_ahead(expecting); };
     }
     Stopwatch watch;
