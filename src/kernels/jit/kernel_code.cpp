@@ -3,13 +3,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
 #include <map>
 #include <mutex>
 #include <numeric>
 #include <shared_mutex>
+#include <string>
+#include <vector>
 
 #include "base/ascii.h"
 #include "kernels/jit/sources.h"
@@ -213,22 +214,27 @@ Result<Body> make_body(std::initializer_list<std::string_view> files) {
   return body;
 }
 
-/// The same of names that are literals, made once. Thread-safe.
+/// Names in a row, compared without a copy of them.
+struct NamesOrder {
+  using is_transparent = void;
+  template <class A, class B>
+  bool operator()(const A& a, const B& b) const {
+    return std::ranges::lexicographical_compare(a, b);
+  }
+};
+
+/// The same, made once for each row of names. Thread-safe.
 Result<const Body*> body_of(std::initializer_list<std::string_view> files) {
-  constexpr size_t kMostFiles = 16;
-  using Names = std::array<const char*, kMostFiles>;
   static std::shared_mutex mutex;
-  static std::map<Names, Body> known;
-  if (files.size() > kMostFiles) return internal_error("a kernel of {} files", files.size());
-  Names names{};
-  std::ranges::transform(files, names.begin(), &std::string_view::data);
+  static std::map<std::vector<std::string>, Body, NamesOrder> known;
   {
     const std::shared_lock lock(mutex);
-    if (const auto found = known.find(names); found != known.end()) return &found->second;
+    if (const auto found = known.find(files); found != known.end()) return &found->second;
   }
   TENON_ASSIGN(Body body, make_body(files));
   const std::unique_lock lock(mutex);
-  return &known.try_emplace(names, std::move(body)).first->second;
+  std::vector<std::string> names(files.begin(), files.end());
+  return &known.try_emplace(std::move(names), std::move(body)).first->second;
 }
 
 }  // namespace

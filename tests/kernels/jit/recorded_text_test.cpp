@@ -97,6 +97,18 @@ TEST(KernelCode, OpenNumbersAreNoPartOfWhatItIsKnownBy) {
   EXPECT_NE(few.second, wide.second);
 }
 
+/// The names may lie where those of another kernel lay before.
+TEST(KernelCode, FilesAreKnownByTheirNames) {
+  const KernelCode code;
+  std::string name = "generic/cast.cu";
+  const auto cast = code.sources({name});
+  ASSERT_TRUE(cast.ok());
+  name.replace(name.find("cast"), 4, "stft");
+  const auto transform = code.sources({name});
+  ASSERT_TRUE(transform.ok());
+  EXPECT_NE(cast->exact, transform->exact);
+}
+
 /// Lengths of sequences that divide by other powers of two run by the same code.
 TEST(KernelCode, OfSlowerExtentsDependsOnNoDivisor) {
   const auto open = [](int64_t rows, int64_t columns) {
