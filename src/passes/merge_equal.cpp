@@ -38,13 +38,13 @@ std::string key_of(const Node& node, std::map<const Value*, size_t>& numbers) {
 }
 
 /// The first of nodes with one key that has the same attributes; `node` itself if there is none.
-Node& first_equal(std::vector<Node*>& alike, Node& node) {
-  if (!alike.empty()) {
+Node& first_equal(std::vector<Node*>& candidates, Node& node) {
+  if (!candidates.empty()) {
     const auto texts = attribute_texts(*node.op);
-    for (Node* other : alike)
+    for (Node* other : candidates)
       if (attribute_texts(*other->op) == texts) return *other;
   }
-  alike.push_back(&node);
+  candidates.push_back(&node);
   return node;
 }
 
@@ -52,11 +52,11 @@ Node& first_equal(std::vector<Node*>& alike, Node& node) {
 
 bool merge_equal(Graph& graph, PassContext& context) {
   bool changed = false;
-  std::map<std::string, std::vector<Node*>> alike;
+  std::map<std::string, std::vector<Node*>> candidates;
   std::map<const Value*, size_t> numbers;
   for (Node* node : nodes_of(graph)) {
     if (!may_merge(*node) || !context.allows(*node)) continue;
-    Node& kept = first_equal(alike[key_of(*node, numbers)], *node);
+    Node& kept = first_equal(candidates[key_of(*node, numbers)], *node);
     if (&kept == node) continue;
     bool any = false;
     for (size_t i = 0; i < node->outputs().size(); ++i) {
