@@ -117,9 +117,10 @@ bool sink_behind_pad(Graph& graph, Node& node) {
 
 /// Where regions have 16 bits, dequantization gives them itself, as the network's own cast says.
 bool sink_behind_cast(Graph& graph, Node& node, const PassOptions& options) {
+  if (!options.quantized_halves || !node.is<Cast>()) return false;
   const DataType type = node.output()->type.type;
-  if (!options.quantized_halves || !node.is<Cast>() || type == DataType::kFloat32 ||
-      !is_region_real(type, options) || node.input(0)->type.type != DataType::kFloat32 ||
+  if (type == DataType::kFloat32 || !is_region_real(type, options) ||
+      node.input(0)->type.type != DataType::kFloat32 ||
       produced_by<Dequantize>(node.input(0)) == nullptr)
     return false;
   const Node& source = *node.input(0)->producer();
