@@ -122,6 +122,9 @@ Result<CompilerTarget> choose_target(const Nvrtc& nvrtc, const CodeTarget& wante
   return target;
 }
 
+/// Of all compilations so far.
+std::atomic<int64_t> compiled_sources = 0, compile_nanoseconds = 0, serial_products = 0;
+
 /// An NVRTC program, destroyed with its owner.
 class Program {
  public:
@@ -154,11 +157,15 @@ class Program {
     for (const std::string& option : options) words.push_back(option.c_str());
     const nvrtcResult result =
         nvrtc_.nvrtcCompileProgram(program_, static_cast<int>(words.size()), words.data());
-    if (result == NVRTC_SUCCESS) return {};
     size_t size = 0;
     nvrtc_.nvrtcGetProgramLogSize(program_, &size);
     std::string log(size, '\0');
     if (size > 0) nvrtc_.nvrtcGetProgramLog(program_, log.data());
+    if (result == NVRTC_SUCCESS) {
+      if (log.find("wgmma.mma_async instructions are serialized") != std::string::npos)
+        ++serial_products;
+      return {};
+    }
     return internal_error("{}: {}\n{}", code.name, nvrtc_.nvrtcGetErrorString(result), log.c_str());
   }
 
@@ -255,13 +262,13 @@ Status collect_device_code(const DeviceCode& code, const CodeTarget& target, Cod
   return {};
 }
 
-namespace {
-std::atomic<int64_t> compiled_sources = 0, compile_nanoseconds = 0;
-}  // namespace
-
 CodeWork compiler_work() {
   return {.compiled = compiled_sources,
           .compile_seconds = static_cast<double>(compile_nanoseconds) * 1e-9};
+}
+
+int64_t compiled_with_serial_products() {
+  return serial_products;
 }
 
 Result<std::string> compile_device_code(const DeviceCode& code, const CodeTarget& target) {

@@ -57,6 +57,9 @@ Result<std::string> compile_device_code(const DeviceCode& code, const CodeTarget
 
 /// The compiler's own work so far, for sources that neither the cache nor a library had.
 CodeWork compiler_work();
+/// Of these sources, those whose products of tensor cores the assembler makes wait for each other,
+/// as it says among its messages: they were written to overlap, and take longer than they need to.
+int64_t compiled_with_serial_products();
 
 /// The key of that cache: 32 hex digits.
 std::string device_code_hash(const DeviceCode& code, const CodeTarget& target,

@@ -8,9 +8,13 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <map>
+#include <optional>
 #include <set>
+#include <string>
 
+#include "device/cuda/compiler.h"
 #include "device/cuda/cuda_device.h"
 #include "device/cuda/nvrtc.h"
 #include "device/open_extents.h"
@@ -27,6 +31,21 @@ bool is_own(const Tactic& tactic) {
     if (tactic.name.find(other) != std::string_view::npos) return false;
   return tactic.name != "cuda.gemm.sparse";
 }
+
+/// The environment has the value while this exists.
+class ScopedVariable {
+ public:
+  ScopedVariable(const char* name, const std::string& value) : name_(name) {
+    if (const char* const before = std::getenv(name)) before_ = before;
+    setenv(name, value.c_str(), 1);
+  }
+  ~ScopedVariable() { before_ ? setenv(name_, before_->c_str(), 1) : unsetenv(name_); }
+  ScopedVariable(const ScopedVariable&) = delete;
+
+ private:
+  const char* name_;
+  std::optional<std::string> before_;
+};
 
 /// Those that plans take and those on trial; TENON_TEST_TACTICS limits them to those whose names
 /// contain it.
@@ -126,6 +145,37 @@ TEST(JitKernels, CompileForEveryArchitecture) {
     if (is_own(tactic) && !chosen) {
       EXPECT_TRUE(compiled.contains({tactic.name, 90})) << "no case shows " << tactic.name;
     }
+}
+
+/// The products of a tile's k overlap, also where blocks of a cluster share it: ptxas tells where
+/// it found no way to let them.
+TEST(JitKernels, SplitTilesKeepProductsInFlight) {
+  if (!cuda::load_nvrtc().ok()) GTEST_SKIP() << "no NVRTC here";
+  const std::string folder = testing::TempDir() + "/split_tiles";  // Nothing is cached there.
+  std::filesystem::remove_all(folder);
+  const ScopedVariable cache("TENON_CACHE_DIR", folder);
+  DescribedDevice device = described_gpu(90);
+  constexpr int kEach = 3;  // Compiling takes a while.
+  std::map<std::string_view, int> tried;
+  for (const auto& one : all_cases()) {
+    if (!is_wanted(one->name)) continue;
+    const Problem problem = one->describe(&device);
+    for (const Tactic& tactic : tactics_for(*one, problem)) {
+      if (tactic.name != "cuda.gemm.hopper" && tactic.name != "cuda.conv.hopper") continue;
+      for (const std::string& config : tactic.configs(problem)) {
+        if (config.find("splits=1,") != std::string::npos || tried[tactic.name] == kEach) continue;
+        ++tried[tactic.name];
+        const int64_t compiled = cuda::compiler_work().compiled;
+        const int64_t serial = cuda::compiled_with_serial_products();
+        expect_code(tactic, problem, config, one->name);
+        EXPECT_GT(cuda::compiler_work().compiled, compiled);
+        EXPECT_EQ(cuda::compiled_with_serial_products(), serial) << one->name << ": " << config;
+        break;
+      }
+    }
+  }
+  EXPECT_TRUE(limits_cases() || tried.size() == 2);
+  std::filesystem::remove_all(folder);
 }
 
 /// Where steps of a region are rounded in between, results are near, and where a kernel that keeps
