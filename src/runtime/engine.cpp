@@ -365,8 +365,8 @@ Result<std::shared_ptr<const Program>> Engine::make_program(const SymbolValues& 
   const CodeWork before = code_work();
   Stopwatch watch;
   const bool is_usual = now.graph == plan_.graph.get();
-  TENON_ASSIGN(ConcreteGraph concrete, ConcreteGraph::create(*now.graph, symbols,
-                                                             is_usual ? constant_places_ : nullptr));
+  TENON_ASSIGN(ConcreteGraph concrete,
+               ConcreteGraph::create(*now.graph, symbols, is_usual ? constant_places_ : nullptr));
   const double extents = watch.lap();
   const MakingKey key{now, threads};
   const auto list = known_list(now, symbols);

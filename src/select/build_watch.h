@@ -76,7 +76,7 @@ class BuildWatch {
     kernel_done_ = Clock::now();
   }
   /// The same of kernels that are made several at a time, and of layers in their sequence; both are
-  /// part of what is left of their steps. `use` of the former gets the seconds since the build
+  /// part of the rest of their steps. `use` of the former gets the seconds since the build
   /// began too.
   template <class Use>
   void trials(const Use& use) {

@@ -114,7 +114,7 @@ class Chooser {
     return a == leads_.end() || b == leads_.end() || std::abs(a->second - b->second) / 2 > kLoss;
   }
 
-  /// Chooses between neighbours that run by different forms, in the middle of what is left there.
+  /// Chooses between neighbours that run by different forms, in the middle of the gap there.
   Status find_changes_of_form() {
     std::vector<SymbolValues> trials = plan_trials(plan_);
     while (!trials.empty()) {

@@ -33,7 +33,7 @@ struct CompileRequest {
   /// Where shapes vary and kernels are compiled, the plan may run some of them by other forms of
   /// its graph. Not for plans that are refitted: weights are put into one graph.
   bool takes_forms = false;
-  LevelObserver levels;        ///< May be empty.
+  LevelObserver levels;  ///< May be empty.
   /// Called when the passes are about to begin, for work beside them, for which the processor has
   /// other cores; may be empty.
   std::function<void()> before_passes;

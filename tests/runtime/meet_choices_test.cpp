@@ -15,7 +15,7 @@ namespace {
 
 constexpr char kExp[] = "graph \"\" (%0 \"x\": f32[b]) { %1 \"y\" = exp(%0) : f32[b] return %1}";
 
-/// Kernels that were made, by tactic and elements, and what their making saw.
+/// Kernels that were made, by tactic and elements, and the state that their making saw.
 struct Seen {
   std::mutex mutex;
   std::set<std::pair<std::string, int64_t>> made;

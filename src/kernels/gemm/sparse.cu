@@ -1,7 +1,7 @@
 // Matrix products of 16-bit floats with weights of which two of each four along k are 0, on Hopper: as gemm/hopper.cu, but a
 // warp has all rows of a tile and few of its columns, so that its results leave by slices of 16 rows.
 
-// Operands of so many slices are on their way at a time as registers hold beside the sums and what else a thread needs.
+// Operands of so many slices are on their way at a time as registers hold beside the sums and a thread's other values.
 enum : int { kSlices = kTileM / 16, kFree = (kComputingRegisters - kParts * kSums - 64) / (kItems * 4) };
 enum : int { kDepth = kFree < 1 ? 1 : kFree > 4 ? 4 : kFree };
 static_assert(kSplits == 1 && kTileM % 64 == 0, "whole slices, and no sums of other blocks");

@@ -149,7 +149,7 @@ bool SparseTiling::is_possible() const {
       parts > 2 || each < 1 || each > 2 || columns() > kMostBlocks * kRows)
     return false;
   if (turns != 1 && (turns != 2 || groups != 2 || each != 1)) return false;
-  // Sums of a thread beside what else it holds.
+  // Sums of a thread beside its other values.
   constexpr int64_t kOthers = 44;
   return parts * rows / 2 + kOthers <= shape().computing_registers() && stages() >= 3;
 }

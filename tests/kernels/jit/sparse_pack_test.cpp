@@ -1,5 +1,5 @@
 // Weights as sparse tensor cores take them: unpacked as gemm/sparse_products.cu reads them they are
-// what they were.
+// the same.
 #include <gtest/gtest.h>
 
 #include <cstring>
