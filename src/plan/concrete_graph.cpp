@@ -265,8 +265,8 @@ Problem ConcreteGraph::problem(const Node& node, const Backend& backend, int thr
   problem.outputs.reserve(node.outputs().size());
   for (const Value* input : node.inputs()) problem.inputs.push_back(operand(input));
   for (const Value* output : node.outputs()) problem.outputs.push_back(operand(output));
-  // No kernel of a GPU asks.
-  if (problem.device->properties().kind == DeviceKind::kCpu)
+  // No other kernels ask.
+  if (problem.device->capabilities().host_cores)
     if (const int left = left_operand(node); left >= 0 && rows_are_uniform(*node.input(left)))
       problem.inputs[static_cast<size_t>(left)].uniform_rows = true;
   return problem;

@@ -67,8 +67,7 @@ Context::~Context() {
 
 Result<std::unique_ptr<Context>> Context::create(std::shared_ptr<Engine> engine, int threads) {
   auto context = std::unique_ptr<Context>(new Context(std::move(engine)));
-  const DeviceProperties& device = context->engine_->backend().device->properties();
-  if (device.kind == DeviceKind::kCpu) {
+  if (context->engine_->backend().device->capabilities().host_cores) {
     context->threads_ = threads > 0 ? threads : context->engine_->default_threads();
     context->pool_ = std::make_unique<cpu::ThreadPool>(context->threads_);
   }

@@ -151,8 +151,8 @@ void Engine::start_libraries() {
 }
 
 int Engine::default_threads() const {
-  const DeviceProperties& device = backend_.device->properties();
-  return device.kind == DeviceKind::kCpu ? device.compute_units : 1;
+  const Device& device = *backend_.device;
+  return device.capabilities().host_cores ? device.properties().compute_units : 1;
 }
 
 /// Passes look at contents, so that other weights may lead to another graph.

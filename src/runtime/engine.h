@@ -41,7 +41,7 @@ class Engine {
   const Plan& plan() const { return plan_; }
   const Graph& graph() const { return *plan_.graph; }
   const Backend& backend() const { return backend_; }
-  /// Threads of a context that asks for no number; 1 on a GPU.
+  /// Threads of a context that asks for no number; 1 where kernels do not run on the host.
   int default_threads() const;
   ConstantStore& constants() { return *constants_; }
   /// Some shapes are data-dependent: contexts run part by part (DynamicRunner).
