@@ -9,7 +9,7 @@ namespace tenon {
 namespace {
 
 /// First guesses, in seconds: of a rival and of each of its layers, and to run a layer.
-constexpr double kRivalMade = 5e-3, kRivalLayer = 1e-3, kRunLayer = 1e-5;
+constexpr double kRivalMade = 5e-3, kRivalLayer = 3e-4, kRunLayer = 1e-5;
 /// Rivals of a problem, before any is known.
 constexpr double kUsualRivals = 2;
 /// First guesses weigh as much as so many problems, layers and sequences.
