@@ -13,7 +13,7 @@
 // left out: times are those of setInputShape and updateDeviceMemorySizeForShapes, which makes the
 // shape ready. With --verbose ahead of the plan's name the library lists the work for each new
 // shape: kernels, modules of code, compilations; each line begins with the milliseconds so far.
-// With --settle behind that it waits half a second when the context is made: kernels of libraries,
+// With --wait behind that it waits half a second when the context is made: kernels of libraries,
 // and all shapes of plans that have few, are made beside the application until then.
 #include <NvInfer.h>
 #include <tenon/device.h>
@@ -128,10 +128,10 @@ int main(int count, char** words) {
   const bool on_cpu = take("--cpu");
   Log log;
   log.is_verbose = take("--verbose");
-  const bool settles = take("--settle");
+  const bool waits = take("--wait");
   if (count < 3) {
     std::fprintf(stderr,
-                 "usage: new_shapes [--cpu] [--verbose] [--settle] PLAN FIRST [VALUE...]\n");
+                 "usage: new_shapes [--cpu] [--verbose] [--wait] PLAN FIRST [VALUE...]\n");
     return 1;
   }
   std::ifstream file(words[1], std::ios::binary);
@@ -147,7 +147,7 @@ int main(int count, char** words) {
   const std::unique_ptr<IExecutionContext> context(engine->createExecutionContext());
   if (!context) return 2;
   const double made = microseconds();
-  if (settles) std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  if (waits) std::this_thread::sleep_for(std::chrono::milliseconds(500));
   Runs runs(*engine, *context, gpu.get());
   const double first = runs.run(std::atoll(words[2]));
   std::printf("ms: loaded %.1f, context %.1f, first run's host part %.1f\n", (loaded - start) / 1e3,
