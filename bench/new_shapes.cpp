@@ -130,8 +130,7 @@ int main(int count, char** words) {
   log.is_verbose = take("--verbose");
   const bool waits = take("--wait");
   if (count < 3) {
-    std::fprintf(stderr,
-                 "usage: new_shapes [--cpu] [--verbose] [--wait] PLAN FIRST [VALUE...]\n");
+    std::fprintf(stderr, "usage: new_shapes [--cpu] [--verbose] [--wait] PLAN FIRST [VALUE...]\n");
     return 1;
   }
   std::ifstream file(words[1], std::ios::binary);

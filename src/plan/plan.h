@@ -27,7 +27,7 @@ using ShapeValues = std::map<std::string, std::vector<int64_t>>;
 using Profile = std::map<std::string, ShapeRange>;
 
 /// Shapes of a profile for which kernels were chosen, the form of the graph that is best there, and
-/// the tactics that are better than those that its nodes name, by the node's place in it.
+/// the tactics that are better than the ones named by its nodes, by the node's place in it.
 struct Choice {
   SymbolValues symbols;
   std::map<int, std::string> tactics = {};

@@ -83,7 +83,7 @@ class Engine {
   void end_meeting() { meeting_.wait(); }
   /// Waits for the libraries that are got ready beside the loading.
   void end_starts() { starts_->end(); }
-  /// What runs under these: a form of the graph, and the kernels besides those that its nodes name;
+  /// The form of the graph that runs under these, and kernels in place of the ones its nodes name;
   /// may be null.
   struct Serving {
     const Graph* graph;

@@ -67,7 +67,7 @@ class Refiner {
   }
 
   /// The configuration that a kernel's tactic expects to be the best, and the kernel's own place
-  /// among those that it proposes.
+  /// among its proposals.
   struct Expectation {
     std::string best;
     size_t place;

@@ -12,7 +12,7 @@ namespace tenon {
 /// How long a build tries layers' rivals in their sequence. A rival costs its kernels, one for each
 /// layer of its problem, as long as rivals of its tactic took so far, and the replays. Which rivals
 /// problems have, and how fast layers are, is known when kernels were chosen for them, and follows
-/// those that were chosen until then.
+/// the choices until then.
 class SequenceForecast {
  public:
   SequenceForecast();

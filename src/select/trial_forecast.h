@@ -12,7 +12,7 @@
 namespace tenon {
 
 /// How long candidates still take to be tried where kernels are made several at a time while others
-/// are timed: from the times of those that were tried, and from how many of a tactic's candidates
+/// are timed: from the times of earlier ones, and from how many of a tactic's candidates
 /// problems that are decided needed. Four things may hold up the rest, and the longest counts: all
 /// kernels by the rate at which they were made so far, those of a library by its own, since it
 /// makes one at a time, the stages of one problem, which follow each other, and the timing, which
@@ -46,7 +46,7 @@ class TrialForecast {
   };
   struct Tactic {
     Mean make, run;
-    double asked = 0;  ///< Kernels to be made in this build, those that were made among them.
+    double asked = 0;  ///< Kernels to be made in this build, also the finished ones.
     /// Of decided problems: candidates, and how many of them were tried.
     double candidates = 0, needed = 0;
     Mean recalled_make, recalled_run;

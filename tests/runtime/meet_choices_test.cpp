@@ -159,7 +159,7 @@ TEST_F(MeetChoices, EndsWithTheEngine) {
     seen.allows_start = true;
     seen.allows_start.notify_all();
   }
-  // What it met stays whole or is not there: nothing runs any more.
+  // Each shape that it met stays whole or is not there: nothing runs any more.
   const int captures = device_->captures;
   std::this_thread::yield();
   EXPECT_EQ(device_->captures, captures);

@@ -31,8 +31,8 @@ struct SparseTiling {
 };
 
 Result<SparseTiling> parse_sparse_tiling(std::string_view config);
-/// Some of those that fit, by how long they will take, the shortest first. Warps have whole groups
-/// of so many columns.
+/// Some of the tilings that fit, by their expected times, the shortest first. Warps have whole
+/// groups of so many columns.
 std::vector<std::string> best_sparse_tilings(const ProductSizes& p, int units, int64_t group);
 
 /// The constants that the kernel's files take of the tiling, and the product of a warp group.

@@ -145,7 +145,7 @@ __device__ inline void keep_results(const Sums& sums, Accumulator* to) {
 
 enum : int { kPacks = kTileN / kPack };
 static_assert(kBlock % kPacks == 0, "a thread's results are in the same columns");
-/// What makes results of a thread's columns of their sums.
+/// Factors and bias of a thread's columns: they turn sums into results.
 struct OwnColumns {
   int first;
   float2 factor[kPack];
