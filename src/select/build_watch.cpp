@@ -6,14 +6,13 @@
 #include <utility>
 
 #include "base/parallel.h"
+#include "select/time_left.h"
 
 namespace tenon {
 namespace {
 
 /// So many seconds of announced work must be done before the pace is believed.
 constexpr double kPrior = 0.2;
-/// The rest of work that takes longer than expected, as a share of its time so far.
-constexpr double kOverdue = 0.25;
 /// The part of earlier builds in a pace, at the end of another.
 constexpr double kMemory = 0.7;
 /// The share of a budget that is kept for the check at most.
@@ -24,11 +23,6 @@ constexpr double kSlack = 0.2;
 /// Names of paces in the book.
 constexpr const char* kGuesses = "guesses of step ";
 constexpr const char* kWorks = "work of step ";
-
-/// Of work that was expected to take so long when it was last heard of, that long ago.
-double left_after(double expected, double ago) {
-  return expected > 0 ? std::max(expected - ago, kOverdue * ago) : 0;
-}
 
 }  // namespace
 
@@ -256,8 +250,7 @@ double BuildWatch::remaining_of(Step step, double before) const {
   if (part.done > 0 || tried > 0 || part.span == Span::kRest) return announced_of(step) + ahead;
   // Of a step that tells nothing until it ends, and is overdue, some is left all the same.
   const double here = std::chrono::duration<double>(Clock::now() - running_since_).count();
-  const double left = part.expected + ahead;
-  return std::max(left - here, left > 0 ? kOverdue * here : 0.0);
+  return left_after(part.expected + ahead, here);
 }
 
 BuildWatch::Step BuildWatch::step() const {

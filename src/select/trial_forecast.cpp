@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "select/time_left.h"
+
 namespace tenon {
 namespace {
 
@@ -19,8 +21,6 @@ constexpr double kStageKernels = 2;
 constexpr double kHalfMade = 0.5;
 /// A tactic's makers are as many as usual until kernels were made for so many seconds.
 constexpr double kSpan = 0.2;
-/// The rest of work that takes longer than expected, as a share of its time so far.
-constexpr double kOverdueTrials = 0.25;
 
 constexpr const char* kTrialEntries = "trials of ";
 constexpr size_t kTrialFigures = 6;
@@ -144,8 +144,7 @@ TrialForecast::Amounts TrialForecast::amounts() const {
   }
   for (const auto& [problem, tactics] : open_)
     for (const auto& [name, open] : tactics) {
-      const auto found = tactics_.find(name);
-      const Tactic& tactic = found != tactics_.end() ? found->second : all_;
+      const Tactic& tactic = tactics_.at(name);
       const double make = make_of(tactic), run = run_of(tactic);
       const double tries = std::max(share_of(tactic) * open.candidates, open.made);
       work[name] += (tries - open.made) * make;
@@ -168,9 +167,8 @@ TrialForecast::Amounts TrialForecast::amounts() const {
 double TrialForecast::left(double now) const {
   const Amounts sum = amounts();
   const double left = std::max({sum.make, sum.run, sum.longest});
-  if (left <= 0) return 0;
   const double ago = last_ > 0 ? std::max(now - last_, 0.0) : 0;
-  return std::max(left - ago, kOverdueTrials * ago);
+  return left_after(left, ago);
 }
 
 }  // namespace tenon

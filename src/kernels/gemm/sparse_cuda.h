@@ -24,7 +24,7 @@ struct SparseTiling {
   int64_t tiles(const ProductSizes& p) const {
     return blocks_for(p.m, rows) * blocks_for(p.n, columns());
   }
-  /// Columns of a row that a warp has, beside each other.
+  /// Contiguous columns of a row in one warp.
   int64_t own() const { return parts * 16; }
   std::string text() const;
   bool is_possible() const;
