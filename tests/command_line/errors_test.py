@@ -4,6 +4,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -69,6 +70,7 @@ CASES = {
     410: (["run", "none.plan"], "none.plan"),
     412: (["run", "CARRYING"], "plugin libraries (true)"),
     413: (["report", "EXPORT"], "is no report"),
+    414: (["run", "BY_ZERO", "--compare=onnxruntime"], "ONNX Runtime failed on 'zero.onnx'"),
     500: (["compare", "MODEL", "OTHER"], "1 of 1 outputs"),
     502: (["nan-hunt", "LOG"], "log"),
     503: (["compare", "MODEL", "DOUBLE"], "none of 1 output is among"),
@@ -141,9 +143,13 @@ def files(tenon, tmp_path: Path) -> dict:
 
     conv = numpy_helper.from_array(np.ones((8, 3, 3, 3), np.float32), "w")
     wide = numpy_helper.from_array(np.ones(5, np.float32), "w")
+    zeros = numpy_helper.from_array(np.zeros(4, np.int32), "w")
     return {
         "MODEL": lambda: write_model(tmp_path / "m.onnx", 2).name, "OTHER": lambda: write_model(tmp_path / "o.onnx", 3).name,
         "CONV": lambda: saved("conv.onnx", [node("Conv", "conv", ["x", "w"])], [conv], [1, 3, 32, 32]),
+        "BY_ZERO": lambda: saved("zero.onnx", [
+            node("Cast", "whole", ["x"], ["i"], to=TensorProto.INT32), node("Mod", "mod", ["i", "w"], ["r"]),
+            node("Cast", "real", ["r"], ["y"], to=TensorProto.FLOAT)], [zeros]),
         "EXPORT": lambda: text("export.json", '{"a": 1}'), "GPU_PLAN": gpu_plan, "OUTER": outer_product,
         "PLAN": lambda: plan("m.plan").name, "CARRYING": lambda: plan("c.plan", "--setPluginsToSerialize=/bin/true").name,
         "STRIPPED": lambda: plan("s.plan", "--stripAllWeights").name,
@@ -169,7 +175,8 @@ def test_each_error_has_a_case():
 def test_errors_show_their_number_place_and_remedy(tenon, files, number: int):
     words, piece = CASES[number]
     typed = [re.sub(r"[A-Z][A-Z_]+$", lambda m: files[m[0]]() if m[0] in files else m[0], word) for word in words]
-    environment = {110: {"PATH": "/nowhere"}, 404: {**os.environ, "CUDA_VISIBLE_DEVICES": "-1"}}.get(number)
+    environment = {110: {"PATH": "/nowhere"}, 404: {**os.environ, "CUDA_VISIBLE_DEVICES": "-1"},
+                   414: {**os.environ, "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin"}}.get(number)
     chooses = number in (306, 404) or words[0] not in ("build", "run", "bench", "compare")
     device = [] if chooses else CPU
     text = tenon(*typed, *device, status=number // 100, environment=environment)

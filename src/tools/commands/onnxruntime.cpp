@@ -27,6 +27,7 @@ try:
 except ImportError as error:
     print(f"{error.name} is missing from {sys.executable}", file=sys.stderr)
     sys.exit(3)
+sys.excepthook = lambda kind, error, trace: print(error, file=sys.stderr)  # To users the stack says nothing.
 work = json.load(open(sys.argv[1]))
 folder = os.path.dirname(sys.argv[1])
 types = {"fp32": "float32", "fp16": "float16", "bf16": "uint16", "int8": "int8", "uint8": "uint8", "int32": "int32",
@@ -147,7 +148,8 @@ Result<TensorValues> compute_by_onnxruntime(Session& session, const std::string&
   if (status == kMissing || status < 0)
     return session.fail(ErrorId::kPythonPackage, "ONNX Runtime could not be asked: {}",
                         status < 0 ? "there is no python3 on PATH" : message);
-  if (status != 0) return user_error("ONNX Runtime failed on '{}': {}", model, message);
+  if (status != 0)
+    return session.fail(ErrorId::kOtherRuntime, "ONNX Runtime failed on '{}': {}", model, message);
   TENON_ASSIGN(const std::vector<char> text, read_file(scratch.file("outputs.json")));
   const Json found = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   TensorValues tensors;
