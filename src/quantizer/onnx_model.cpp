@@ -46,24 +46,6 @@ Status embed(TensorProto& tensor, importer::ExternalDataFolder& folder) {
   return {};
 }
 
-const AttributeProto* attribute(const NodeProto& node, const char* name) {
-  for (const AttributeProto& one : node.attribute())
-    if (one.name() == name) return &one;
-  return nullptr;
-}
-
-void drop_attribute(NodeProto& node, const char* name) {
-  auto* all = node.mutable_attribute();
-  for (int i = all->size() - 1; i >= 0; --i)
-    if (all->Get(i).name() == name) all->DeleteSubrange(i, 1);
-}
-
-/// Axes of reductions are operands since version 18 (13 for ReduceSum).
-bool reduces_by_attribute(const NodeProto& node, int64_t opset) {
-  if (!node.op_type().starts_with("Reduce") || attribute(node, "axes") == nullptr) return false;
-  return opset < (node.op_type() == "ReduceSum" ? 13 : 18);
-}
-
 /// A Transpose of two axes, as tied embeddings have it.
 bool turns_matrix(const NodeProto& node, const TensorProto& matrix) {
   if (node.op_type() != "Transpose" || matrix.dims_size() != 2) return false;
@@ -82,11 +64,17 @@ Tensor transposed(const Tensor& matrix) {
   return result;
 }
 
+}  // namespace
+
 bool is_main_domain(const std::string& domain) {
   return domain.empty() || domain == "ai.onnx";
 }
 
-}  // namespace
+const AttributeProto* attribute(const NodeProto& node, std::string_view name) {
+  for (const AttributeProto& one : node.attribute())
+    if (one.name() == name) return &one;
+  return nullptr;
+}
 
 int onnx_type(DataType type) {
   switch (type) {
@@ -152,45 +140,6 @@ int64_t OnnxModel::opset() const {
 
 void OnnxModel::raise_ir_version(int64_t version) {
   proto_->set_ir_version(std::max<int64_t>(proto_->ir_version(), version));
-}
-
-/// Between 13 and 21 these spellings alone differ, beside GroupNormalization.
-Status OnnxModel::raise_opset(int64_t version) {
-  const int64_t now = opset();
-  if (now >= version) return {};
-  if (now < 13)
-    return unsupported(
-        "the model has opset {}, and its quantized form needs {}: convert it first "
-        "(onnx.version_converter)",
-        now, version);
-  for (int i = 0; i < graph().node_size(); ++i) {
-    NodeProto& node = *graph().mutable_node(i);
-    if (!is_main_domain(node.domain())) continue;
-    if (node.op_type() == "GroupNormalization" && now < 21 && version >= 21)
-      return unsupported(
-          "'{}': GroupNormalization has another form since opset 21, which this mode needs; "
-          "convert "
-          "the model first (onnx.version_converter)",
-          node.name());
-    if (reduces_by_attribute(node, now)) {
-      const auto& axes = attribute(node, "axes")->ints();
-      const std::vector<int64_t> values(axes.begin(), axes.end());
-      const std::string name = node.output(0) + "_axes";
-      add_initializer(name, Tensor::vector_i64(values));
-      drop_attribute(node, "axes");
-      node.add_input(name);
-    }
-    if (node.op_type() == "Split" && now < 18 && version >= 18 &&
-        (node.input_size() < 2 || node.input(1).empty())) {
-      AttributeProto& outputs = *node.add_attribute();
-      outputs.set_name("num_outputs");
-      outputs.set_type(AttributeProto::INT);
-      outputs.set_i(node.output_size());
-    }
-  }
-  for (auto& import : *proto_->mutable_opset_import())
-    if (is_main_domain(import.domain())) import.set_version(version);
-  return {};
 }
 
 bool OnnxModel::is_constant(const std::string& name) const {

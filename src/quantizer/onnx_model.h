@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -24,7 +25,8 @@ class OnnxModel {
   const ::onnx::GraphProto& graph() const { return proto_->graph(); }
   /// Of the main domain.
   int64_t opset() const;
-  /// Makes it at least this, with the spelling of operators since then.
+  /// Makes it at least this, with the spelling of operators since then, in bodies of loops and
+  /// branches too.
   Status raise_opset(int64_t version);
   void raise_ir_version(int64_t version);
 
@@ -47,6 +49,9 @@ class OnnxModel {
   std::unordered_map<std::string, std::string> transposed_;
 };
 
+bool is_main_domain(const std::string& domain);
+/// Null where the node does not have it.
+const ::onnx::AttributeProto* attribute(const ::onnx::NodeProto& node, std::string_view name);
 /// The number of onnx.TensorProto.DataType.
 int onnx_type(DataType type);
 

@@ -153,6 +153,35 @@ def test_groups_are_for_the_cpu(worker, tenon, tmp_path):  # noqa: F811
     assert np.linalg.norm(actual - expected) < 0.01 * np.linalg.norm(expected)
 
 
+def test_operators_are_spelled_as_the_newer_opset_has_them(tenon, tmp_path):
+    """Also those in bodies: an ONNX Runtime that takes the model, and computes as before, shows it."""
+    make, value, kind = onnx.helper.make_node, onnx.helper.make_tensor_value_info, onnx.TensorProto
+
+    def branch(name: str, operator: str) -> onnx.GraphProto:
+        return onnx.helper.make_graph([make(operator, ["y"], ["b"], axes=[1], keepdims=0)], name, [], [value("b", kind.FLOAT, None)])
+
+    nodes = [make("MatMul", ["x", "w"], ["y"], "product"), make("ReduceMax", ["y"], ["most"], axes=[-1]),
+             make("Split", ["y"], ["left", "right"], axis=1), make("GridSample", ["y4", "grid"], ["s"], mode="bicubic"),
+             make("Reshape", ["y", "four"], ["y4"]), make("DFT", ["y3"], ["d"]), make("Reshape", ["y", "three"], ["y3"]),
+             make("If", ["yes"], ["b"], then_branch=branch("then", "ReduceMean"), else_branch=branch("else", "ReduceMin"))]
+    order = sorted(nodes, key=lambda node: node.op_type not in ("MatMul", "Reshape"))
+    random = np.random.default_rng(9)
+    constants = {"w": random.normal(0, 0.3, (128, 64)).astype(np.float32), "four": np.array([1, 1, 8, 64]), "three": np.array([8, 64, 1]),
+                 "grid": random.uniform(-1, 1, (1, 5, 6, 2)).astype(np.float32), "yes": np.array(True)}
+    outputs = ["most", "left", "right", "s", "d", "b"]
+    graph = onnx.helper.make_graph(
+        order, "g", [value("x", kind.FLOAT, [8, 128])], [value(name, kind.FLOAT, None) for name in outputs],
+        [onnx.numpy_helper.from_array(array, name) for name, array in constants.items()])
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8), tmp_path / "m.onnx")
+    x = random.uniform(-1, 1, (8, 128)).astype(np.float32)
+    tenon("quantize", f"--onnx_path={tmp_path / 'm.onnx'}", f"--output_path={tmp_path / 'q.onnx'}", "--quantize_mode=int4")
+    assert {entry.version for entry in onnx.load(tmp_path / "q.onnx").opset_import if entry.domain == ""} == {21}
+    before, after = (onnxruntime.InferenceSession(str(tmp_path / file), providers=["CPUExecutionProvider"]).run(outputs, {"x": x})
+                     for file in ("m.onnx", "q.onnx"))
+    for name, a, b in zip(outputs, before, after):
+        assert a.shape == b.shape and np.linalg.norm(a - b) < 0.2 * np.linalg.norm(a), name
+
+
 def test_layers_compute_in_integers(worker, tenon, network):  # noqa: F811
     model, _ = quantize(tenon, network, "--calibration_method=max")
     logits(worker, model, network, "--int8")
