@@ -103,6 +103,15 @@ Compared show_deviations(Session& session, const TensorValues& got, const Tensor
   return compared;
 }
 
+bool all_agree(const TensorValues& got, const TensorValues& expected,
+               const std::vector<std::string>& names, double tolerance) {
+  return std::ranges::all_of(names, [&](const std::string& name) {
+    const OutputValues *one = find(got, name), *other = find(expected, name);
+    return other != nullptr && is_comparable(one, *other) &&
+           deviation_of(one->values, other->values).within(tolerance);
+  });
+}
+
 void show_first_bad(Session& session, const TensorValues& got, const TensorValues& expected,
                     double tolerance) {
   std::string before;

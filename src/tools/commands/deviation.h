@@ -45,6 +45,10 @@ struct Compared {
 Compared show_deviations(Session& session, const TensorValues& got, const TensorValues& expected,
                          const std::vector<std::string>& names, double tolerance);
 
+/// Whether both sides have all tensors of these names, each within the tolerance.
+bool all_agree(const TensorValues& got, const TensorValues& expected,
+               const std::vector<std::string>& names, double tolerance);
+
 /// Says which tensor is the first, in the order of `expected`, that lies outside of the tolerance,
 /// and how far the ones around it are.
 void show_first_bad(Session& session, const TensorValues& got, const TensorValues& expected,

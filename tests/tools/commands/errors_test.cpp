@@ -71,6 +71,14 @@ TEST(Deviation, ValuesThatAreFiniteOnOneSideAloneDiffer) {
   EXPECT_TRUE(deviation_of(wrong, wrong).within(0));
 }
 
+TEST(Deviation, AllAgreeWhereBothHaveAllNames) {
+  const TensorValues got = {{"a", "2", {1, 2}}, {"b", "1", {3}}, {"c", "1", {9}}};
+  const TensorValues expected = {{"b", "1", {3.01}}, {"a", "2", {1, 2}}, {"c", "1", {5}}};
+  EXPECT_TRUE(all_agree(got, expected, {"a", "b"}, 0.1));
+  EXPECT_FALSE(all_agree(got, expected, {"a", "b", "c"}, 0.1));
+  EXPECT_FALSE(all_agree(got, expected, {"a", "d"}, 0.1));
+}
+
 TEST(Page, LinesAreWrappedAndShortened) {
   EXPECT_EQ(wrapped("  -", "one two three", 4, 12), "  - one two\n    three");
   EXPECT_EQ(shortened("abcdefghijklmnop", 10), "abcd...nop");
