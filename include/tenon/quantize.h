@@ -45,6 +45,9 @@ struct QuantizeOptions {
   /// "gpu" or "cpu": whose kernels the model is for. Those of the CPU take convolutions of several
   /// groups, too.
   const char* device = "gpu";
+  /// Weights go to a file `outputPath`.data beside the model, as external data. They do so anyway
+  /// where they take 1 GiB or more: ONNX files end at 2 GiB.
+  bool externalData = false;
 };
 
 /// Writes the quantized form of an ONNX model. `report`, of at most `size` bytes, null-terminated,

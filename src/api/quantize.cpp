@@ -112,6 +112,7 @@ Result<QuantizeSettings> settings_of(const QuantizeOptions& options) {
   }
   TENON_ASSIGN(settings.shapes, parse_shapes(options.shapes));
   settings.sensitivity = options.sensitivity;
+  settings.weights_beside = options.externalData;
   if (options.maxDrop >= 0) settings.max_drop = options.maxDrop;
   return settings;
 }

@@ -41,6 +41,11 @@ std::string folder_of(const std::string& path) {
 Result<ModelFile> read_model(const ImportRequest& request) {
   ModelFile file;
   file.directory = request.directory;
+  if (request.model != nullptr) {
+    file.proto = request.model;
+    file.bytes = static_cast<int64_t>(file.proto->ByteSizeLong());
+    return file;
+  }
   if (request.path.empty()) {
     TENON_ASSIGN(file.proto, parse_model(request.bytes));
     file.bytes = static_cast<int64_t>(request.bytes.size());

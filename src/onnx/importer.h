@@ -16,6 +16,10 @@
 #include "base/status.h"
 #include "ir/graph.h"
 
+namespace onnx {
+class ModelProto;
+}
+
 namespace tenon {
 
 /// The kind of error, with the numeric values of nvonnxparser::ErrorCode.
@@ -80,6 +84,9 @@ struct ImportOptions {
 struct ImportRequest {
   std::string path;
   std::span<const std::byte> bytes;  ///< Used when `path` is empty.
+  /// In place of both where it is given. It may be larger than a message that protobuf writes; the
+  /// graph shares its weights.
+  std::shared_ptr<::onnx::ModelProto> model;
   std::string directory;             ///< Of external data; that of `path` when empty.
   ImportOptions options;
 };

@@ -1,7 +1,6 @@
 #include "quantizer/onnx_model.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 #include <unordered_set>
 
@@ -102,7 +101,7 @@ Result<OnnxModel> OnnxModel::read(const std::string& path) {
   auto proto = importer::parse_model(bytes.bytes());
   if (!proto.ok()) return std::move(proto).error().with_context(path);
   OnnxModel model;
-  model.proto_ = std::make_unique<::onnx::ModelProto>(std::move(**proto));
+  model.proto_ = std::make_shared<::onnx::ModelProto>(std::move(**proto));
   importer::ExternalDataFolder folder(importer::folder_of(path.c_str()));
   for (TensorProto& tensor : *model.graph().mutable_initializer()) TENON_TRY(embed(tensor, folder));
   model.index_constants();
@@ -111,7 +110,7 @@ Result<OnnxModel> OnnxModel::read(const std::string& path) {
 
 OnnxModel OnnxModel::copy() const {
   OnnxModel model;
-  model.proto_ = std::make_unique<::onnx::ModelProto>(*proto_);
+  model.proto_ = std::make_shared<::onnx::ModelProto>(*proto_);
   model.index_constants();
   return model;
 }
@@ -208,22 +207,6 @@ void OnnxModel::drop_unused() {
   for (int i = all->size() - 1; i >= 0; --i)
     if (is_unused(all->Get(i).name())) all->DeleteSubrange(i, 1);
   index_constants();
-}
-
-Result<std::string> OnnxModel::bytes() const {
-  std::string bytes;
-  if (proto_->ByteSizeLong() > static_cast<size_t>(INT32_MAX) || !proto_->SerializeToString(&bytes))
-    return unsupported("the model takes more than 2 GiB, and is not written with external data");
-  return bytes;
-}
-
-Status OnnxModel::write(const std::string& path) const {
-  TENON_ASSIGN(const std::string content, bytes());
-  std::FILE* file = std::fopen(path.c_str(), "wb");
-  if (file == nullptr) return resource_error("cannot write '{}'", path);
-  const bool written = std::fwrite(content.data(), 1, content.size(), file) == content.size();
-  return std::fclose(file) == 0 && written ? Status()
-                                           : resource_error("cannot write all of '{}'", path);
 }
 
 }  // namespace tenon

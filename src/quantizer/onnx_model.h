@@ -37,13 +37,13 @@ class OnnxModel {
   /// Initializers that nothing reads any more go.
   void drop_unused();
 
-  Result<std::string> bytes() const;
-  Status write(const std::string& path) const;
+  /// For an import, whose graph shares the weights: the model is not to change meanwhile.
+  std::shared_ptr<::onnx::ModelProto> proto() const { return proto_; }
 
  private:
   void index_constants();
 
-  std::unique_ptr<::onnx::ModelProto> proto_;
+  std::shared_ptr<::onnx::ModelProto> proto_;
   std::unordered_map<std::string, const ::onnx::TensorProto*> constants_;
   /// Matrices that a Transpose of a constant gives, and that constant.
   std::unordered_map<std::string, std::string> transposed_;

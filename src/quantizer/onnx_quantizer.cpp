@@ -6,6 +6,7 @@
 
 #include "check/processor_reference.h"
 #include "onnx/importer.h"
+#include "onnx/write_model.h"
 #include "quantizer/activation_ranges.h"
 #include "quantizer/calibration_batches.h"
 #include "quantizer/onnx_pairs.h"
@@ -18,9 +19,8 @@ namespace {
 constexpr size_t kErrorBatches = 4;
 
 Result<ImportedModel> imported(const OnnxModel& model) {
-  TENON_ASSIGN(const std::string bytes, model.bytes());
   ImportRequest request;
-  request.bytes = std::as_bytes(std::span(bytes));
+  request.model = model.proto();
   return import_model(request);
 }
 
@@ -64,8 +64,11 @@ class OnnxQuantizer {
     }
     TENON_ASSIGN(const OnnxModel quantized, with_layers(layers_));
     // A model that our own importer refuses is not handed out.
-    TENON_ASSIGN([[maybe_unused]] const ImportedModel again, imported(quantized));
-    TENON_TRY(quantized.write(output));
+    if (auto again = imported(quantized); !again.ok()) return std::move(again).error();
+    TENON_TRY(importer::write_model(*quantized.proto(), output,
+                                    settings_.weights_beside
+                                        ? importer::WeightPlace::kBeside
+                                        : importer::WeightPlace::kWhereThereIsRoom));
     return outcome();
   }
 

@@ -31,6 +31,7 @@ struct QuantizeSettings {
   bool groups = false;  ///< Convolutions of several groups too, whose kernels the CPU alone has.
   bool sensitivity = false;        ///< Every layer is quantized alone, too.
   std::optional<double> max_drop;  ///< Relative L2 error of the outputs; implies sensitivity.
+  bool weights_beside = false;     ///< As external data, also where the model has room for them.
 };
 
 /// A layer with weights, and its outcome.

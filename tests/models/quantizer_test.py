@@ -182,6 +182,14 @@ def test_operators_are_spelled_as_the_newer_opset_has_them(tenon, tmp_path):
         assert a.shape == b.shape and np.linalg.norm(a - b) < 0.2 * np.linalg.norm(a), name
 
 
+def test_weights_beside_the_model(tenon, network):
+    inside, _ = quantize(tenon, network, "--quantize_mode=int8")
+    expected, size = by_onnxruntime(inside, network), inside.stat().st_size
+    beside, _ = quantize(tenon, network, "--quantize_mode=int8", "--use_external_data_format")
+    assert Path(f"{beside}.data").stat().st_size > size - beside.stat().st_size > 1024
+    np.testing.assert_array_equal(by_onnxruntime(beside, network), expected)
+
+
 def test_layers_compute_in_integers(worker, tenon, network):  # noqa: F811
     model, _ = quantize(tenon, network, "--calibration_method=max")
     logits(worker, model, network, "--int8")

@@ -86,6 +86,7 @@ Status quantize(Session& session, const QuantizeArguments& given) {
   options.shapes = shapes.c_str();
   options.cachePath = cache.c_str();
   options.sensitivity = !text("sensitivity").empty();
+  options.externalData = !text("use_external_data_format").empty();
   if (!text("max-drop").empty()) options.maxDrop = given.number("max-drop");
   session.enter(Stage::kModel);
   std::string report(1 << 20, '\0');
