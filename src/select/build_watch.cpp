@@ -11,30 +11,14 @@
 namespace tenon {
 namespace {
 
-/// So many seconds of announced work must be done before the pace is believed.
-constexpr double kPrior = 0.2;
-/// The part of earlier builds in a pace, at the end of another.
-constexpr double kMemory = 0.7;
 /// The share of a budget that is kept for the check at most.
 constexpr double kCheckShare = 0.5;
 /// A build may go beyond its budget by so much before the check is left out.
 constexpr double kSlack = 0.2;
 
-/// Names of paces in the book.
-constexpr const char* kGuesses = "guesses of step ";
-constexpr const char* kWorks = "work of step ";
-
 }  // namespace
 
-void BuildWatch::Pace::add(double more_said, double more_took) {
-  if (more_said <= 0 || more_took <= 0) return;
-  said = kMemory * said + more_said;
-  took = kMemory * took + more_took;
-}
-
-BuildWatch::BuildWatch(Ended ended, double budget) : ended_(std::move(ended)), budget_(budget) {
-  parts_[static_cast<size_t>(running_)].begun = true;
-}
+BuildWatch::BuildWatch(Ended ended, double budget) : ended_(std::move(ended)), budget_(budget) {}
 
 double BuildWatch::elapsed() const {
   return std::chrono::duration<double>(Clock::now() - start_).count();
@@ -85,12 +69,7 @@ void BuildWatch::begin(Step step) {
   const std::lock_guard lock(mutex_);
   stop_running();
   waiting_.reset();
-  Part& part = parts_[static_cast<size_t>(step)];
-  // The work that was expected before the new start was done.
-  part.expected = std::max(part.expected - std::exchange(part.done, 0), 0.0);
-  part.done_at = part.seconds;
-  if (!part.begun) part.guessed = part.expected;
-  part.begun = is_running_ = true;
+  is_running_ = true;
   running_ = step;
   running_since_ = Clock::now();
   tell_up_to(static_cast<size_t>(step));
@@ -100,26 +79,6 @@ void BuildWatch::recall(std::filesystem::path file) {
   const std::lock_guard lock(mutex_);
   file_ = std::move(file);
   book_ = PaceBook::read(file_);
-  const auto read = [&](const char* what, size_t step, Pace& pace) {
-    const auto figures = book_.find(what + std::to_string(step));
-    if (figures.size() == 2) pace = {figures[0], figures[1]};
-  };
-  for (size_t step = 0; step < kSteps; ++step) {
-    read(kGuesses, step, guesses_[step]);
-    read(kWorks, step, works_[step]);
-  }
-}
-
-/// Adds the paces of this build's steps to those of earlier ones. The seconds of a step with a
-/// forecast are not of its announced work alone.
-void BuildWatch::learn() {
-  for (size_t step = 0; step < kSteps; ++step) {
-    const Part& part = parts_[step];
-    if (part.forecast == nullptr) guesses_[step].add(part.guessed, part.seconds);
-    works_[step].add(part.done, part.seconds);
-    book_.set(kGuesses + std::to_string(step), {guesses_[step].said, guesses_[step].took});
-    book_.set(kWorks + std::to_string(step), {works_[step].said, works_[step].took});
-  }
 }
 
 void BuildWatch::begin_aside(Step step) {
@@ -137,18 +96,6 @@ void BuildWatch::end_aside() {
   running_ = *std::exchange(waiting_, std::nullopt);
   is_running_ = true;
   kernel_done_ = running_since_ = Clock::now();
-}
-
-void BuildWatch::expect(Step step, double seconds) {
-  const std::lock_guard lock(mutex_);
-  parts_[static_cast<size_t>(step)].expected += seconds;
-}
-
-void BuildWatch::did(Step step, double seconds) {
-  const std::lock_guard lock(mutex_);
-  Part& part = parts_[static_cast<size_t>(step)];
-  part.done += seconds;
-  part.done_at = seconds_in(part, step);
 }
 
 void BuildWatch::foresee(Step step, Span span, Forecast forecast) {
@@ -180,8 +127,7 @@ double BuildWatch::foreseen(Step step, double before) const {
 
 /// Seconds of a step that did not begin, after the time that has passed.
 double BuildWatch::whole(Step step) const {
-  const auto index = static_cast<size_t>(step);
-  return parts_[index].expected * guesses_[index].ratio() + foreseen(step, elapsed());
+  return foreseen(step, elapsed());
 }
 
 double BuildWatch::seconds(Step step) const {
@@ -202,7 +148,6 @@ void BuildWatch::finish() {
   kernels_.keep(book_);
   trials_.keep(book_);
   sequence_.keep(book_);
-  learn();
   book_.write(file_);
 }
 
@@ -210,17 +155,6 @@ double BuildWatch::seconds_in(const Part& part, Step step) const {
   const bool runs = is_running_ && running_ == step;
   if (!runs) return part.seconds;
   return part.seconds + std::chrono::duration<double>(Clock::now() - running_since_).count();
-}
-
-/// Of the announced work; the step runs. Work that is under way tells nothing: paces are those of
-/// the times at which work was told of.
-double BuildWatch::announced_of(Step step) const {
-  const Part& part = parts_[static_cast<size_t>(step)];
-  const double left = std::max(part.expected - part.done, 0.0);
-  const double learned = works_[static_cast<size_t>(step)].ratio();
-  if (part.done == 0) return left * learned;
-  const double pace = (part.done_at + kPrior * learned) / (part.done + kPrior);
-  return left_after(left * pace, seconds_in(part, step) - part.done_at);
 }
 
 /// A trial that is over its time by some is expected to take as long again.
@@ -245,12 +179,10 @@ double BuildWatch::remaining_of(Step step, double before) const {
                        : step == Step::kSequence ? sequence_left()
                                                  : 0;
   const double ahead = foreseen(step, before) + tried;
-  const double pace = guesses_[static_cast<size_t>(step)].ratio();
-  if (step != running_) return (part.done > 0 ? announced_of(step) : part.expected * pace) + ahead;
-  if (part.done > 0 || tried > 0 || part.span == Span::kRest) return announced_of(step) + ahead;
+  if (step != running_ || tried > 0 || part.span == Span::kRest) return ahead;
   // Of a step that tells nothing until it ends, and is overdue, some is left all the same.
   const double here = std::chrono::duration<double>(Clock::now() - running_since_).count();
-  return left_after(part.expected + ahead, here);
+  return left_after(ahead, here);
 }
 
 BuildWatch::Step BuildWatch::step() const {
@@ -265,7 +197,7 @@ BuildWatch::State BuildWatch::state() const {
   for (size_t i = static_cast<size_t>(first()); i < kSteps; ++i) {
     state.left[i] = remaining_of(static_cast<Step>(i), state.elapsed + state.remaining);
     state.remaining += state.left[i];
-    known |= parts_[i].expected > 0 || parts_[i].forecast != nullptr;
+    known |= parts_[i].forecast != nullptr;
   }
   if (!known) state.remaining = -1;
   const double left = std::max(state.remaining, 0.0);

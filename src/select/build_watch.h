@@ -17,10 +17,8 @@
 
 namespace tenon {
 
-/// How far a build is, and how much longer it takes. Each step announces its work in seconds as a
-/// model of the machine has them, and reports its progress; the pace so far corrects the rest. Work
-/// that depends on how fast kernels are made and run here is foreseen from that. The first step
-/// begins with the watch. Thread-safe.
+/// How far a build is, and how much longer it takes: each step is foreseen from the work that was
+/// done so far, and from that of earlier builds. The first step begins with the watch. Thread-safe.
 class BuildWatch {
  public:
   enum class Step { kOptimize, kChoose, kSequence, kCheck, kWrite };
@@ -48,10 +46,6 @@ class BuildWatch {
   /// Estimates start from the paces of earlier builds on this machine; those of this build are
   /// added to the file when it ends.
   void recall(std::filesystem::path file);
-  /// Of the step: seconds that its work is expected to take, beside those announced before.
-  void expect(Step step, double seconds);
-  /// Of the step that runs: so many of the announced seconds are done.
-  void did(Step step, double seconds);
   /// The facts of a forecast.
   struct Known {
     const BuildForecast& kernels;
@@ -60,9 +54,8 @@ class BuildWatch {
     double passes;     ///< Real seconds of the optimization passes so far.
     double before;     ///< Seconds that all steps ahead of this one take, as far as it is known.
   };
-  /// Seconds of a step beside the announced ones, asked for by any thread until the next one is
-  /// given: of all of it, for steps that tell nothing of their progress, or of the work that it has
-  /// not begun.
+  /// Seconds of a step, asked for by any thread until the next one is given: of all of it, for
+  /// steps that tell nothing of their progress, or of the work that it has not begun.
   using Forecast = std::function<double(const Known& known)>;
   enum class Span : uint8_t { kWhole, kRest };
   void foresee(Step step, Span span, Forecast forecast);
@@ -113,18 +106,9 @@ class BuildWatch {
 
  private:
   using Clock = std::chrono::steady_clock;
-  /// Announced and real seconds of work that has ended.
-  struct Pace {
-    double said = 0, took = 0;
-    double ratio() const { return said > 0 && took > 0 ? took / said : 1; }
-    void add(double more_said, double more_took);
-  };
   struct Part {
-    double expected = 0, done = 0;  ///< Announced seconds.
-    double done_at = 0;             ///< Real ones of the step when it last told of some.
-    double guessed = 0;             ///< Announced ones before it began.
-    double seconds = 0;             ///< Real ones, of ended work.
-    bool begun = false, told = false;
+    double seconds = 0;  ///< Of ended work.
+    bool told = false;
     std::string facts;
     Forecast forecast;
     Span span = Span::kWhole;  ///< Of the forecast.
@@ -135,11 +119,9 @@ class BuildWatch {
   double seconds_in(const Part& part, Step step) const;
   double remaining_of(Step step, double before) const;
   double foreseen(Step step, double before) const;
-  double announced_of(Step step) const;
   double trials_left() const;
   double sequence_left() const;
   double whole(Step step) const;
-  void learn();
   void stop_running();
   void tell_up_to(size_t count);
 
@@ -149,7 +131,6 @@ class BuildWatch {
   mutable std::atomic<bool> cut_short_ = false;
   mutable std::mutex mutex_;
   std::array<Part, kSteps> parts_;
-  std::array<Pace, kSteps> guesses_, works_;  ///< Before a step begins, and while it runs.
   std::filesystem::path file_;
   PaceBook book_;
   BuildForecast kernels_;

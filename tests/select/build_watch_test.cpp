@@ -17,6 +17,12 @@ void wait(double seconds) {
   std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
 }
 
+/// A step of which so many seconds are left, whenever it is asked.
+void foresee(BuildWatch& watch, Step step, double seconds,
+             BuildWatch::Span span = BuildWatch::Span::kWhole) {
+  watch.foresee(step, span, [seconds](const BuildWatch::Known&) { return seconds; });
+}
+
 TEST(BuildWatch, TellsStepsInTheirOrderAndOnce) {
   std::vector<std::string> told;
   BuildWatch watch([&](Step step, double, const std::string& facts) {
@@ -32,23 +38,12 @@ TEST(BuildWatch, TellsStepsInTheirOrderAndOnce) {
   EXPECT_EQ(told, (std::vector<std::string>{"0 passes", "1", "2", "3", "4"}));
 }
 
-TEST(BuildWatch, RemainingIsUnknownBeforeWorkIsAnnounced) {
+TEST(BuildWatch, RemainingIsUnknownBeforeAStepIsForeseen) {
   BuildWatch watch;
   watch.begin(Step::kOptimize);
   EXPECT_LT(watch.state().remaining, 0);
-  watch.expect(Step::kCheck, 2);
+  foresee(watch, Step::kCheck, 2);
   EXPECT_NEAR(watch.state().remaining, 2, 0.01);
-}
-
-TEST(BuildWatch, WorkUnderWayDoesNotMakeThePaceSlower) {
-  BuildWatch watch;
-  watch.begin(Step::kChoose);
-  watch.expect(Step::kChoose, 2);
-  wait(0.2);
-  watch.did(Step::kChoose, 1);
-  const double before = watch.state().remaining;
-  wait(0.1);
-  EXPECT_LT(watch.state().remaining, before);
 }
 
 /// Kernels that are made several at a time, and layers in their sequence.
@@ -71,25 +66,6 @@ TEST(BuildWatch, ForecastsOfTrialsAndOfTheSequenceAreOfTheirSteps) {
   watch.begin(Step::kSequence);
   EXPECT_GT(left_of(Step::kSequence), 0);
   EXPECT_LT(left_of(Step::kSequence), sequence);
-}
-
-TEST(BuildWatch, StepsAheadFollowThePaceOfEarlierBuilds) {
-  const std::filesystem::path file = testing::TempDir() + "/paces_of_steps";
-  std::filesystem::remove(file);
-  {
-    BuildWatch watch;
-    watch.recall(file);
-    watch.expect(Step::kSequence, 4);
-    EXPECT_NEAR(watch.state().remaining, 4, 0.1);
-    watch.begin(Step::kSequence);
-    wait(0.2);
-    watch.finish();
-  }
-  BuildWatch watch;
-  watch.recall(file);
-  watch.expect(Step::kSequence, 8);
-  EXPECT_NEAR(watch.state().remaining, 0.4, 0.2);
-  std::filesystem::remove(file);
 }
 
 /// The network is taken over before the passes run.
@@ -120,8 +96,9 @@ TEST(BuildWatch, ATrialCountsDown) {
 
 TEST(BuildWatch, AStepThatTellsNothingCountsDown) {
   BuildWatch watch;
+  foresee(watch, Step::kCheck, 1);
+  EXPECT_NEAR(watch.state().remaining, 1, 0.01);
   watch.begin(Step::kCheck);
-  watch.expect(Step::kCheck, 1);
   wait(0.2);
   const BuildWatch::State state = watch.state();
   EXPECT_LT(state.remaining, 0.85);
@@ -151,26 +128,16 @@ TEST(BuildWatch, AStepAheadIsForeseenFromTheKernelsSoFar) {
   EXPECT_NE(guessed, watch.state().remaining);
 }
 
-TEST(BuildWatch, AForecastOfAStepCountsDown) {
-  BuildWatch watch;
-  watch.foresee(Step::kCheck, BuildWatch::Span::kWhole,
-                [](const BuildWatch::Known&) { return 1.0; });
-  EXPECT_NEAR(watch.state().remaining, 1, 0.01);
-  watch.begin(Step::kCheck);
-  wait(0.2);
-  EXPECT_NEAR(watch.state().remaining, 0.8, 0.1);
-}
-
 TEST(BuildWatch, BudgetsKeepTimeForTheCheck) {
   BuildWatch watch(nullptr, 0.4);
   EXPECT_TRUE(watch.has_budget());
   EXPECT_FALSE(watch.tuning_is_over());
-  watch.expect(Step::kCheck, 0.15);
+  foresee(watch, Step::kCheck, 0.15);
   wait(0.3);
   EXPECT_TRUE(watch.tuning_is_over());
   EXPECT_TRUE(watch.was_cut_short());
   EXPECT_FALSE(watch.has_no_time_to_check());
-  watch.expect(Step::kCheck, 10);  // More than half: it is not waited for.
+  foresee(watch, Step::kCheck, 10);  // More than half: it is not waited for.
   EXPECT_TRUE(watch.has_no_time_to_check());
   EXPECT_FALSE(BuildWatch().tuning_is_over());
 }
@@ -180,21 +147,19 @@ TEST(BuildWatch, BudgetsKeepTimeForThePlan) {
   BuildWatch watch(nullptr, 10);
   watch.begin(Step::kChoose);
   EXPECT_FALSE(watch.tuning_is_over());
-  watch.foresee(Step::kChoose, BuildWatch::Span::kRest,
-                [](const BuildWatch::Known&) { return 6.0; });
+  foresee(watch, Step::kChoose, 6, BuildWatch::Span::kRest);
   EXPECT_FALSE(watch.tuning_is_over());
-  watch.foresee(Step::kWrite, BuildWatch::Span::kWhole,
-                [](const BuildWatch::Known&) { return 5.0; });
+  foresee(watch, Step::kWrite, 5);
   EXPECT_TRUE(watch.tuning_is_over());
   EXPECT_NEAR(watch.left_to_check(), 5, 0.1);
 }
 
 TEST(BuildWatch, ACheckThatEndsTooLateIsLeftOut) {
   BuildWatch watch(nullptr, 1);
-  watch.expect(Step::kCheck, 0.45);
-  watch.expect(Step::kWrite, 0.3);
+  foresee(watch, Step::kCheck, 0.45);
+  foresee(watch, Step::kWrite, 0.3);
   EXPECT_FALSE(watch.has_no_time_to_check());
-  watch.expect(Step::kWrite, 0.5);
+  foresee(watch, Step::kWrite, 0.8);
   EXPECT_TRUE(watch.has_no_time_to_check());
 }
 
@@ -207,11 +172,9 @@ TEST(BuildWatch, WorkAsideIsOfItsOwnStep) {
   watch.begin(Step::kOptimize);
   watch.begin(Step::kChoose);
   watch.kernels([](BuildForecast& kernels) { kernels.will_try("a", {1e9, 1e6, 1e6}); });
-  watch.foresee(Step::kChoose, BuildWatch::Span::kRest,
-                [](const BuildWatch::Known&) { return 3.0; });
+  foresee(watch, Step::kChoose, 3, BuildWatch::Span::kRest);
   const double trials = left_of(Step::kChoose);
-  watch.foresee(Step::kCheck, BuildWatch::Span::kWhole,
-                [](const BuildWatch::Known&) { return 1.0; });
+  foresee(watch, Step::kCheck, 1);
   watch.begin_aside(Step::kCheck);
   wait(0.2);
   EXPECT_EQ(watch.state().step, Step::kCheck);
@@ -229,8 +192,8 @@ TEST(BuildWatch, WorkAsideIsOfItsOwnStep) {
 TEST(BuildWatch, TellsWhichStepsItsSumIsOf) {
   BuildWatch watch;
   watch.begin(Step::kChoose);
-  watch.expect(Step::kCheck, 2);
-  watch.expect(Step::kWrite, 1);
+  foresee(watch, Step::kCheck, 2);
+  foresee(watch, Step::kWrite, 1);
   const BuildWatch::State state = watch.state();
   EXPECT_NEAR(state.left[static_cast<size_t>(Step::kCheck)], 2, 0.01);
   EXPECT_NEAR(state.left[static_cast<size_t>(Step::kWrite)], 1, 0.01);
