@@ -43,12 +43,18 @@ double CheckForecast::reference(const BuildWatch::Known& known) const {
          bytes * known.pace.byte / cores;
 }
 
+/// Seconds of a worker; all workers wait for a region that takes all cores.
+double CheckForecast::region(const NodeCost& cost, const PlainPace& pace) const {
+  const double multiplication =
+      cost.multiplications > large ? pace.kernels * static_cast<double>(workers) : pace.loops;
+  return cost.multiplications * multiplication + cost.elements * pace.element;
+}
+
 /// The cheapest regions come first; a region that would take longer than the time left is skipped.
 double CheckForecast::regions(double seconds, const BuildWatch::Known& known) const {
   const PlainPace pace = plain_pace(known);
   std::vector<double> takes;
-  for (const NodeCost& cost : costs)
-    takes.push_back(cost.multiplications * pace.loops + cost.elements * pace.element);
+  for (const NodeCost& cost : costs) takes.push_back(region(cost, pace));
   std::ranges::sort(takes);
   double spent = 0;
   for (const double one : takes)

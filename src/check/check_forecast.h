@@ -1,5 +1,6 @@
 #pragma once
 
+#include <limits>
 #include <vector>
 
 #include "check/plain_pace.h"
@@ -16,6 +17,8 @@ struct CheckForecast {
   double bytes = 0;                 ///< Of all values that the network makes.
   double kernels = 0, weights = 0;  ///< Nodes, and bytes of their constants.
   size_t workers = 1;               ///< That compare regions.
+  /// Regions of more multiplications are evaluated by the processor's kernels on all cores.
+  double large = std::numeric_limits<double>::infinity();
   int cores = 1;              ///< Of the reference.
   bool on_processor = false;  ///< The reference runs kernels that were not tuned.
   bool beside_build = false;  ///< The reference is evaluated while the build goes on.
@@ -47,6 +50,7 @@ struct CheckForecast {
  private:
   double reference(const BuildWatch::Known& known) const;
   PlainPace plain_pace(const BuildWatch::Known& known) const;
+  double region(const NodeCost& cost, const PlainPace& pace) const;
   double regions(double seconds, const BuildWatch::Known& known) const;
 };
 

@@ -208,6 +208,7 @@ class CheckedBuild {
     forecast.kernels = work.kernels;
     forecast.weights = work.weights;
     forecast.workers = RegionCheck::workers(request_.backend, request_.select.threads);
+    forecast.large = RegionCheck::large(request_.backend);
     forecast.cores = static_cast<int>(helper_threads());
     forecast.plain = plain_pace_;
     forecast.on_processor = reference_->takes_kernels();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <limits>
 #include <mutex>
 #include <set>
 
@@ -30,7 +31,7 @@ constexpr int64_t kMostBytes = int64_t{2} << 30;
 /// compares, until they were measured.
 constexpr double kPerMultiplication = 2e-10, kPerByte = 3e-9;
 /// From here on another device's regions are evaluated by the processor's kernels.
-constexpr int64_t kLargeRegion = 20'000'000;
+constexpr double kLargeRegion = 2e7;
 /// Up to here a second look is worth f64.
 constexpr int64_t kSmallRegion = 500'000'000;
 /// How often it is told how much is left.
@@ -103,9 +104,7 @@ class Comparison {
   }
 
  private:
-  bool on_processor() const {
-    return !backend_.device->capabilities().host_cores && cost_ > kLargeRegion;
-  }
+  bool on_processor() const { return static_cast<double>(cost_) > RegionCheck::large(backend_); }
 
   Result<std::vector<Tensor>> evaluate(const Graph& graph, DataType to) const {
     std::vector<Tensor> inputs;
@@ -245,12 +244,10 @@ BuildRecord::Accuracy RegionCheck::accuracy_of(const Region& region) {
 
 /// Of the plain loops, and of the processor's kernels that take large regions' place.
 struct RegionCheck::Paces {
-  bool host_cores;
+  double large;
   TwoRates loops{kPerMultiplication, kPerByte};
   TwoRates kernels{kPerMultiplication, kPerByte};
-  bool is_slow(double cost) const {
-    return host_cores || cost <= static_cast<double>(kLargeRegion);
-  }
+  bool is_slow(double cost) const { return cost <= large; }
   TwoRates& of(double cost) { return is_slow(cost) ? loops : kernels; }
   const TwoRates& of(double cost) const { return is_slow(cost) ? loops : kernels; }
 };
@@ -271,9 +268,14 @@ size_t RegionCheck::workers(const Backend& backend, int threads) {
   return static_cast<size_t>(std::max(threads, 1));
 }
 
+double RegionCheck::large(const Backend& backend) {
+  return backend.device->capabilities().host_cores ? std::numeric_limits<double>::infinity()
+                                                   : kLargeRegion;
+}
+
 RegionReport RegionCheck::compare(const Deadline& deadline, const Told& told) {
   std::mutex mutex;
-  Paces paces{backend_.device->capabilities().host_cores};
+  Paces paces{large(backend_)};
   Deadline until_told(kTellSeconds);
   const size_t at_once = workers(backend_, threads_);
   const auto asked = stop_question();

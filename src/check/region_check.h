@@ -44,6 +44,9 @@ class RegionCheck {
       : plan_(plan), backend_(backend), threads_(threads) {}
   /// Regions are compared so many at a time: beside a device of its own, by all cores.
   static size_t workers(const Backend& backend, int threads);
+  /// Regions of more multiplications are evaluated by the processor's kernels: none where these are
+  /// the plan's.
+  static double large(const Backend& backend);
 
   /// The plan's outputs. Before regions are compared.
   Result<std::vector<Tensor>> run(std::span<const Tensor> inputs);

@@ -39,6 +39,20 @@ TEST(CheckForecast, CheapRegionsComeFirst) {
   EXPECT_LT(seconds, 10.5);
 }
 
+/// The processor's kernels take all cores for one: large regions follow one another.
+TEST(CheckForecast, LargeRegionsAreEvaluatedByKernels) {
+  const BuildForecast kernels;
+  const BuildWatch::Known known{kernels, kernels.pace(), 1, 0, 30};
+  CheckForecast forecast;
+  forecast.workers = 16;
+  forecast.plain = PlainPace{1e-10, 2e-9, 1e-9};
+  const double without = forecast.seconds(known);
+  forecast.costs = std::vector<NodeCost>(4, {4e9, 0});
+  EXPECT_NEAR(forecast.seconds(known), without + 2, 0.1);
+  forecast.large = 2e7;
+  EXPECT_NEAR(forecast.seconds(known), without + 1.6, 0.1);
+}
+
 /// Where they take little of the time of the look at regions, and there alone, a 16-bit network is
 /// evaluated again: in the rest of that time.
 TEST(CheckForecast, EvaluationsShareTheTimeOfTheLook) {
