@@ -21,8 +21,9 @@ struct Image {
   int64_t channels, size;
   int convolutions;
 };
-// Layers of usual networks; and little work, also for loops, which take many times as long.
-constexpr Image kLarge{32, 64, 2}, kSmall{8, 24, 1};
+// Layers of usual networks, for kernels and for loops; and little work: each evaluation takes some
+// time however small the network is.
+constexpr Image kLarge{32, 64, 2}, kMiddling{32, 32, 1}, kSmall{8, 24, 1};
 /// A network is measured for where it has so many times the work of these.
 constexpr double kTimes = 16;
 /// Guesses of steps for a multiplication.
@@ -129,14 +130,21 @@ std::optional<PlainPace> PlainPace::measured(double multiplications) {
     for (int i = 0; i < 3; ++i) least = std::min(least, seconds(image, evaluate));
     return least;
   };
-  const double loops = least_of(kSmall, by_loops), element = element_seconds();
+  // Of a multiplication more.
+  const auto slope = [&](const Image& image, const auto& evaluate) {
+    const double least = least_of(kSmall, evaluate), all = least_of(image, evaluate);
+    return least > 0 && all > least ? (all - least) / (multiplications_of(image) - small) : 0;
+  };
+  const double element = element_seconds();
+  const double loops = multiplications < kTimes * multiplications_of(kMiddling)
+                           ? least_of(kSmall, by_loops) / small
+                           : slope(kMiddling, by_loops);
   if (loops <= 0 || element <= 0) return std::nullopt;
-  PlainPace pace{.loops = loops / small, .element = element};
+  PlainPace pace{.loops = loops, .element = element};
   if (multiplications < kTimes * most) return pace;
-  // The first evaluation makes threads; each takes some time however small the network is.
+  // The first evaluation makes threads.
   (void)seconds(kSmall, on_processor);
-  const double least = least_of(kSmall, on_processor), all = least_of(kLarge, on_processor);
-  if (least > 0 && all > least) pace.kernels = (all - least) / (most - small);
+  pace.kernels = slope(kLarge, on_processor);
   return pace;
 }
 
