@@ -460,7 +460,7 @@ Result<LargeBytes> Builder::build(INetworkDefinition& network, IBuilderConfig& c
   watch.lap();
   progress.watch()->begin(BuildWatch::Step::kWrite);
   TENON_TRY(collect_code(plan, backend, *reporter_));
-  auto bytes = write_plan(plan);
+  auto bytes = write_and_free(plan);
   progress.all_done();
   reporter_->verbose("Build times: plan written in {:.2f} s", watch.lap());
   end_reports(*settings, plan, backend, family, *reporter_);

@@ -9,6 +9,7 @@
 
 #include "base/guard.h"
 #include "base/host_memory.h"
+#include "base/mapped_file.h"
 
 namespace tenon {
 namespace {
@@ -52,6 +53,8 @@ void* allocate_large_or_null(size_t bytes, size_t alignment) {
 }
 
 void free_large(std::byte* memory, size_t bytes) noexcept {
+  // The heap would keep the pages of a block inside it, while other blocks get new ones.
+  if (bytes >= kLarge) release_pages({memory, bytes});
   ::operator delete(memory, alignment_of(rounded(bytes)));
 }
 

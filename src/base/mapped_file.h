@@ -25,9 +25,9 @@ std::string printable(const std::string& name);
 /// All of a regular file that is open for reading; `name` is for messages.
 Result<MappedBytes> map_descriptor(int descriptor, const std::string& name);
 
-/// Lets go of whole pages of a mapped file that were read: they leave the process's memory until
-/// they are read again, from the system's cache.
-void release_pages(std::span<const std::byte> mapped);
+/// Lets go of whole pages that lie in the range: those of a mapped file leave the process's memory
+/// until they are read again, from the system's cache; others lose their contents.
+void release_pages(std::span<const std::byte> range);
 
 /// All of a file that the user named.
 Result<MappedBytes> map_file(const std::string& path);

@@ -35,6 +35,9 @@ struct PlanVersion {
 /// The same plan gives the same bytes. Of a stripped plan, or with
 /// `strip`, no weights are written.
 Result<LargeBytes> write_plan(const Plan& plan, bool strip = false);
+/// The same of a plan that is not needed any more: its graphs and its code are gone, and weights
+/// leave memory as they are copied. The file needs little memory beside them.
+Result<LargeBytes> write_and_free(Plan& plan);
 
 /// Checks magic, sizes, checksum, the description's structure and every index before use; any
 /// damage is a named error. Weights stay where they are: `owner` keeps `bytes` alive (null: they

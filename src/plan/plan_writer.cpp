@@ -4,6 +4,7 @@
 #include <xxhash.h>
 
 #include <cstring>
+#include <functional>
 #include <unordered_map>
 
 #include "base/guard.h"
@@ -39,14 +40,15 @@ class WeightSection {
     return entry->second;
   }
   size_t size() const { return size_; }
-  /// All size() bytes.
-  void write(std::byte* to) const {
-    for (const Tensor& tensor : tensors_) {
+  /// All size() bytes. Tensors that have no other owner are gone behind it.
+  void write(std::byte* to) {
+    for (Tensor& tensor : tensors_) {
       const auto bytes = static_cast<size_t>(tensor.byte_count());
       if (bytes > 0) std::memcpy(to, tensor.bytes(), bytes);
       const size_t placed = round_up(bytes, kWeightAlignment);
       std::memset(to + bytes, 0, placed - bytes);
       to += placed;
+      tensor = {};
     }
   }
 
@@ -270,10 +272,9 @@ PlanChecksum plan_checksum(std::span<const std::byte> file, bool mapped) {
 
 namespace {
 
-Result<LargeBytes> write_unguarded(const Plan& plan, bool strip) {
+/// The description, finished; `weights` has the tensors that it names.
+FlatBufferBuilder described(const Plan& plan, bool strip, WeightSection& weights) {
   FlatBufferBuilder builder;
-  strip = strip || plan.stripped;
-  WeightSection weights(strip);
   place_packed(*plan.graph, weights);
   const auto graph = GraphWriter(builder, weights).write(*plan.graph);
   std::vector<Offset<fb::Graph>> forms;
@@ -296,6 +297,10 @@ Result<LargeBytes> write_unguarded(const Plan& plan, bool strip) {
       builder.CreateString(plan.architecture), builder.CreateVector(settings),
       builder.CreateVectorOfStrings(plan.passes), builder.CreateVector(profiles), graph, network,
       codes, choices, libraries, builder.CreateVector(forms)));
+  return builder;
+}
+
+LargeBytes file_of(const FlatBufferBuilder& builder, WeightSection& weights) {
   const size_t weights_offset = round_up(kPlanPage + builder.GetSize(), kPlanPage);
   LargeBytes file(weights_offset + weights.size());
   std::memset(file.data(), 0, weights_offset);
@@ -305,10 +310,30 @@ Result<LargeBytes> write_unguarded(const Plan& plan, bool strip) {
   return file;
 }
 
+/// `described_all` is called in between.
+Result<LargeBytes> write(const Plan& plan, bool strip, const std::function<void()>& described_all) {
+  return guarded("writing the plan", [&]() -> Result<LargeBytes> {
+    WeightSection weights(strip || plan.stripped);
+    const FlatBufferBuilder builder = described(plan, strip || plan.stripped, weights);
+    described_all();
+    return file_of(builder, weights);
+  });
+}
+
 }  // namespace
 
 Result<LargeBytes> write_plan(const Plan& plan, bool strip) {
-  return guarded("writing the plan", [&] { return write_unguarded(plan, strip); });
+  return write(plan, strip, [] {});
+}
+
+Result<LargeBytes> write_and_free(Plan& plan) {
+  return write(plan, false, [&plan] {
+    plan.graph.reset();
+    plan.forms.clear();
+    plan.network.reset();
+    plan.code.reset();
+    plan.libraries.reset();
+  });
 }
 
 }  // namespace tenon

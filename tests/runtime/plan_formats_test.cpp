@@ -104,6 +104,20 @@ TEST(PlanFormats, OfTheFourthOneAreReadAndHaveOneForm) {
   EXPECT_TRUE(plan->forms.empty());
 }
 
+/// Weights leave memory as they are copied.
+TEST(PlanFormats, APlanThatIsFreedGivesTheSameBytes) {
+  auto plan = read_plan(stored_plan(4), nullptr);
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  const auto owner = std::make_shared<std::vector<std::byte>>(64);
+  plan->graph->nodes()[0]->packed = Tensor(DataType::kUInt8, {64}, owner->data(), owner);
+  const auto bytes = write_plan(*plan);
+  ASSERT_TRUE(bytes.ok());
+  const auto freed = write_and_free(*plan);
+  ASSERT_TRUE(freed.ok());
+  EXPECT_EQ(*freed, *bytes);
+  EXPECT_EQ(owner.use_count(), 1);
+}
+
 TEST(PlanFormats, AreWrittenAnewInTheNewestOne) {
   for (const int old : {1, 2, 3, 4}) {
     const auto plan = read_plan(stored_plan(old), nullptr);
