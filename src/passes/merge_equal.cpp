@@ -1,9 +1,9 @@
 // Nodes that compute the same from the same values become one, so that patterns meet shared values
 // (exporters write x - mean twice) and nothing is computed twice. Must run before the patterns.
-#include <functional>
+#include <xxhash.h>
+
 #include <map>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "ir/attribute_text.h"
@@ -28,9 +28,8 @@ bool may_merge(const Node& node) {
 std::string key_of(const Node& node, std::map<const Value*, size_t>& numbers) {
   std::string key = fmt::format("{}/{}", node.op->name(), node.outputs().size());
   if (const Tensor* value = node.op->constant_value(); value != nullptr && value->defined())
-    key += fmt::format(";{}",
-                       std::hash<std::string_view>()({reinterpret_cast<const char*>(value->bytes()),
-                                                      static_cast<size_t>(value->byte_count())}));
+    key +=
+        fmt::format(";{}", XXH3_64bits(value->bytes(), static_cast<size_t>(value->byte_count())));
   for (const Value* input : node.inputs())
     key += fmt::format(
         ",{}", input == nullptr ? 0 : numbers.try_emplace(input, numbers.size() + 1).first->second);
