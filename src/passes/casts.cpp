@@ -1,8 +1,19 @@
 #include "passes/casts.h"
 
 #include "ops/math.h"
+#include "passes/match.h"
 
 namespace tenon {
+
+bool is_half(DataType type) {
+  return type == DataType::kFloat16 || type == DataType::kBFloat16;
+}
+
+Node* widening(const Value* value) {
+  if (produced_by<Cast>(value) == nullptr || value->type.type != DataType::kFloat32) return nullptr;
+  Node* node = value->producer();
+  return is_half(node->input(0)->type.type) ? node : nullptr;
+}
 
 Value* add_cast(Graph& graph, Value* value, DataType type) {
   Node* node = graph.add_node(std::make_unique<Cast>(type), {value}, 1,

@@ -7,6 +7,7 @@
 
 #include "ops/ops.h"
 #include "ops/region.h"
+#include "passes/casts.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 #include "passes/quantized.h"
@@ -16,10 +17,6 @@ namespace {
 
 constexpr size_t kMaxNodes = 24;
 constexpr size_t kMaxOperands = 12;
-
-bool is_half(DataType type) {
-  return type == DataType::kFloat16 || type == DataType::kBFloat16;
-}
 
 /// Quantization of reals to bytes with one known scale, or its reverse.
 bool rounds(const Node& node) {

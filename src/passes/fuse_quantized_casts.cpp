@@ -11,17 +11,6 @@
 namespace tenon {
 namespace {
 
-bool is_half(DataType type) {
-  return type == DataType::kFloat16 || type == DataType::kBFloat16;
-}
-
-/// The Cast of a 16-bit tensor to f32 that gives `value`, else null.
-Node* widening(const Value* value) {
-  if (produced_by<Cast>(value) == nullptr || value->type.type != DataType::kFloat32) return nullptr;
-  Node* node = value->producer();
-  return is_half(node->input(0)->type.type) ? node : nullptr;
-}
-
 /// The Cast of an f32 tensor to 16 bits that is all that reads `value`, else null.
 Node* narrowing(const Graph& graph, const Value* value) {
   Node* next = value->type.type == DataType::kFloat32 ? only_user(graph, value) : nullptr;

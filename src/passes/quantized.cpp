@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ops/ops.h"
+#include "passes/casts.h"
 
 namespace tenon {
 namespace {
@@ -88,10 +89,6 @@ bool fits_product(const Node& node, const Node& weights) {
 
 bool is_small_weight(DataType type) {
   return is_byte_integer(type) || type == DataType::kInt4 || type == DataType::kUInt4;
-}
-
-bool is_half(DataType type) {
-  return type == DataType::kFloat16 || type == DataType::kBFloat16;
 }
 
 /// Kernels for rows of 16 bits take steps of these, and whole numbers of the last.
@@ -193,8 +190,7 @@ bool is_multiplied(DataType type, const PassOptions& options) {
 }
 
 bool is_region_real(DataType type, const PassOptions& options) {
-  const bool is_half = type == DataType::kFloat16 || type == DataType::kBFloat16;
-  return type == DataType::kFloat32 || (options.quantized_halves && is_half);
+  return type == DataType::kFloat32 || (options.quantized_halves && is_half(type));
 }
 
 Node* per_tensor_bytes(const Value* value, const PassOptions& options) {

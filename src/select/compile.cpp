@@ -71,7 +71,7 @@ PassOptions pass_options_for(const Device& device) {
   PassOptions options;
   options.squeeze_regions = options.expansion_regions = options.stem_regions = on_cpu;
   options.wide_heads = on_cpu;
-  options.widened_products = options.gather_regions = !on_cpu;
+  options.widened_products = options.gather_regions = options.transform_regions = !on_cpu;
   options.patches_as_products = options.sums_join_products = !on_cpu;
   options.phases_as_channels = !on_cpu;  // There a kernel goes through the phases itself.
   options.bytes_in_groups = on_cpu;

@@ -1,13 +1,16 @@
 // Discrete Fourier transforms on NVIDIA GPUs: lines whose length is known and fits into shared
-// memory.
+// memory. Regions of a transform may read and give 16 bits, and give real parts alone.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <numbers>
+#include <span>
 
 #include "kernels/generic/formula.h"
 #include "kernels/jit/tactic.h"
-#include "ops/generate.h"
+#include "kernels/region.h"
+#include "ops/ops.h"
 
 namespace tenon::tactics::cuda_fft {
 namespace {
@@ -25,6 +28,7 @@ struct Transform {
   int64_t length = 0, given = 0, results = 0;  ///< Numbers of a line: all, read and written.
   int64_t in_step = 0, in_part = 0, in_parts = 1, out_step = 0, out_part = 0, out_parts = 2;
   bool inverse = false, mirror = false;
+  int source = 0;              ///< The operand that lines are read from.
   int window = -1;             ///< The operand that factors come from.
   std::vector<LineAxis> axes;  ///< Slowest first.
 
@@ -43,18 +47,21 @@ void add_parts(Transform& t, const Operand& x, const Operand& y) {
   t.out_part = out.back();
 }
 
-Result<Transform> lines_of(const Problem& problem, const Dft& op) {
-  const Operand &x = problem.input(0), &y = problem.output();
-  TENON_ASSIGN(const int64_t wanted, known_number(problem, 2, -2));
+/// `inputs`: the problem's, for x, length and axis; -1: absent.
+Result<Transform> lines_of(const Problem& problem, const Dft& op,
+                           const std::array<int, 3>& inputs = {0, 1, 2}) {
+  const Operand &x = problem.input(inputs[0]), &y = problem.output();
+  TENON_ASSIGN(const int64_t wanted, known_number(problem, inputs[2], -2));
   const int axis = axis_of(wanted, x.rank());
   if (axis == 0) return unsupported("along the slowest axis, of which code holds for all extents");
   Transform t;
+  t.source = inputs[0];
   t.inverse = op.inverse;
   t.mirror = op.onesided && op.inverse;
   t.results = t.length = y.extents[axis];
   if (op.onesided && !op.inverse) {
     // The result's extent stands for two lengths.
-    TENON_ASSIGN(t.length, known_number(problem, 1, x.extents[axis]));
+    TENON_ASSIGN(t.length, known_number(problem, inputs[1], x.extents[axis]));
   }
   const std::vector<int64_t> in = strides_of(x), out = strides_of(y);
   t.given = x.extents[axis];
@@ -86,16 +93,47 @@ Result<Transform> lines_of(const Problem& problem, const Stft&) {
   return t;
 }
 
+/// A slice of the first of two parts.
+bool takes_first_part(const Node& node, const Problem& problem) {
+  if (!node.is<Slice>() || problem.output().extents.back() != 1) return false;
+  const int64_t last = problem.output().rank() - 1;
+  const auto start = known_number(problem, input_number(node.input(1)), -1);
+  const auto axis = known_number(problem, input_number(node.input(3)), -2);
+  return start.ok() && *start == 0 && axis.ok() && (*axis == last || *axis == -1);
+}
+
+/// A transform in f32 that may have a cast in front, and a cast and the choice of a part behind.
+Result<Transform> lines_of_region(const Problem& problem) {
+  const Graph& body = *problem.operation.bodies()[0];
+  std::span<const std::unique_ptr<Node>> nodes = body.nodes();
+  const Value* x = nodes[0]->input(0);
+  if (nodes[0]->is<Cast>()) nodes = nodes.subspan(1);
+  if (nodes.empty() || !nodes[0]->is<Dft>()) return unsupported("no transform");
+  const Node& transform = *nodes[0];
+  const auto& op = *transform.as<Dft>();
+  if (transform.output()->type.type != DataType::kFloat32 || op.onesided)
+    return unsupported("a region of a transform in {}", name_of(transform.output()->type.type));
+  nodes = nodes.subspan(1);
+  if (!nodes.empty() && nodes[0]->is<Cast>()) nodes = nodes.subspan(1);
+  if (!nodes.empty() && takes_first_part(*nodes[0], problem)) nodes = nodes.subspan(1);
+  if (!nodes.empty()) return unsupported("{} behind a transform", nodes[0]->op->name());
+  const auto number = [&](int index) {
+    return transform.has_input(index) ? input_number(transform.input(index)) : -1;
+  };
+  return lines_of(problem, op, {input_number(x), number(1), number(2)});
+}
+
 Result<Transform> describe(const Problem& problem) {
+  if (problem.operation.is<Fused>()) return lines_of_region(problem);
   if (const auto* dft = problem.operation.as<Dft>()) return lines_of(problem, *dft);
   if (const auto* stft = problem.operation.as<Stft>()) return lines_of(problem, *stft);
   return unsupported("not a Fourier transform");
 }
 
 Status check(const Problem& problem, const Transform& t) {
-  const Operand &x = problem.input(0), &y = problem.output();
-  if (!is_real(x.type) || device_type(x.type) == nullptr || x.type != y.type)
-    return unsupported("{} to {}; takes floats of one type", name_of(x.type), name_of(y.type));
+  const Operand &x = problem.input(t.source), &y = problem.output();
+  if (!is_real(x.type) || device_type(x.type) == nullptr || device_type(y.type) == nullptr)
+    return unsupported("{} to {}; takes floats", name_of(x.type), name_of(y.type));
   if (t.window >= 0 && problem.input(t.window).type != x.type)
     return unsupported("a window of another type");
   if (t.length < 1 || t.results > t.length) return unsupported("a length of {}", t.length);
@@ -158,7 +196,7 @@ std::vector<std::byte> roots_of(int64_t length, bool inverse) {
 Result<JitPlan> plan(const Problem& problem, std::string_view) {
   TENON_ASSIGN(const Transform t, describe(problem));
   TENON_TRY(check(problem, t));
-  const Operand& x = problem.input(0);
+  const Operand& x = problem.input(t.source);
   const bool wide = x.type == DataType::kFloat64;
   const int64_t lines = std::clamp<int64_t>(kPointsOfBlock / t.length, 1, 32);
   const int64_t bytes = (2 * lines + 1) * t.length * (wide ? 16 : 8);
@@ -195,7 +233,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   launch.grid[0] = blocks_for(t.count(), lines);
   launch.block[0] = kBlock;
   launch.shared_bytes = static_cast<int>(bytes);
-  launch.add(JitArgument::input(0));
+  launch.add(JitArgument::input(t.source));
   launch.add(t.window < 0 ? JitArgument::null() : JitArgument::input(t.window));
   launch.add(JitArgument::constant(0));
   launch.add(JitArgument::output());

@@ -80,7 +80,7 @@ void Formula::list(std::string_view name, const std::vector<int64_t>& values) {
 }
 
 Result<int64_t> known_number(const Problem& problem, int index, int64_t absent) {
-  if (!problem.has_input(index)) return absent;
+  if (index < 0 || !problem.has_input(index)) return absent;
   const Tensor* constant = problem.input(index).constant;
   if (constant == nullptr || !constant->defined() || constant->count() != 1)
     return unsupported("operand {} is computed", index);

@@ -40,7 +40,8 @@ struct IntegerLimits {
 };
 IntegerLimits limits_of(DataType type);
 
-/// The one element of an operand that is known while building.
+/// The one element of an operand that is known while building; `absent` where there is none, or
+/// `index` is below 0.
 Result<int64_t> known_number(const Problem& problem, int index, int64_t absent);
 
 /// An axis given by an attribute, which may count from the end.

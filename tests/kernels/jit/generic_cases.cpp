@@ -166,6 +166,17 @@ void add_signals(Cases& cases) {
           std::vector{reals(extents, 1), absent(), number(axis)})
           .roundings(5);
     }
+  for (const DataType half : {kHalf, DataType::kBFloat16})
+    for (const bool all_parts : {false, true}) {
+      auto& of_real =
+          add(cases, "dft of 16 bits", Cast(kFloat), std::vector{reals({2, 64, 3, 1}, 1, half)});
+      of_real.into_op(Dft(), {absent(), number(1)}).then_cast(half).roundings(5);
+      if (!all_parts) of_real.into_op(Slice(), {list({0}), list({1}), list({-1})});
+    }
+  add(cases, "real parts of a dft", Dft(),
+      std::vector{reals({2, 5, 30, 2}, 1), absent(), number(2)})
+      .into_op(Slice(), {list({0}), list({1}), list({3})})
+      .roundings(5);
   Stft stft;
   add(cases, "stft", stft, std::vector{reals({2, 40, 1}, 1), number(6), reals({16}, 2), absent()})
       .roundings(5);
