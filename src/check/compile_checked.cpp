@@ -97,13 +97,14 @@ class CheckedBuild {
     // Kernels for the processor are timed on it: there the reference has to wait.
     const auto when = on_host_cores() ? std::launch::deferred : std::launch::async;
     const bool is_ahead = when == std::launch::deferred && !has_budget();
+    passes_beside_ = (is_ahead || when == std::launch::async) && passes_are_short();
     announce_check(when);
     const auto asked = stop_question();
     const auto work = with_call_number([this, asked] {
       const StopScope stops([&] { return is_given_up_ || (asked && asked()); });
       return expect();
     });
-    std::future<std::string> expecting = std::async(when, work);
+    std::shared_future<std::string> expecting = std::async(when, work);
     // How long it takes is known when it was evaluated; a budget is for kernels first.
     if (is_ahead) {
       request_.before_passes = [&] {
@@ -114,6 +115,8 @@ class CheckedBuild {
       };
       request_.select.before_trials = [this, &expecting] { expect_ahead(expecting); };
     }
+    if (passes_beside_)
+      request_.before_precision = [&](const Graph& graph) { pass_beside(graph, expecting, asked); };
     Stopwatch watch;
     Result<Plan> compiled = compile_again(logger_);
     request_.select.before_trials = nullptr;
@@ -155,17 +158,43 @@ class CheckedBuild {
   bool has_budget() const { return watch_ != nullptr && watch_->has_budget(); }
 
   /// Once, while the build is about to choose kernels: afterwards its time is known.
-  void expect_ahead(const std::future<std::string>& expecting) {
+  void expect_ahead(const std::shared_future<std::string>& expecting) {
     if (ahead_ > 0) return;
     announce_check(std::launch::deferred);
     Stopwatch watch;
     if (watch_ != nullptr) watch_->begin_aside(BuildWatch::Step::kCheck);
     expecting.wait();
+    if (of_passes_.valid()) of_passes_.wait();
     ahead_ = watch.lap();
     if (request_.select.notes != nullptr)
       request_.select.notes->add_span("stage", "self-check's reference", ahead_);
     announce_check(std::launch::deferred);
     if (watch_ != nullptr) watch_->end_aside();
+  }
+
+  /// Whether the second look at the passes is short enough to be begun whatever time the check
+  /// will have: products are rounded, and the network suits the loops.
+  bool passes_are_short() const {
+    return rounds_products() && !with_regions() && !rounds_to_bytes(*network_) &&
+           !reference_->takes_kernels();
+  }
+
+  /// Beside the build's own passes, the others give the network in its own precision, which is
+  /// evaluated behind the reference.
+  void pass_beside(const Graph& graph, const std::shared_future<std::string>& expecting,
+                   const std::function<bool()>& asked) {
+    std::shared_ptr<const Graph> begun = graph.clone();
+    const auto work = [this, begun = std::move(begun), expecting, asked,
+                       passes = request_.passes]() -> Result<std::vector<Tensor>> {
+      const StopScope stops([&] { return is_given_up_ || (asked && asked()); });
+      TENON_ASSIGN(const auto passed, NetworkReference::passed(passes, *begun));
+      if (!expecting.get().empty()) return unsupported("{}", expecting.get());
+      return reference_->outputs_of(*passed);
+    };
+    try {
+      of_passes_ = std::async(std::launch::async, with_call_number(work));
+    } catch (const std::system_error&) {  // No thread is left: see passes_differ().
+    }
   }
 
   /// In a few words, for people who watch the build.
@@ -179,7 +208,7 @@ class CheckedBuild {
 
   /// Where the time is limited and the check would go beyond it; the reference that was begun is
   /// waited for.
-  bool has_no_time(std::future<std::string>& expecting) const {
+  bool has_no_time(const std::shared_future<std::string>& expecting) const {
     if (watch_ == nullptr || !watch_->has_no_time_to_check()) return false;
     if (expecting.wait_for(std::chrono::seconds(0)) != std::future_status::deferred)
       expecting.wait();
@@ -262,6 +291,7 @@ class CheckedBuild {
     // The first build alone tells, and has the reference evaluated beside it.
     request.levels = std::exchange(request_.levels, nullptr);
     request.before_passes = std::exchange(request_.before_passes, nullptr);
+    request.before_precision = std::exchange(request_.before_precision, nullptr);
     return compile(std::move(request), cache_, logger);
   }
 
@@ -344,7 +374,8 @@ class CheckedBuild {
   void tell_evaluations_left() const {
     if (watch_ == nullptr || with_regions()) return;
     const bool of_rounding = rounded_.empty() && is_notable() && shares_.evaluates;
-    const bool of_passes = rounds_products() ? shares_.evaluates : !is_near();
+    const bool of_passes =
+        !of_passes_.valid() && (rounds_products() ? shares_.evaluates : !is_near());
     tell_left(evaluation_ * (of_rounding + of_passes));
   }
 
@@ -479,12 +510,12 @@ class CheckedBuild {
   bool rounds_products() const { return request_.passes.precision.has_value() || in_tf32(); }
 
   /// Evaluations behind the look at regions where products are rounded: of what the passes made,
-  /// and with rounding where it shows. The roundings of layers behind one another add up like
-  /// random steps.
+  /// unless that was begun beside the build, and with rounding where it shows. The roundings of
+  /// layers behind one another add up like random steps.
   double evaluations_behind(double layers) const {
     if (!rounds_products()) return 0;
     const double rounding = request_.passes.precision == DataType::kBFloat16 ? 0x1p-9 : 0x1p-12;
-    return 1 + (rounding * std::sqrt(layers) > kNotable);
+    return !passes_beside_ + (rounding * std::sqrt(layers) > kNotable);
   }
 
   std::string name_of_rounding() const {
@@ -499,9 +530,11 @@ class CheckedBuild {
   /// in its own precision, next to which sums in another order alone are right.
   bool passes_differ() {
     if (rounds_to_bytes(*network_)) return false;
-    if (rounds_products() && !shares_.evaluates && !with_regions()) return false;
+    if (rounds_products() && !of_passes_.valid() && !shares_.evaluates && !with_regions())
+      return false;
     if (!request_.passes.precision.has_value() && is_near()) return false;
-    const auto outputs = reference_->after_passes(request_.passes);
+    const auto outputs =
+        of_passes_.valid() ? of_passes_.get() : reference_->after_passes(request_.passes);
     if (!outputs.ok()) return false;
     deviates_ = differs_without_rounding(*outputs, {});
     reordered_.clear();
@@ -731,6 +764,8 @@ class CheckedBuild {
   double ahead_ = 0;       ///< The part of it that passed before kernels were tried.
   std::atomic<bool> is_given_up_ = false;  ///< The build failed: the reference may end.
   CheckForecast::Shares shares_;           ///< Of the time of a check that finds nothing.
+  bool passes_beside_ = false;  ///< A second look at the passes goes on beside the build.
+  std::future<Result<std::vector<Tensor>>> of_passes_;  ///< Its outputs; read once.
   // Of the last plan that was examined.
   RegionReport report_;
   std::vector<Tensor> outputs_;

@@ -48,6 +48,15 @@ bool suits_loops(const Graph& graph, const Profile& profile) {
          kKernelWork * work.kernels + kByteWork * work.weights;
 }
 
+/// What passes make of a graph in its own precision.
+Result<std::unique_ptr<Graph>> without_precision(PassOptions options, const Graph& graph) {
+  options.precision.reset();
+  auto changed = graph.clone();
+  NullLogger quiet;
+  TENON_TRY(run_passes(*changed, options, quiet));
+  return changed;
+}
+
 /// By the plain loops.
 Result<std::vector<Tensor>> evaluate_and_tell(const Graph& graph, const Profile& profile,
                                               std::span<const Tensor> inputs,
@@ -107,12 +116,14 @@ Result<std::vector<Tensor>> NetworkReference::rounded(const Graph& plan,
   return run(*graph);
 }
 
-Result<std::vector<Tensor>> NetworkReference::after_passes(PassOptions options) const {
-  options.precision.reset();
-  auto graph = network_.clone();
-  NullLogger quiet;
-  TENON_TRY(run_passes(*graph, options, quiet));
+Result<std::vector<Tensor>> NetworkReference::after_passes(const PassOptions& options) const {
+  TENON_ASSIGN(const auto graph, without_precision(options, network_));
   return outputs_of(*graph);
+}
+
+Result<std::unique_ptr<Graph>> NetworkReference::passed(PassOptions options, const Graph& begun) {
+  options.steps_before = steps_before_precision();
+  return without_precision(std::move(options), begun);
 }
 
 Result<std::vector<Tensor>> NetworkReference::outputs_of(const Graph& graph) const {

@@ -30,7 +30,10 @@ class NetworkReference {
   Result<std::vector<Tensor>> rounded(const Graph& plan, std::optional<DataType> precision,
                                       bool in_tf32, int draw = 0) const;
   /// The passes' result for the network in its own precision.
-  Result<std::vector<Tensor>> after_passes(PassOptions options) const;
+  Result<std::vector<Tensor>> after_passes(const PassOptions& options) const;
+  /// The network in its own precision as the passes leave it; `begun` has steps_before_precision()
+  /// behind it.
+  static Result<std::unique_ptr<Graph>> passed(PassOptions options, const Graph& begun);
   /// Results of a graph with the network's inputs in f32, whatever 16-bit types it has.
   Result<std::vector<Tensor>> outputs_of(const Graph& graph) const;
   /// The same as its types have it, for `inputs` of these types.

@@ -10,6 +10,8 @@
 
 namespace tenon {
 
+/// Shown a graph.
+using GraphObserver = std::function<void(const Graph& graph)>;
 /// Told of each pass that ran: how long it took, and how it left the graph.
 using PassObserver = std::function<void(const PassInfo& pass, double seconds, const Graph& graph)>;
 
@@ -20,8 +22,10 @@ struct PassRun {
   std::vector<std::unique_ptr<Graph>> forms = {};
 };
 
-/// run_passes() with an observer; null for none.
+/// run_passes() with an observer; null for none. `before_precision` is shown the graph behind
+/// steps_before_precision().
 Result<PassRun> run_observed_passes(Graph& graph, const PassOptions& options, Logger& logger,
-                                    const PassObserver& observer);
+                                    const PassObserver& observer,
+                                    const GraphObserver& before_precision = {});
 
 }  // namespace tenon

@@ -48,6 +48,8 @@ struct PassOptions {
   bool leaves_forms = false;
   /// Only the first steps of the pipeline: for finding a wrong one.
   int steps = INT_MAX;
+  /// Steps that the graph has behind it.
+  int steps_before = 0;
   /// Passes of the caller's own, which run at the end.
   std::vector<PassInfo> extra;
 };
@@ -104,6 +106,9 @@ bool matches_pattern(std::string_view pattern, std::string_view text);
 
 /// The steps of the pipeline under these options, switched-off ones included.
 std::vector<const PassInfo*> pipeline_of(const PassOptions& options);
+/// The number of steps before precision is lowered: they make the same of a network without
+/// quantization, whatever PassOptions::precision is.
+int steps_before_precision();
 
 /// Runs one pass, then removes dead nodes, restores order, infers shapes and verifies, where it
 /// changed something, which it returns. An error names the pass. `origins`, if given, was made of

@@ -110,6 +110,11 @@ std::vector<const PassInfo*> pipeline_of(const PassOptions& options) {
   return steps;
 }
 
+int steps_before_precision() {
+  static const auto steps = std::ranges::find(kPipeline, "lower_precision", &Step::name);
+  return static_cast<int>(steps - std::begin(kPipeline));
+}
+
 namespace {
 
 /// What nothing needs, bodies of loops and branches included: passes take every node for one whose
@@ -215,7 +220,8 @@ class Forms {
 }  // namespace
 
 Result<PassRun> run_observed_passes(Graph& graph, const PassOptions& options, Logger& logger,
-                                    const PassObserver& observer) {
+                                    const PassObserver& observer,
+                                    const GraphObserver& before_precision) {
   PassContext context(options, logger);
   OriginKeeper origins(graph);
   remove_unneeded(graph);
@@ -224,8 +230,10 @@ Result<PassRun> run_observed_passes(Graph& graph, const PassOptions& options, Lo
   const std::vector<const PassInfo*> pipeline = pipeline_of(options);
   const size_t steps = std::min<size_t>(pipeline.size(), std::max(options.steps, 0));
   Forms forms(options, logger);
-  for (size_t i = 0; i < steps; ++i) {
+  for (auto i = static_cast<size_t>(options.steps_before); i < steps; ++i) {
     const PassInfo& pass = *pipeline[i];
+    if (before_precision && i == static_cast<size_t>(steps_before_precision()))
+      before_precision(graph);
     if (options.level < pass.level || is_disabled(options, pass.name)) continue;
     Stopwatch watch;
     TENON_TRY(run_pass(graph, pass, context, &origins));

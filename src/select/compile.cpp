@@ -323,7 +323,8 @@ Result<Plan> compile(CompileRequest request, TimingCache& cache, Logger& logger)
   request.passes.leaves_forms = compares_forms(*plan.graph, request);
   if (request.before_passes) request.before_passes();
   TENON_ASSIGN(PassRun run, run_observed_passes(*plan.graph, request.passes, logger,
-                                                observer_of(record, request.levels, forecast)));
+                                                observer_of(record, request.levels, forecast),
+                                                request.before_precision));
   plan.passes = std::move(run.applied);
   plan.forms = std::move(run.forms);
   if (!run.gone.empty()) plan.settings[kGoneSetting] = gone_text(run.gone);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "passes/observed_passes.h"
 #include "passes/pass.h"
 #include "plan/plan.h"
 #include "select/pack_weights.h"
@@ -37,6 +38,8 @@ struct CompileRequest {
   /// Called when the passes are about to begin, for work beside them, for which the processor has
   /// other cores; may be empty.
   std::function<void()> before_passes;
+  /// Shown the graph behind the passes that are the same whatever the precision; may be empty.
+  GraphObserver before_precision;
   PackedKernel packed;  ///< As of pack_weights(), where select.watch does not look; may be empty.
 };
 

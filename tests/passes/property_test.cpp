@@ -54,5 +54,22 @@ TEST(Passes, ThePipelineKeepsResults) {
   }
 }
 
+TEST(Passes, StepsAheadOfPrecisionAreTheSameWhateverItIs) {
+  NullLogger logger;
+  for (uint64_t seed = 0; seed < 50; ++seed) {
+    const auto whole = random_graph(seed, 40);
+    const auto parts = whole->clone();
+    ASSERT_TRUE(run_passes(*whole, {}, logger).ok()) << seed;
+    PassOptions options;
+    options.precision = DataType::kBFloat16;
+    options.steps = steps_before_precision();
+    ASSERT_TRUE(run_passes(*parts, options, logger).ok()) << seed;
+    options = {};
+    options.steps_before = steps_before_precision();
+    ASSERT_TRUE(run_passes(*parts, options, logger).ok()) << seed;
+    EXPECT_EQ(print(*parts), print(*whole)) << seed;
+  }
+}
+
 }  // namespace
 }  // namespace tenon
