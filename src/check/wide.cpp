@@ -47,6 +47,15 @@ Status write_out(Graph& graph) {
   return graph.sort();
 }
 
+/// By way of numbers that hold those of both types.
+template <class Real>
+Tensor stored_as(const Tensor& tensor, DataType type) {
+  const Values<Real> values(tensor);
+  Tensor result(type, tensor.extents());
+  store_values(std::span(values.data(), static_cast<size_t>(values.size())), result);
+  return result;
+}
+
 void widen(Graph& graph, DataType to) {
   TypeAttributes attributes(to);
   for (Value* input : graph.inputs()) input->type.type = widened(input->type.type, to);
@@ -70,10 +79,8 @@ DataType widened(DataType type, DataType to) {
 Tensor widened(const Tensor& tensor, DataType to) {
   const DataType type = widened(tensor.type(), to);
   if (type == tensor.type() || !tensor.defined()) return tensor;
-  const Values<double> values(tensor);
-  Tensor result(type, tensor.extents());
-  store_values(std::span(values.data(), static_cast<size_t>(values.size())), result);
-  return result;
+  return type == DataType::kFloat64 ? stored_as<double>(tensor, type)
+                                    : stored_as<float>(tensor, type);
 }
 
 Result<std::unique_ptr<Graph>> written_out(const Graph& graph) {
