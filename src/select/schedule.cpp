@@ -145,6 +145,8 @@ std::vector<size_t> Schedule::wanted(const Shortlist& list) const {
     const Option& option = list.fitting[i];
     groups[{option.tactic, engine_of(option.config)}].push_back(i);
   }
+    const bool is_held = list.planned != Shortlist::Planned::kTry;
+    if (is_held && option.is_planned()) continue;
   std::vector<size_t> wanted;
   const double best = list.best();
   for (auto& [group, options] : groups) {

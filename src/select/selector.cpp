@@ -15,6 +15,7 @@
 #include "ops/ops.h"
 #include "select/effort.h"
 #include "select/expected_time.h"
+#include "select/pilots.h"
 #include "select/problem_key.h"
 
 namespace tenon {
@@ -30,9 +31,11 @@ void leave_out_late(Shortlist& list, size_t first, bool keep_first) {
   }
 }
 
-std::string reason_of(const Trial& left_out) {
-  return left_out.late ? "not tried: the build's time was up"
-                       : "not tried: others of its tactic were not fast enough";
+std::string reason_of(const Trial& left_out, const Option& option, const Shortlist& list) {
+  if (left_out.late) return "not tried: the build's time was up";
+  if (option.is_planned() && list.planned == Shortlist::Planned::kSkip)
+    return "not tried: this library did not win where the same operation takes the longest";
+  return "not tried: others of its tactic were not fast enough";
 }
 
 }  // namespace
@@ -165,9 +168,13 @@ void Selector::try_all(const Open& open) {
         const size_t option = tasks[task].second;
         Stopwatch watch;
         list->trials[option].kernel = trials_.make(*problem, list->fitting[option]);
+  std::vector<bool> begun(open.size());
+  std::optional<Pilots> pilots;
+  if (scope_.options.level <= effort::kStagedLevel && scope_.options.chooser == nullptr)
+    pilots.emplace(open);
         schedule_.made(*problem, list->fitting[option], watch.lap());
       });
-  const auto go_on = [&](size_t i) {
+  const std::function<void(size_t)> go_on = [&](size_t i) {
     const auto& [problem, list] = open[i];
     std::vector<size_t> next = trials_.next(*problem, *list);
     const bool calls = calls_application(problem->operation.node());
@@ -178,8 +185,13 @@ void Selector::try_all(const Open& open) {
       work_queue.add(first[i] + option);
     }
     pending[i] = next.size();
-    if (next.empty()) finish(*problem, *list);
+    if (!next.empty() || list->planned == Shortlist::Planned::kWait) return;
+    finish(*problem, *list);
+    if (!pilots || trials_.stopped()) return;
+    for (const size_t waited : pilots->decided(i, is_planned_best(*list)))
+      if (begun[waited] && pending[waited] == 0) go_on(waited);
   };
+    begun[i] = true;
   for (size_t i = 0; i < open.size() && !trials_.stopped(); ++i) go_on(i);
   while (const auto task = trials_.stopped() ? std::nullopt : work_queue.take_done()) {
     const auto [i, option] = tasks[*task];
@@ -200,6 +212,13 @@ void Selector::finish(const Problem& problem, Shortlist& list) {
   put_best_first(measured);
   if (!measured.empty()) schedule_.tell_decided(problem, measured.front().tactic);
   const std::string key = problem_key(problem);
+/// Whether nothing beats the kernels that are planned for a decided problem.
+bool Selector::is_planned_best(const Shortlist& list) const {
+  if (list.measured->empty()) return true;
+  const Tactic* const row = scope_.backend.row_of(list.measured->front().tactic);
+  return row == nullptr || row->traits.planned_each;
+}
+
   const Rivals& rivals = rivals_[key] = rivals_of(scope_.backend, measured);
   schedule_.tell_rivals(problem, 1e-3 * std::max(rivals.best, 0.0), rivals.tactics);
   list.measured = std::move(measured);
@@ -216,7 +235,7 @@ std::vector<Candidate> Selector::measure(const Problem& problem, Shortlist& list
     Measured one{list.fitting[i], -1, {}};
     std::string reason;
     if (is_left_out)
-      reason = reason_of(*trial);
+      reason = reason_of(*trial, list.fitting[i], list);
     else if (const Status status = measure(problem, list, i, one); !status.ok())
       reason = status.error().message;
     if (trials_.stopped()) return {};

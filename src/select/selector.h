@@ -55,6 +55,7 @@ class Selector {
   Status measure(const Problem& problem, Shortlist& list, size_t index, Measured& measured);
   void take_spare(const Problem& problem, Shortlist& list, std::vector<Candidate>& measured);
 
+  bool is_planned_best(const Shortlist& list) const;
   /// Seconds of a selection by activity, where kernels are made several at a time.
   struct Times {
     double list = 0, make = 0, tune = 0;

@@ -21,16 +21,10 @@ bool is_outdone_in(const Tactic& tactic, const Shortlist& list) {
       list.fitting, [&](const Option& option) { return is_outdone(tactic, *option.tactic); });
 }
 
-bool is_planned(const Option& option) {
-  return option.tactic->traits.planned_each;
-}
-
 void leave_out_planned(Shortlist& list) {
-  const auto serves = [](const Option& option) {
-    return !is_planned(option) && !is_fallback(*option.tactic);
-  };
-  if (std::ranges::none_of(list.fitting, serves)) return;
-  const auto planned = std::ranges::stable_partition(list.fitting, std::not_fn(is_planned));
+  if (!list.serves_without_planned()) return;
+  const auto planned =
+      std::ranges::stable_partition(list.fitting, std::not_fn(&Option::is_planned));
   list.spare.insert(list.spare.end(), planned.begin(), planned.end());
   list.fitting.erase(planned.begin(), planned.end());
 }
@@ -53,6 +47,12 @@ double Shortlist::best() const {
   for (const Trial& trial : trials)
     if (trial.time && trial.time->ok()) best = std::min(best, **trial.time);
   return best;
+}
+
+bool Shortlist::serves_without_planned() const {
+  return std::ranges::any_of(fitting, [](const Option& option) {
+    return !option.is_planned() && !is_fallback(*option.tactic);
+  });
 }
 
 Shortlist Shortlister::list(const Problem& problem) const {
@@ -126,7 +126,7 @@ Shortlist Shortlister::list(const Problem& problem,
 void Shortlister::remember(const Problem& problem, const Shortlist& list) {
   const KnownTimes times(scope_);
   const auto known = [&](const Option& option) { return times.find(problem, option).has_value(); };
-  if (keeps_lists() && scope_.options.offered.empty() && list.fitting.size() > 1 &&
+  if (keeps_lists() && scope_.options.offered.empty() && !list.fitting.empty() &&
       std::ranges::all_of(list.fitting, known))
     scope_.cache.insert_note(list_key(problem), static_cast<double>(list.fitting.size()));
 }

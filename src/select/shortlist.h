@@ -26,6 +26,8 @@ struct Option {
   size_t place = 0;  ///< Among the tactic's configurations, which come best first.
 
   std::string text() const { return join_tactic(tactic->name, config); }
+  /// For each problem anew, by a library.
+  bool is_planned() const { return tactic->traits.planned_each; }
 };
 
 /// Empty: not made yet.
@@ -48,10 +50,14 @@ struct Shortlist {
   std::vector<Option> spare;  ///< Of `unfit`: for where all that fits fails.
   bool made = false;
   bool remembered = false;  ///< From the timing cache: exactly the options tried then.
+  /// Whether kernels that are planned for each problem are tried (select/pilots.h).
+  enum class Planned { kTry, kWait, kSkip } planned = Planned::kTry;
   std::optional<std::vector<Candidate>> measured;  ///< The best first.
 
   /// Milliseconds of the fastest that was tried.
   double best() const;
+  /// Whether one that is no fallback takes the problem and is not planned for it.
+  bool serves_without_planned() const;
 };
 
 /// Lists the candidates of problems. Thread-safe as long as the cache does not change.
