@@ -47,6 +47,7 @@ class Chooser {
     options_.watch = nullptr;
     options_.editable_cache = false;
     options_.warm = true;
+    options_.beside.clear();
   }
 
   Status run(const std::vector<SymbolValues>& points) {
@@ -62,9 +63,9 @@ class Chooser {
 
  private:
   Status choose(const std::vector<SymbolValues>& points, bool are_between) {
+    if (are_between) TENON_TRY(try_together(points));
     for (const SymbolValues& point : points) {
-      const auto is_same = [&](const Choice& choice) { return choice.symbols == point; };
-      if (std::ranges::any_of(plan_.choices, is_same)) continue;
+      if (has_choice(point)) continue;
       if (watch_ != nullptr && watch_->tuning_is_over()) return {};
       std::optional<Timed> best;
       for (const int form : forms_at(point, are_between)) {
@@ -81,6 +82,34 @@ class Chooser {
       take_code(plan_.choices.back(), !are_between);
     }
     return {};
+  }
+
+  bool has_choice(const SymbolValues& point) const {
+    return std::ranges::any_of(plan_.choices,
+                               [&](const Choice& choice) { return choice.symbols == point; });
+  }
+
+  /// Shapes between others wait for no kernels of each other: those that their neighbours offer now
+  /// are made and timed at once. choose_under() finds their times.
+  Status try_together(const std::vector<SymbolValues>& points) {
+    std::vector<std::unique_ptr<LayersUnder>> all;
+    std::vector<Problem> problems;
+    options_.offered.clear();
+    options_.proposals = kProposedBetween;
+    for (const SymbolValues& point : points) {
+      if (has_choice(point)) continue;
+      for (const int form : forms_at(point, true)) {
+        auto layers = LayersUnder::make(form_of(plan_, form), backend_, options_.threads, point);
+        if (!layers.ok()) continue;
+        TacticLists& lists = between_[{point, form}];
+        lists = known_[static_cast<size_t>(form)].around(point, kNearEach);
+        offer(lists, (*layers)->layers, options_.offered);
+        const std::vector<Problem>& more = (*layers)->layers.problems;
+        problems.insert(problems.end(), more.begin(), more.end());
+        all.push_back(std::move(*layers));
+      }
+    }
+    return try_candidates(problems, backend_, options_, cache_, &measurer_);
   }
 
   struct Timed {
@@ -154,10 +183,11 @@ class Chooser {
   /// Bodies keep the kernels that they have.
   Result<Timed> choose_under(const SymbolValues& point, int form, bool is_between) {
     KnownShapes& known_shapes = known_[static_cast<size_t>(form)];
-    options_.offered = is_between ? known_shapes.around(point, kNearEach) : TacticLists();
-    options_.proposals = is_between ? kProposedBetween : -1;
     TENON_ASSIGN(const auto all,
                  LayersUnder::make(form_of(plan_, form), backend_, options_.threads, point));
+    options_.offered.clear();
+    if (is_between) offer(between_[{point, form}], all->layers, options_.offered);
+    options_.proposals = is_between ? kProposedBetween : -1;
     TENON_ASSIGN(Tactics tactics, choose_tactics(all->layers, backend_, options_, cache_,
                                                  all->in_sequence, &measurer_));
     Timed timed{{point, {}, form}, tactics.sequence};
@@ -203,6 +233,8 @@ class Chooser {
   BuildWatch* const watch_;
   std::vector<KnownShapes> known_;        ///< One a form.
   std::map<SymbolValues, double> leads_;  ///< Of the form that serves, where others were tried.
+  /// By shapes between others, and a form: the kernels that their neighbours offer.
+  std::map<std::pair<SymbolValues, int>, TacticLists> between_;
   TimingCache& cache_;
   Measurer measurer_;
   CodeAhead code_;

@@ -185,6 +185,8 @@ Status choose_kernels(Plan& plan, const CompileRequest& request, const SymbolVal
   const OpenCodeFirst open(request.backend.constants, varies, *plan.graph);
   SelectOptions options = request.select;
   options.many_shapes = varies;
+  if (varies && request.backend.device->capabilities().compiles_kernels)
+    options.beside = plan_ends(plan);
   TENON_TRY(select_tactics(*plan.graph, request.backend, symbols, options, cache));
   if (!varies) plan.forms.clear();
   TENON_TRY(choose_for_forms(plan, request.backend, symbols, options, cache));

@@ -3,9 +3,14 @@
 #include <algorithm>
 
 #include "plan/points.h"
+#include "select/problem_key.h"
 
 namespace tenon {
 namespace {
+
+/// A kernel that takes so many times the best's time is none that may win under the next shapes: as
+/// far as a tactic may be behind to be followed (select/stages.cpp).
+constexpr double kFar = 1.2;
 
 double size_of(const SymbolValues& symbols) {
   double size = 1;
@@ -19,21 +24,34 @@ void add_once(std::vector<std::string>& tactics, const std::string& tactic) {
 
 }  // namespace
 
+void offer(const TacticLists& by_node, const Layers& layers, TacticLists& by_problem) {
+  for (size_t i = 0; i < layers.nodes.size(); ++i)
+    if (const auto found = by_node.find(layers.nodes[i]->name); found != by_node.end()) {
+      std::vector<std::string>& offered = by_problem[problem_key(layers.problems[i])];
+      for (const std::string& tactic : found->second) add_once(offered, tactic);
+    }
+}
+
 bool is_larger(const SymbolValues& a, const SymbolValues& b) {
   return size_of(a) > size_of(b);
 }
 
 void KnownShapes::take(KnownShape& shape, const std::string& node, const Tactics& tactics,
                        size_t layer) {
+  const std::map<std::string, double>& times = tactics.milliseconds[layer];
+  const auto least = times.find(tactics.best[layer]);
+  const auto is_near = [&](const std::string& tactic) {
+    const auto time = times.find(tactic);
+    return least == times.end() || time == times.end() || time->second <= kFar * least->second;
+  };
   std::vector<std::string>& near = shape.near[node];
   add_once(near, tactics.best[layer]);
   for (const std::string& tactic : tactics.near[layer])
-    if (near.size() < kMostNear) add_once(near, tactic);
+    if (near.size() < kMostNear && is_near(tactic)) add_once(near, tactic);
   std::set<std::string>& tried = tried_[node];
   tried.insert(tactics.best[layer]);
-  for (const auto& [tactic, time] : tactics.milliseconds[layer]) tried.insert(tactic);
-  const auto time = tactics.milliseconds[layer].find(tactics.best[layer]);
-  if (time != tactics.milliseconds[layer].end()) shape.milliseconds += time->second;
+  for (const auto& [tactic, time] : times) tried.insert(tactic);
+  if (least != times.end()) shape.milliseconds += least->second;
 }
 
 const KnownShape* KnownShapes::nearest(const SymbolValues& point, bool larger) const {

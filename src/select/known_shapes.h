@@ -8,10 +8,11 @@
 
 #include "ir/graph.h"
 #include "select/select.h"
+#include "select/sequence_runner.h"
 
 namespace tenon {
 
-/// Tactics by node name, those to be tried first at the front.
+/// Tactics by node name or by problem_key(), those to be tried first at the front.
 using TacticLists = std::map<std::string, std::vector<std::string>>;
 
 /// Shapes that have kernels.
@@ -21,6 +22,9 @@ struct KnownShape {
   /// Of the layers that were timed, each alone.
   double milliseconds = 0;
 };
+
+/// Adds the lists of layers to those of their problems.
+void offer(const TacticLists& by_node, const Layers& layers, TacticLists& by_problem);
 
 /// Whether there is more work under `a`.
 bool is_larger(const SymbolValues& a, const SymbolValues& b);

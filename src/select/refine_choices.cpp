@@ -6,6 +6,7 @@
 
 #include "ops/control_flow.h"
 #include "plan/points.h"
+#include "select/problem_key.h"
 #include "select/sequence_tuning.h"
 
 namespace tenon {
@@ -137,16 +138,20 @@ class Refiner {
                                           const SymbolValues& point) {
     if (open.empty()) return now;
     SelectOptions options = making_.options;
-    options.offered = known_->around(point, 1);
+    options.offered.clear();
     options.proposals = 0;
+    const TacticLists near = known_->around(point, 1);
     Layers layers{all.graph, {}, {}};
     for (const size_t i : open) {
       layers.nodes.push_back(all.layers.nodes[i]);
       layers.problems.push_back(all.layers.problems[i]);
-      std::vector<std::string>& offered = options.offered[all.layers.nodes[i]->name];
+      const Node& node = *all.layers.nodes[i];
+      std::vector<std::string> offered;
+      if (const auto found = near.find(node.name); found != near.end()) offered = found->second;
       std::erase(offered, now[i]);
       offered.insert(offered.begin(), now[i]);
-      add_proposals(*all.layers.nodes[i], all.layers.problems[i], offered);
+      add_proposals(node, all.layers.problems[i], offered);
+      options.offered.try_emplace(problem_key(all.layers.problems[i]), std::move(offered));
     }
     TENON_ASSIGN(const Tactics timed, choose_tactics(layers, making_.backend, options,
                                                      making_.cache, false, &making_.measurer));

@@ -16,18 +16,20 @@
 
 namespace tenon {
 
-std::vector<size_t> Schedule::announce(const std::vector<Problem>& problems,
+std::vector<size_t> Schedule::announce(std::span<const Problem> problems,
+                                       std::span<const Problem> beside,
                                        FunctionRef<const Shortlist&(const Problem&)> list_of) {
   std::vector<size_t> order(problems.size());
   std::iota(order.begin(), order.end(), 0);
   BuildWatch* const watch = scope_.options.watch;
   if (watch == nullptr) return order;
-  for (const Problem& problem : problems) {
-    if (!announced_.insert(problem_key(problem)).second) continue;
-    const Shortlist& list = list_of(problem);
-    candidates_ += list.fitting.size();
-    if (!list.trials.empty()) announce(problem, list);
-  }
+  for (const auto& group : {problems, beside})
+    for (const Problem& problem : group) {
+      if (!announced_.insert(problem_key(problem)).second) continue;
+      const Shortlist& list = list_of(problem);
+      candidates_ += list.fitting.size();
+      if (!list.trials.empty()) announce(problem, list);
+    }
   watch->note(BuildWatch::Step::kChoose,
               fmt::format("{}, {} different, {}", counted(problems.size(), "layer"),
                           announced_.size(), counted(candidates_, "candidate")));
@@ -143,10 +145,10 @@ std::vector<size_t> Schedule::wanted(const Shortlist& list) const {
   std::map<std::pair<const Tactic*, std::string_view>, std::vector<size_t>> groups;
   for (size_t i = 0; i < list.fitting.size(); ++i) {
     const Option& option = list.fitting[i];
-    groups[{option.tactic, engine_of(option.config)}].push_back(i);
-  }
     const bool is_held = list.planned != Shortlist::Planned::kTry;
     if (is_held && option.is_planned()) continue;
+    groups[{option.tactic, engine_of(option.config)}].push_back(i);
+  }
   std::vector<size_t> wanted;
   const double best = list.best();
   for (auto& [group, options] : groups) {

@@ -16,10 +16,11 @@ class Schedule {
  public:
   explicit Schedule(const SelectScope& scope) : scope_(scope) {}
 
-  /// Tells the watch how long the choice will take. Gives the order in which to decide: the largest
-  /// first where the time is limited or kernels are tried one by one, so that the paces of those
-  /// that matter are known early; else the problems' own.
-  std::vector<size_t> announce(const std::vector<Problem>& problems,
+  /// Tells the watch how long the choice will take, with other problems that are tried `beside`.
+  /// Gives the order in which to decide: the largest first where the time is limited or kernels are
+  /// tried one by one, so that the paces of those that matter are known early; else the problems'
+  /// own.
+  std::vector<size_t> announce(std::span<const Problem> problems, std::span<const Problem> beside,
                                FunctionRef<const Shortlist&(const Problem&)> list_of);
   /// An option's kernel is to be made by one of several threads; it was made in so many seconds.
   void will_make(const Problem& problem, const Option& option) const;

@@ -48,7 +48,10 @@ struct SelectOptions {
   /// Kernels will meet shapes while an application waits: kernels planned for each
   /// shape anew, for milliseconds, are candidates only where nothing else but fallbacks is.
   bool many_shapes = false;
-  /// By node name: the only tactics to look at, where one of them fits.
+  /// Other shapes whose candidates are tried at the same time, so that choose_tactics() finds their
+  /// times in the cache. Not where the build's time is limited.
+  std::vector<SymbolValues> beside;
+  /// By problem_key(): the only tactics to look at, where one of them fits.
   std::map<std::string, std::vector<std::string>> offered;
   /// Beside these, so many that their tactics propose for the problem first; -1: one of the first
   /// tactic (select/stages.h).
@@ -97,6 +100,11 @@ struct Tactics {
 Result<Tactics> choose_tactics(const Layers& layers, const Backend& backend,
                                const SelectOptions& options, TimingCache& cache, bool in_sequence,
                                Measurer* measurer = nullptr);
+
+/// Tries the candidates of all problems at once, so that choose_tactics() finds their times in the
+/// cache.
+Status try_candidates(std::span<const Problem> problems, const Backend& backend,
+                      const SelectOptions& options, TimingCache& cache, Measurer* measurer);
 
 /// The candidates of select_tactics() for one problem.
 Result<std::vector<Candidate>> list_candidates(const Backend& backend, const Problem& problem,

@@ -53,10 +53,11 @@ const Rivals& Selector::rivals(const Problem& problem) const {
   return rivals_.at(problem_key(problem));
 }
 
-Result<std::vector<std::string>> Selector::choose(const Layers& layers, bool in_sequence) {
+Result<std::vector<std::string>> Selector::choose(const Layers& layers, bool in_sequence,
+                                                  std::span<const Problem> beside) {
   std::vector<std::string> tactics(layers.nodes.size());
   trials_.measurer().expect(layers.problems);
-  for (const size_t i : prepare(layers.problems)) {
+  for (const size_t i : prepare(layers.problems, beside)) {
     TENON_ASSIGN(tactics[i],
                  guarded(fmt::format("choosing a kernel for node \"{}\"", layers.nodes[i]->name),
                          [&] { return best(layers.problems[i]); }));
@@ -65,6 +66,12 @@ Result<std::vector<std::string>> Selector::choose(const Layers& layers, bool in_
   if (scope_.backend.device->capabilities().compiles_kernels && !layers.nodes.empty())
     report_times();
   return tactics;
+}
+
+Status Selector::try_candidates(std::span<const Problem> problems) {
+  prepare(problems, {});
+  report_times();
+  return trials_.stopped() ? Status(*trials_.stopped()) : Status();
 }
 
 Result<std::string> Selector::best(const Problem& problem) {
@@ -83,21 +90,25 @@ Result<std::string> Selector::best(const Problem& problem) {
 /// Measures the candidates that list() will give for problems whose kernels are compiled: while
 /// some kernels are timed, others are made, several at a time. Gives the order in which to ask for
 /// the problems.
-std::vector<size_t> Selector::prepare(const std::vector<Problem>& problems) {
+std::vector<size_t> Selector::prepare(std::span<const Problem> problems,
+                                      std::span<const Problem> beside) {
+  const bool has_budget = scope_.options.watch != nullptr && scope_.options.watch->has_budget();
+  if (has_budget) beside = {};
   const auto announce = [&] {
     const auto list_of = [&](const Problem& problem) -> const Shortlist& {
       return shortlist_of(problem);
     };
-    std::vector<size_t> order = schedule_.announce(problems, list_of);
+    std::vector<size_t> order = schedule_.announce(problems, beside, list_of);
     if (scope_.options.before_trials) scope_.options.before_trials();
     return order;
   };
   if (!scope_.backend.device->capabilities().compiles_kernels) return announce();
   Open open;
-  for (const Problem& problem : problems) {
-    const auto [entry, is_new] = shortlists_.try_emplace(problem_key(problem));
-    if (is_new) open.emplace_back(&problem, &entry->second);
-  }
+  for (const auto& group : {problems, beside})
+    for (const Problem& problem : group) {
+      const auto [entry, is_new] = shortlists_.try_emplace(problem_key(problem));
+      if (is_new) open.emplace_back(&problem, &entry->second);
+    }
   Stopwatch watch;
   const auto list_options = [&](size_t i) {
     if (!scope_.backend.device->activate().ok()) return;
@@ -109,7 +120,7 @@ std::vector<size_t> Selector::prepare(const std::vector<Problem>& problems) {
   std::vector<size_t> order = announce();
   if (scope_.described || scope_.options.fail_on_cache_miss) return order;
   std::erase_if(open, [](const auto& entry) { return entry.second->fitting.size() < 2; });
-  if (scope_.options.watch != nullptr && scope_.options.watch->has_budget())
+  if (has_budget)
     std::ranges::stable_sort(open, std::greater(),
                              [](const auto& entry) { return expected_launch(*entry.first); });
   try_all(open);
@@ -157,6 +168,10 @@ Shortlist& Selector::shortlist_of(const Problem& problem) {
 void Selector::try_all(const Open& open) {
   std::vector<std::pair<size_t, size_t>> tasks;  // Of which problem, which option.
   std::vector<size_t> first(open.size()), pending(open.size());
+  std::vector<bool> begun(open.size());
+  std::optional<Pilots> pilots;
+  if (scope_.options.level <= effort::kStagedLevel && scope_.options.chooser == nullptr)
+    pilots.emplace(open);
   for (size_t i = 0; i < open.size(); ++i) {
     first[i] = tasks.size();
     for (size_t k = 0; k < open[i].second->trials.size(); ++k) tasks.emplace_back(i, k);
@@ -168,14 +183,11 @@ void Selector::try_all(const Open& open) {
         const size_t option = tasks[task].second;
         Stopwatch watch;
         list->trials[option].kernel = trials_.make(*problem, list->fitting[option]);
-  std::vector<bool> begun(open.size());
-  std::optional<Pilots> pilots;
-  if (scope_.options.level <= effort::kStagedLevel && scope_.options.chooser == nullptr)
-    pilots.emplace(open);
         schedule_.made(*problem, list->fitting[option], watch.lap());
       });
   const std::function<void(size_t)> go_on = [&](size_t i) {
     const auto& [problem, list] = open[i];
+    begun[i] = true;
     std::vector<size_t> next = trials_.next(*problem, *list);
     const bool calls = calls_application(problem->operation.node());
     for (; calls && !next.empty() && !trials_.stopped(); next = trials_.next(*problem, *list))
@@ -191,7 +203,6 @@ void Selector::try_all(const Open& open) {
     for (const size_t waited : pilots->decided(i, is_planned_best(*list)))
       if (begun[waited] && pending[waited] == 0) go_on(waited);
   };
-    begun[i] = true;
   for (size_t i = 0; i < open.size() && !trials_.stopped(); ++i) go_on(i);
   while (const auto task = trials_.stopped() ? std::nullopt : work_queue.take_done()) {
     const auto [i, option] = tasks[*task];
@@ -199,6 +210,13 @@ void Selector::try_all(const Open& open) {
     trials_.run(*problem, *list, option);
     if (--pending[i] == 0 && !trials_.stopped()) go_on(i);
   }
+}
+
+/// Whether nothing beats the kernels that are planned for a decided problem.
+bool Selector::is_planned_best(const Shortlist& list) const {
+  if (list.measured->empty()) return true;
+  const Tactic* const row = scope_.backend.row_of(list.measured->front().tactic);
+  return row == nullptr || row->traits.planned_each;
 }
 
 /// Chooses among the tried options, and tries the rest.
@@ -212,13 +230,6 @@ void Selector::finish(const Problem& problem, Shortlist& list) {
   put_best_first(measured);
   if (!measured.empty()) schedule_.tell_decided(problem, measured.front().tactic);
   const std::string key = problem_key(problem);
-/// Whether nothing beats the kernels that are planned for a decided problem.
-bool Selector::is_planned_best(const Shortlist& list) const {
-  if (list.measured->empty()) return true;
-  const Tactic* const row = scope_.backend.row_of(list.measured->front().tactic);
-  return row == nullptr || row->traits.planned_each;
-}
-
   const Rivals& rivals = rivals_[key] = rivals_of(scope_.backend, measured);
   schedule_.tell_rivals(problem, 1e-3 * std::max(rivals.best, 0.0), rivals.tactics);
   list.measured = std::move(measured);

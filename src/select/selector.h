@@ -2,6 +2,7 @@
 
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,8 +37,12 @@ class Selector {
   Result<std::vector<Candidate>> list(const Problem& problem);
   /// Of a problem that is decided.
   const Rivals& rivals(const Problem& problem) const;
-  /// The tactics of layers, tried in sequence where that is wanted.
-  Result<std::vector<std::string>> choose(const Layers& layers, bool in_sequence);
+  /// The tactics of layers, tried in sequence where that is wanted. The candidates of other
+  /// problems are tried `beside` those of the layers, whose times the cache keeps.
+  Result<std::vector<std::string>> choose(const Layers& layers, bool in_sequence,
+                                          std::span<const Problem> beside = {});
+  /// Tries the candidates of problems, whose times the cache keeps.
+  Status try_candidates(std::span<const Problem> problems);
   /// Of the layers that were tried so last, with the tactics that they got; nothing: none were.
   std::optional<double> sequence_milliseconds() const { return sequence_; }
 
@@ -45,17 +50,17 @@ class Selector {
   using Open = std::vector<std::pair<const Problem*, Shortlist*>>;
 
   Result<std::string> best(const Problem& problem);
-  std::vector<size_t> prepare(const std::vector<Problem>& problems);
+  std::vector<size_t> prepare(std::span<const Problem> problems, std::span<const Problem> beside);
   Status tune(const Layers& layers, std::vector<std::string>& tactics);
   void report_times() const;
   Shortlist& shortlist_of(const Problem& problem);
   void try_all(const Open& open);
+  bool is_planned_best(const Shortlist& list) const;
   void finish(const Problem& problem, Shortlist& list);
   std::vector<Candidate> measure(const Problem& problem, Shortlist& list);
   Status measure(const Problem& problem, Shortlist& list, size_t index, Measured& measured);
   void take_spare(const Problem& problem, Shortlist& list, std::vector<Candidate>& measured);
 
-  bool is_planned_best(const Shortlist& list) const;
   /// Seconds of a selection by activity, where kernels are made several at a time.
   struct Times {
     double list = 0, make = 0, tune = 0;

@@ -58,8 +58,9 @@ bool Shortlist::serves_without_planned() const {
 Shortlist Shortlister::list(const Problem& problem) const {
   const SelectOptions& options = scope_.options;
   const KnownTimes times(scope_);
-  if (const auto known = options.offered.find(std::string(problem.layer));
-      known != options.offered.end()) {
+  const auto known =
+      options.offered.empty() ? options.offered.end() : options.offered.find(problem_key(problem));
+  if (known != options.offered.end()) {
     Shortlist found = list(problem, [&](const Tactic& tactic) {
       return configs_among(known->second, tactic, problem, options.proposals);
     });
