@@ -72,10 +72,21 @@ Measurer::Place Measurer::input_place(const Problem& problem, size_t index) {
   return {false, problem.inputs[index].type, index};
 }
 
+/// The contents repeat, so that they come by copies on the device: by a prime number of elements,
+/// or kernels that read other rows could find the same.
 Status Measurer::fill(void* memory, DataType type, size_t bytes) {
-  const Tensor contents = random_contents(type, static_cast<int64_t>(bytes / byte_size(type)));
+  constexpr int64_t kPeriod = 1'048'573;
+  Tensor& period = contents_[type];
+  if (!period.defined()) period = random_contents(type, kPeriod);
   TENON_ASSIGN(const Queue where, queue());
-  TENON_TRY(device_.upload(memory, contents.bytes(), contents.byte_count(), where));
+  auto* const first = static_cast<std::byte*>(memory);
+  size_t filled = std::min(bytes, static_cast<size_t>(period.byte_count()));
+  TENON_TRY(device_.upload(first, period.bytes(), filled, where));
+  while (filled < bytes) {
+    const size_t more = std::min(filled, bytes - filled);
+    TENON_TRY(device_.copy(first + filled, first, more, where));
+    filled += more;
+  }
   return device_.synchronize(where);
 }
 

@@ -84,6 +84,7 @@ class Measurer {
   bool awake_ = false;
   bool constants_stay_ = true;  ///< In a cache that the cores share, from run to run.
   std::map<Place, Buffer> buffers_;
+  std::map<DataType, Tensor> contents_;  ///< Of one period.
   ConstantStore constants_;
   std::vector<std::byte> others_;  ///< Read in place of other layers' constants.
 };

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "device/cpu/caches.h"
+#include "made_up_device.h"
 
 namespace tenon {
 namespace {
@@ -59,6 +60,30 @@ TEST(Measure, ConstantsOfLargeNetworksComeFromMemory) {
     ratio = std::max(ratio, *far / *near);
   }
   EXPECT_GE(ratio, 2);
+}
+
+/// Counts what comes from the host.
+class Uploads final : public MadeUpDevice {
+ public:
+  Status upload(void* to, const void* from, size_t bytes, Queue queue) override {
+    uploaded += bytes;
+    return MadeUpDevice::upload(to, from, bytes, queue);
+  }
+  size_t uploaded = 0;
+};
+
+TEST(Measure, LargeTensorsAreFilledByCopiesOnTheDevice) {
+  const auto device = std::make_shared<Uploads>();
+  Measurer measurer({.device = device, .tactics = {}}, 1);
+  constexpr size_t kCount = (size_t{1} << 22) + 3;
+  std::vector<float> filled(kCount, 7.0f);
+  ASSERT_TRUE(measurer.fill(filled.data(), DataType::kFloat32, kCount * sizeof(float)).ok());
+  EXPECT_LT(device->uploaded, kCount * sizeof(float) / 3);
+  EXPECT_TRUE(std::ranges::all_of(filled, [](float x) { return x >= -1 && x <= 1; }));
+  // Rows of any usual length differ from those behind.
+  for (const size_t row :
+       {size_t{1}, size_t{768}, size_t{1} << 12, size_t{1} << 20, size_t{1} << 21})
+    EXPECT_FALSE(std::equal(filled.begin(), filled.begin() + 16, filled.begin() + row)) << row;
 }
 
 }  // namespace
