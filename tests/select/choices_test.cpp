@@ -146,6 +146,28 @@ TEST_F(Choices, AreAmongAllAtTheEndsAndAmongTheNearestBetweenThem) {
     EXPECT_EQ(taken(rows), best) << rows;
 }
 
+/// A range's ends are tried together with the usual shapes: that fills all threads.
+TEST_F(Choices, FindTheTimesOfEndsThatWereTriedBesideTheUsualShapes) {
+  auto graph = parse_graph(kExp);
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  (*graph)->symbol_ranges["b"] = {1, 64};
+  const Backend backend{.device = device_, .tactics = rows_};
+  TimingCache cache;
+  SelectOptions options{.many_shapes = true};
+  options.beside = {{{"b", 1}}, {{"b", 64}}};
+  ASSERT_TRUE(select_tactics(**graph, backend, {{"b", 8}}, options, cache).ok());
+  EXPECT_EQ((*graph)->nodes()[0]->tactic, "cuda.tuned{3}");
+  for (const int64_t rows : {1, 8, 64}) EXPECT_EQ(device_->made[rows].size(), kConfigs) << rows;
+  device_->made.clear();
+  plan_.graph = std::move(graph).value();
+  plan_.profiles = {{{"x", {{1, 8}, {8, 8}, {64, 8}}}}};
+  NullLogger logger;
+  ASSERT_TRUE(choose_by_shape(plan_, backend, options, cache, logger).ok());
+  for (const int64_t rows : {1, 8, 64})
+    EXPECT_LE(device_->made[rows].size(), 1U) << rows << ": the code of the best alone";
+  EXPECT_EQ(taken(64), "cuda.tuned{6}");
+}
+
 /// Kernels tried between the ends count for the shapes behind.
 TEST_F(Choices, BetweenPointsFollowTheirNeighbours) {
   choose(512);
