@@ -30,8 +30,7 @@ __device__ inline float widen(e5m2 v) {
 /// too large. Quotients beyond every type's range stay there.
 __device__ inline float quotient(float v, float scale, float inverse) {
   constexpr float kLimit = 1048576.0f;
-  const float near = v * inverse;
-  const float q = near < -kLimit ? -kLimit : (near > kLimit ? kLimit : near);
+  const float q = fminf(fmaxf(v * inverse, -kLimit), kLimit);
   return fmaf(fmaf(-q, scale, v), inverse, q);
 }
 
@@ -40,16 +39,30 @@ template <bool kByReciprocal>
 __device__ inline float in_scales(float v, float scale, float inverse) {
   return kByReciprocal ? quotient(v, scale, inverse) : __fdiv_rn(v, scale);
 }
-/// The integer that stands for it; NaN becomes 0.
-__device__ inline float whole_in_scales(float v, float zero, float low, float high) {
-  return v != v ? 0.0f : fminf(fmaxf(rintf(v) + zero, low), high);
-}
-
 /// To nearest even, for numbers up to 2^22.
 __device__ inline float round_small(float v) { return (v + 12582912.0f) - 12582912.0f; }
+/// The integer that stands for it; NaN becomes 0.
+__device__ inline float whole_in_scales(float v, float zero, float low, float high) {
+  return v != v ? 0.0f : round_small(fminf(fmaxf(v, low - zero), high - zero)) + zero;
+}
 
 // Conversions of numbers go through the unit for exponentials, 16 a cycle. Here they are sums with numbers whose last place
 // is 1 instead: the bits of 2^23 + n are those of 2^23 plus n.
+
+/// To integers of 8 bits, of numbers that are whole: kernels that quantize narrow no others.
+template <class T>
+struct NarrowWhole {
+  template <class V>
+  __device__ static T from(V v) {
+    return T(v);
+  }
+  __device__ static T from(float v) { return T(__float_as_uint(v + 12582912.0f)); }
+};
+template <>
+struct Narrow<i8> : NarrowWhole<i8> {};
+template <>
+struct Narrow<u8> : NarrowWhole<u8> {};
+
 template <class T>
 __device__ inline float byte_number(T v) {
   return float(widen(v));

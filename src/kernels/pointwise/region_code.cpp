@@ -338,7 +338,7 @@ class LoopWriter {
     if (is_float8(in.to))
       add("      const f32 r{} = round_to_float8<{}>({});\n", reg, type, value);
     else
-      add("      const Whole<{1}> r{0} = Whole<{1}>({1}({2}));\n", reg, type, value);
+      add("      const Whole<{1}> r{0} = Whole<{1}>(narrow<{1}>({2}));\n", reg, type, value);
   }
 
   void write_dequantize(const PointwiseProgram::Instruction& in, int reg) {
