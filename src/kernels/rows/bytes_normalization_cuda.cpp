@@ -125,7 +125,6 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   code.alias("Bytes", byte_type(y.type));
   code.located("BytesAt", loop, y);
   code.flag("kByteIntegers", !is_real(y.type));
-  code.real("kZeroPlace", y.type == DataType::kInt8 ? 128.0 / 255 : 0);
   code.flag("kRms", d.op->norm == NormKind::kRms);
   code.real("kEpsilon", d.op->epsilon);
   add_groups(code, groups);

@@ -18,10 +18,11 @@ struct Columns {
   __device__ float addend(int s, int i) const { return i % 2 == 0 ? of[s][i / 2].y : of[s][i / 2].w; }
 };
 
-__device__ inline void store_bytes(Bytes* __restrict__ bytes, Index at, const float (&v)[kVector]) {
+/// Of rows with NaN or infinity nothing is a number; integers are 0 there, whatever their zero point.
+__device__ inline void store_bytes(Bytes* __restrict__ bytes, Index at, const float (&v)[kVector], bool is_none) {
   Pack<u32, kVector / 4> words;
 #pragma unroll
-  for (int i = 0; i < kVector; i += 4) words.v[i / 4] = byte_word(Bytes(), v + i);
+  for (int i = 0; i < kVector; i += 4) words.v[i / 4] = kByteIntegers && is_none ? 0 : byte_word(Bytes(), v + i);
   store_pack<kVector / 4>(reinterpret_cast<u32*>(bytes + locate<BytesAt>(at)), words);
 }
 
@@ -78,16 +79,13 @@ extern "C" __global__ void __launch_bounds__(kBlock, kBlocksEach)
     row.first = row.active ? number * Index(kLength) : Index(0);
     if (turn + count < Index(kRows)) fetch();
     const float inverse = center(v, row);
-    // Of rows with NaN or infinity nothing is a number; integers are 0 there, whatever their zero point.
-    const bool is_none = kByteIntegers && inverse != inverse;
     if (!active) continue;
 #pragma unroll
     for (int s = 0; s < kSteps; ++s)
       if (row.inside(s)) {
 #pragma unroll
-        for (int i = 0; i < kVector; ++i)
-          v[s][i] = is_none ? float(kZeroPlace) : fmaf(v[s][i] * inverse, columns.factor(s, i), columns.addend(s, i));
-        store_bytes(bytes, first + row.column(s), v[s]);
+        for (int i = 0; i < kVector; ++i) v[s][i] = fmaf(v[s][i] * inverse, columns.factor(s, i), columns.addend(s, i));
+        store_bytes(bytes, first + row.column(s), v[s], inverse != inverse);
       }
   }
 }
