@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/float_formats.h"
+#include "kernels/image.h"
 #include "ops/math.h"
 #include "ops/nn.h"
 
@@ -203,6 +204,20 @@ void halve_columns(const Problem& problem, DeviceQuantized& d) {
   for (float& bias : d.biases) bias *= 0.5f;
 }
 
+bool takes_each_pixel_once(const DeviceWindow& w) {
+  for (int axis = 0; axis < 3; ++axis)
+    if (w.kernel[axis] != 1 || w.stride[axis] != 1 || w.begin[axis] != 0 ||
+        w.output[axis] != w.input[axis])
+      return false;
+  return true;
+}
+
+void repeat(std::vector<float>& numbers, int64_t count) {
+  const size_t size = numbers.size();
+  for (size_t i = size; i < size * static_cast<size_t>(count); ++i)
+    numbers.push_back(numbers[i - size]);
+}
+
 /// Writes steps as statements over v[0] to v[N - 1].
 class StepWriter {
  public:
@@ -368,25 +383,30 @@ class StepWriter {
   int count_ = 0;
 };
 
-/// The contents of constant weights by column, tap and channel.
+/// The contents of constant weights by column, tap and channel. Of stacked rows each has columns
+/// and channels of its own, and the others' are 0.
 struct WeightReader {
   Tensor tensor;
-  int64_t columns, channels, taps, zero = 0;
+  int64_t columns, channels, taps, stacked, zero = 0;
   bool across = false;  ///< [channels][columns]
 
   WeightReader(const Problem& problem, const DeviceQuantized& d)
       : tensor(*problem.input(d.region.weights).constant),
         columns(d.columns),
         channels(d.channels),
-        taps(d.taps()) {
+        taps(d.taps()),
+        stacked(d.stacked) {
     const int at = d.region.weight_scaling.zero;
     if (at >= 0 && !is_float8(tensor.type())) zero = problem.input(at).constant->as_int64(0);
     const auto* product = d.region.anchor.as<MatMul>();
     across = product != nullptr && !product->transpose_b;
   }
   uint8_t at(int64_t column, int64_t tap, int64_t channel) const {
+    const int64_t own_columns = columns / stacked, own_channels = channels / stacked;
+    if (column / own_columns != channel / own_channels) return 0;
+    column %= own_columns, channel %= own_channels;
     const int64_t index =
-        across ? channel * columns + column : (column * channels + channel) * taps + tap;
+        across ? channel * own_columns + column : (column * own_channels + channel) * taps + tap;
     const auto byte = static_cast<int64_t>(reinterpret_cast<const uint8_t*>(tensor.bytes())[index]);
     return static_cast<uint8_t>(byte - zero);
   }
@@ -446,6 +466,23 @@ Result<DeviceQuantized> describe_device_quantized(const Problem& problem) {
   set_interval(problem, d);
   halve_columns(problem, d);
   return d;
+}
+
+Status stack_rows(const Problem& problem, DeviceQuantized& d, int64_t count) {
+  const Operand& x = problem.input(d.region.x);
+  if (!x.dense() || (d.is_convolution && !pixel_stride(x)))
+    return unsupported("rows that lie apart");
+  if (d.is_convolution && !takes_each_pixel_once(d.window)) return unsupported("more than one tap");
+  if (d.rows % count != 0) return unsupported("{} rows, no multiple of {}", d.rows, count);
+  d.is_convolution = false;
+  d.window = {};
+  d.stacked = count;
+  d.rows /= count;
+  d.columns *= count;
+  d.channels *= count;
+  repeat(d.scales, count);
+  repeat(d.biases, count);
+  return {};
 }
 
 Result<std::vector<int>> add_quantized_epilogue(KernelCode& code, const Problem& problem,
@@ -535,17 +572,18 @@ Status check_byte_product(const Problem& problem, const DeviceQuantized& d) {
 
 int64_t greatest_sum(const Problem& problem, const DeviceQuantized& d) {
   const bool is_wide = d.zero != 0 || problem.input(d.region.x).type == DataType::kUInt8;
-  const int64_t number = is_wide ? 255 : 128, depth = d.taps() * d.channels;
+  const int64_t number = is_wide ? 255 : 128, depth = d.taps() * d.channels / d.stacked;
+  const int64_t columns = d.columns / d.stacked;
   const Tensor& weights = *problem.input(d.region.weights).constant;
   // Weights without their zero point are bytes; those that have one are not looked at.
   if (d.region.weight_scaling.zero >= 0 || weights.type() != DataType::kInt8)
     return depth * 128 * number;
   const auto* product = d.region.anchor.as<MatMul>();
   const bool across = product != nullptr && !product->transpose_b;
-  std::vector<int64_t> sums(static_cast<size_t>(d.columns));
+  std::vector<int64_t> sums(static_cast<size_t>(columns));
   const int8_t* from = weights.values<int8_t>().data();
-  for (int64_t i = 0; i < (across ? depth : d.columns); ++i)
-    for (int64_t k = 0; k < (across ? d.columns : depth); ++k, ++from)
+  for (int64_t i = 0; i < (across ? depth : columns); ++i)
+    for (int64_t k = 0; k < (across ? columns : depth); ++k, ++from)
       sums[static_cast<size_t>(across ? k : i)] += std::abs(int{*from});
   return number * *std::max_element(sums.begin(), sums.end());
 }

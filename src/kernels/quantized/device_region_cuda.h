@@ -27,6 +27,9 @@ struct DeviceQuantized {
   bool is_convolution = false;
   DeviceWindow window;
   int64_t rows = 1, columns = 1, channels = 1;
+  /// Rows that lie behind each other and count as one (stack_rows): `columns` and `channels` are so
+  /// many times those of the weights.
+  int64_t stacked = 1;
   int64_t zero = 0;  ///< Zero point of the activations.
   IndexLoop loop;    ///< Over the result, columns fastest.
   /// Of each column: the result's scale and bias, in multiples of the scale of a quantized result
@@ -48,6 +51,11 @@ struct DeviceQuantized {
 
 /// Fails, with the reason, for other nodes and for what no kernel of ours takes.
 Result<DeviceQuantized> describe_device_quantized(const Problem& problem);
+
+/// Makes the region a product of `count` rows at a time, whose weights are as many copies of the
+/// region's along the diagonal: rows that are no whole pieces of 16 bytes become some that are.
+/// Fails where rows do not lie behind each other, or are no multiple of `count`.
+Status stack_rows(const Problem& problem, DeviceQuantized& d, int64_t count);
 
 /// Element types of 8, 16 and 32 bits in device code with jit/bytes.cuh; null for others.
 const char* quantized_type_name(DataType type);

@@ -2,6 +2,7 @@
 // 8-bit operands, of products and, with TMA gathering pixels, of convolutions.
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <optional>
 
 #include "kernels/gemm/hopper_tiling_cuda.h"
@@ -93,6 +94,8 @@ JitTensorMap row_map(JitArgument base, DataType type, int64_t k, int64_t rows, i
 Result<JitTensorMap> left_map(const Problem& problem, const DeviceQuantized& d, int64_t rows) {
   if (d.is_convolution) return pixel_map(problem, d, rows);
   const Operand& x = problem.input(d.region.x);
+  if (d.stacked > 1)
+    return row_map(JitArgument::input(d.region.x), x.type, d.channels, d.rows, d.channels, rows);
   TENON_ASSIGN(const int64_t stride, row_stride(x));
   return row_map(JitArgument::input(d.region.x), x.type, d.channels, d.rows, stride, rows);
 }
@@ -109,10 +112,20 @@ Status check_convolution(const Problem& problem, const DeviceQuantized& d) {
   return {};
 }
 
+/// Rows of so few channels that they are no whole pieces come several at a time.
+void stack_short_rows(const Problem& problem, DeviceQuantized& d) {
+  constexpr int64_t kPiece = 16, kLongest = 256, kMost = 4;
+  const int64_t count = kPiece / std::gcd(d.channels, kPiece);
+  if (count == 1 || d.channels > kLongest || count > kMost) return;
+  DeviceQuantized stacked = d;
+  if (stack_rows(problem, stacked, count).ok()) d = std::move(stacked);
+}
+
 Result<DeviceQuantized> describe(const Problem& problem) {
   TENON_ASSIGN(DeviceQuantized d, describe_device_quantized(problem));
   if (d.is_convolution) TENON_TRY(check_convolution(problem, d));
   if (!small_indices(problem)) return unsupported("a large tensor");
+  stack_short_rows(problem, d);
   TENON_ASSIGN(const JitTensorMap map, left_map(problem, d, 64));
   TENON_TRY(check_map(map, alignment_in_elements(problem.input(d.region.x))));
   return d;

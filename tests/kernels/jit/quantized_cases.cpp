@@ -243,6 +243,16 @@ void add_convs(Cases& cases) {
   for (const ConvShape& s : {ConvShape{256, 256, 60, 60, 1, 1, 0}, {32, 96, 80, 80, 3, 1, 1}})
     add_conv(cases, fmt::format("hopper quantized conv held {}", s.kernel), s, plain[0])
         .only("cuda.quantized.hopper");
+  // Pixels that are no whole pieces of 16 bytes, two or four of which count as one.
+  number = 0;
+  for (const ConvShape& s : {ConvShape{24, 72, 20, 28, 1, 1, 0},
+                             {72, 24, 28, 20, 1, 1, 0},
+                             {40, 120, 7, 7, 1, 1, 0},
+                             {184, 80, 14, 14, 1, 1, 0},
+                             {12, 20, 10, 12, 1, 1, 0}})
+    for (const Region& r : {regions[0], regions[1], regions[2], swish})
+      add_conv(cases, fmt::format("hopper quantized conv of short pixels {}", ++number), s, r)
+          .only("cuda.quantized.hopper");
   // First convolutions, of images whose rows are whole vectors, or are not.
   number = 0;
   for (const ConvShape& s : {ConvShape{3, 64, 40, 48, 7, 2, 3},
