@@ -65,8 +65,8 @@ function(tenon_test_options target)
 endfunction()
 
 # Sources named *_isa.cpp are compiled for each of the usual instruction sets (tenon_isa_bodies). Sources named *_avx2.cpp,
-# *_avx512.cpp, *_avx512bf16.cpp and *_avx512vnni.cpp are compiled for that instruction set, and only on x86-64; they are
-# called only after device/cpu/isa.h has found it. -O3 also in debug builds: without it they take minutes.
+# *_avx512.cpp, *_avx512bf16.cpp, *_avx512vnni.cpp and *_amx.cpp are compiled for that instruction set, and only on x86-64; they
+# are called only after device/cpu/isa.h has found it. -O3 also in debug builds: without it they take minutes.
 # With sanitizers -O1 does: -O3 takes most of a minute to compile for some of them.
 set(TENON_ISA_LEVEL -O3)
 if(TENON_SANITIZE)
@@ -77,6 +77,7 @@ set(TENON_AVX2_FLAGS -Wno-maybe-uninitialized ${TENON_ISA_LEVEL} -mavx2 -mfma -m
 set(TENON_AVX512_FLAGS -Wno-maybe-uninitialized ${TENON_ISA_LEVEL} -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c -mprefer-vector-width=512)
 set(TENON_AVX512BF16_FLAGS ${TENON_AVX512_FLAGS} -mavx512bf16)
 set(TENON_AVX512VNNI_FLAGS ${TENON_AVX512_FLAGS} -mavx512vnni)
+set(TENON_AMX_FLAGS ${TENON_AVX512BF16_FLAGS} -mavx512vnni -mamx-tile -mamx-int8 -mamx-bf16)
 
 # tenon_isa_bodies(LIST): in place of each source of LIST that is named *_isa.cpp one for each instruction set that includes
 # it, in the folder of the build (kernels/vector_math/isa.h).
@@ -109,7 +110,7 @@ endfunction()
 function(tenon_isa_sources list)
   set(kept)
   foreach(source ${${list}})
-    if(NOT source MATCHES "_(avx2|avx512|avx512bf16|avx512vnni)\\.cpp$")
+    if(NOT source MATCHES "_(avx2|avx512|avx512bf16|avx512vnni|amx)\\.cpp$")
       list(APPEND kept ${source})
       continue()
     endif()

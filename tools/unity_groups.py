@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 LONG, MAX_FILES = 500, 8
-INSTRUCTION_SETS = re.compile(r"_(isa|avx2|avx512|avx512bf16|avx512vnni)\.cpp$")
+INSTRUCTION_SETS = re.compile(r"_(isa|avx2|avx512|avx512bf16|avx512vnni|amx)\.cpp$")
 
 LITERALS = r'R"(\w*)\((?:.|\n)*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])\'|//[^\n]*|/\*(?:.|\n)*?\*/'
 TYPE = re.compile(r"\b(?:struct|class|union|enum(?:\s+(?:class|struct))?)\s+(?:\[\[[^]]*\]\]\s*)?(\w+)")

@@ -4,6 +4,12 @@
 #include <iterator>
 #include <optional>
 
+#if defined(__x86_64__) && defined(__linux__)
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
 #include "base/environment.h"
 
 namespace tenon::cpu {
@@ -29,6 +35,20 @@ Isa detect() {
   if (avx2) return Isa::avx2;
 #endif
   return Isa::generic;
+}
+
+/// Tiles are 8 KiB of state for each thread, which Linux keeps for processes that asked for it.
+bool tiles_are_granted() {
+#if defined(__x86_64__) && defined(__linux__)
+  constexpr unsigned kBf16Bit = 1u << 22, kTilesBit = 1u << 24, kBytesBit = 1u << 25;
+  constexpr unsigned kAll = kBf16Bit | kTilesBit | kBytesBit;
+  constexpr int kRequestPermission = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  return __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0 && (edx & kAll) == kAll &&
+         syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+#else
+  return false;
+#endif
 }
 
 }  // namespace
@@ -60,6 +80,12 @@ bool has_byte_products() {
 #else
   return false;
 #endif
+}
+
+bool has_tiles() {
+  static const bool has =
+      detected_isa() >= Isa::avx512_bf16 && has_byte_products() && tiles_are_granted();
+  return has;
 }
 
 std::string_view isa_name(Isa isa) {

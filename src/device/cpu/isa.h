@@ -39,6 +39,10 @@ Isa isa_up_to(int level);
 /// The machine multiplies and adds bytes in AVX-512 registers (VNNI), beside an Isa from avx512 on.
 bool has_byte_products();
 
+/// The machine multiplies tiles of bytes and of bf16 (AMX), beside an Isa from avx512_bf16 on, and
+/// the system lets this process do so.
+bool has_tiles();
+
 std::string_view isa_name(Isa isa);
 
 }  // namespace tenon::cpu

@@ -15,7 +15,7 @@ using attention_detail::kKeyBlock;
 using attention_detail::rows_of_task;
 
 /// Of no kernel are there more.
-constexpr int kMostTileRows = 16;
+constexpr int kMostTileRows = 32;
 constexpr float kNoScore = -std::numeric_limits<float>::infinity();
 
 const ByteAttentionFunctions& functions_for(Isa isa) {
@@ -270,14 +270,16 @@ void byte_attention(const ByteAttentionProblem& problem, const AttentionArgument
   const int64_t task_rows = rows_of_task(p, pool.threads());
   const int64_t groups = ceil_div(p.q_length, task_rows);
   const Isa isa = capped_isa(p.isa);
+  const ByteKernel& kernel = byte_kernel(isa, std::min(task_rows, p.q_length));
   const Layout layout(p, task_rows);
   pool.parallel_for(p.batch * p.heads * groups, 1, [&](int64_t begin, int64_t end, int worker) {
+    kernel.begin();
     for (int64_t task = begin; task < end; ++task) {
       const int64_t first = task % groups * task_rows;
       Task{problem,
            p,
            arguments,
-           byte_kernel(isa),
+           kernel,
            functions_for(isa),
            attention_functions(isa),
            layout,
@@ -288,6 +290,7 @@ void byte_attention(const ByteAttentionProblem& problem, const AttentionArgument
            std::min(task_rows, p.q_length - first)}
           .run();
     }
+    kernel.end();
   });
 }
 

@@ -8,7 +8,7 @@
 namespace tenon::cpu {
 namespace {
 
-constexpr int64_t kRowBlock = 112;
+constexpr int64_t kRowBlock = 128;
 /// That are finished together: few enough for their sums to stay in the first-level cache.
 constexpr int64_t kFinishedRows = 64;
 constexpr int64_t kTasksPerThread = 4;
@@ -21,7 +21,7 @@ Result<ByteConvolution> ByteConvolution::prepare(ByteProblem problem, const Byte
   conv.problem_ = std::move(problem);
   const ByteProblem& p = conv.problem_;
   if (p.steps.size() > kMaxByteSteps) return unsupported("a chain of {} steps", p.steps.size());
-  conv.kernel_ = &byte_kernel(capped_isa(p.isa));
+  conv.kernel_ = &byte_kernel(capped_isa(p.isa), p.pixels());
   conv.finish_ = byte_finish(capped_isa(p.isa));
   conv.join_ = byte_planes(capped_isa(p.isa));
   conv.choose_parts();
@@ -70,8 +70,10 @@ void ByteConvolution::choose_image() {
 
 void ByteConvolution::choose_tasks() {
   const int64_t rows = problem_.pixels();
-  row_tasks_ = std::max<int64_t>(1, ceil_div(rows, kRowBlock));
-  row_block_ = ceil_div(rows, row_tasks_);
+  const int64_t most = kRowBlock / kernel_->max_rows * kernel_->max_rows;
+  row_tasks_ = std::max<int64_t>(1, ceil_div(rows, most));
+  row_block_ = round_up(ceil_div(rows, row_tasks_), int64_t{kernel_->row_unit});
+  row_tasks_ = ceil_div(rows, row_block_);
   const int64_t wanted =
       ceil_div(problem_.threads == 1 ? 1 : problem_.threads * kTasksPerThread, row_tasks_);
   panel_tasks_ = std::min(wanted, panels());
@@ -108,7 +110,7 @@ void ByteConvolution::finish_packing() {
   const ByteProblem& p = problem_;
   const int64_t columns = panels() * kBytePanel;
   const char* totals = packed_.at(panels() * panel_bytes());
-  const int32_t zero = p.computed_scaling ? 1 : p.zero + (p.is_signed ? 128 : 0);
+  const int32_t zero = p.computed_scaling ? 1 : subtracted(p.zero);
   starts_.resize(columns);
   for (int64_t n = 0; n < columns; ++n) {
     int32_t total;
@@ -118,6 +120,11 @@ void ByteConvolution::finish_packing() {
   problem_.scales.resize(p.output_channels + kBytePanel, 0.0f);
   problem_.biases.resize(p.output_channels + kBytePanel, 0.0f);
   zeros_.assign(parts_.count * groups_ * kByteGroup, static_cast<uint8_t>(p.zero));
+}
+
+/// The zero point of rows as the kernel multiplies them.
+int32_t ByteConvolution::subtracted(int32_t zero) const {
+  return zero + (problem_.is_signed && !kernel_->takes_signed ? 128 : 0);
 }
 
 void ByteConvolution::find_flatness() {
@@ -137,7 +144,8 @@ size_t ByteConvolution::rows_bytes() const {
   return round_up(addresses * static_cast<int64_t>(sizeof(void*)), 64);
 }
 size_t ByteConvolution::worker_bytes() const {
-  const int64_t rows = std::max<int64_t>(kernel_->max_rows, kFinishedRows);
+  const int64_t rows =
+      round_up(std::max<int64_t>(kernel_->max_rows, kFinishedRows), int64_t{kernel_->row_unit});
   return rows_bytes() + rows * kBytePanel * sizeof(int32_t);
 }
 size_t ByteConvolution::scratch_bytes() const {
@@ -157,7 +165,7 @@ ByteConvolution::Numbers ByteConvolution::numbers_of(const ByteArguments& argume
   auto* starts = reinterpret_cast<int32_t*>(scratch);
   auto* scales = reinterpret_cast<float*>(starts + starts_.size());
   auto* zeros = reinterpret_cast<uint8_t*>(scales + p.scales.size());
-  const int32_t zero = arguments.zero + (p.is_signed ? 128 : 0);
+  const int32_t zero = subtracted(arguments.zero);
   for (size_t i = 0; i < starts_.size(); ++i) starts[i] = starts_[i] * zero;
   for (size_t i = 0; i < p.scales.size(); ++i) scales[i] = p.scales[i] * arguments.scale;
   std::fill_n(zeros, zeros_.size(), static_cast<uint8_t>(arguments.zero));
@@ -259,6 +267,9 @@ void ByteConvolution::run_panel(const Run& run, const uint8_t* const* rows, int6
   const int64_t part = panel / parts_.panels, within = panel % parts_.panels * kBytePanel;
   const int64_t blocks = ceil_div(count, kernel_->max_rows);
   const int64_t blocks_together = std::max<int64_t>(1, kFinishedRows / kernel_->max_rows);
+  const auto boundary = [&](int64_t block) {
+    return std::min(count, round_up(count * block / blocks, int64_t{kernel_->row_unit}));
+  };
   ByteTile tile{.tap_stride = row_block_, .taps = p.copies() * taps_, .groups = groups_};
   tile.row_offset = part * parts_.bytes;
   tile.flip = p.is_signed ? 0x80808080u : 0;
@@ -270,7 +281,7 @@ void ByteConvolution::run_panel(const Run& run, const uint8_t* const* rows, int6
       {column, std::min(kBytePanel, parts_.columns - within), run.numbers.scales + column}, sums);
   int64_t done = 0;
   for (int64_t block = 0; block < blocks; ++block) {
-    const int64_t begin = count * block / blocks, end = count * (block + 1) / blocks;
+    const int64_t begin = boundary(block), end = boundary(block + 1);
     tile.rows_of_taps = rows + begin;
     tile.rows = static_cast<int>(end - begin);
     tile.sums = sums + (begin - done) * kBytePanel;
@@ -312,8 +323,10 @@ void ByteConvolution::run(const ByteArguments& arguments, ThreadPool& pool, void
     run.image = copy;
   }
   pool.parallel_for(row_tasks_ * panel_tasks_, 1, [&](int64_t begin, int64_t end, int worker) {
+    kernel_->begin();
     for (int64_t task = begin; task < end; ++task)
       run_task(run, task, workers + worker * worker_bytes());
+    kernel_->end();
   });
 }
 

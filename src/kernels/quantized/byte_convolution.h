@@ -56,6 +56,7 @@ class ByteConvolution {
   void finish_packing();
   Numbers numbers_of(const ByteArguments& arguments, char* scratch) const;
   void copy_line(const uint8_t* input, int32_t zero, int64_t line, uint8_t* to) const;
+  int32_t subtracted(int32_t zero) const;
   void find_flatness();
   void find_line(const ByteSpatial& origin, int64_t count, const uint8_t* base,
                  const uint8_t* zeros, const uint8_t** to) const;

@@ -25,16 +25,21 @@ struct ByteTile {
   int64_t ahead_step = 0;  ///< so many bytes further with each group.
   const int32_t* start;    ///< Initial sums of each column.
   int rows = 0;
-  int32_t* sums;  ///< rows x kBytePanel
+  int32_t* sums;  ///< rows x kBytePanel, up to a multiple of the kernel's row_unit
 };
 
 struct ByteKernel {
   int max_rows;
+  int row_unit;       ///< Fewer rows, or more up to the next multiple, take as long.
+  bool takes_signed;  ///< Rows of i8 are multiplied as they are; `flip` says only that they are i8.
   void (*run)(const ByteTile& tile);
+  /// Called by a thread ahead of its tiles and behind them.
+  void (*begin)() = [] {};
+  void (*end)() = [] {};
 };
-/// The best for this instruction set.
-const ByteKernel& byte_kernel(Isa isa);
+/// The best for this instruction set and so many rows.
+const ByteKernel& byte_kernel(Isa isa, int64_t rows);
 
-extern const ByteKernel kByteKernelGeneric, kByteKernelAvx2, kByteKernelAvx512Vnni;
+extern const ByteKernel kByteKernelGeneric, kByteKernelAvx2, kByteKernelAvx512Vnni, kByteKernelAmx;
 
 }  // namespace tenon::cpu
