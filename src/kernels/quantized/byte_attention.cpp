@@ -192,7 +192,7 @@ struct Task {
 
   /// Behind the last key weights are zero up to a whole group.
   void add_values(int64_t begin, int64_t count, int64_t keys, int64_t block) const {
-    static constexpr int32_t kStart[kBytePanel] = {};
+    alignas(64) static constexpr int32_t kStart[kBytePanel] = {};
     auto* weights = at<uint8_t>(layout.weights);
     const int64_t groups = ceil_div(keys, kByteGroup);
     for (int64_t r = 0; r < count; ++r) {

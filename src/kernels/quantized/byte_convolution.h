@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "base/large_memory.h"
 #include "base/status.h"
 #include "device/cpu/packed_weights.h"
 #include "device/cpu/thread_pool.h"
@@ -86,7 +87,7 @@ class ByteConvolution {
   int64_t row_block_ = 1, row_tasks_ = 1, panel_block_ = 1, panel_tasks_ = 1;
   PackedWeights packed_;  ///< Panels, then the sum of each column.
   /// See Numbers; where the zero point is computed, for one of 1.
-  std::vector<int32_t> starts_;
+  std::vector<int32_t, LargeAllocator<int32_t>> starts_;
   std::vector<uint8_t> zeros_;
 };
 

@@ -23,7 +23,7 @@ struct ByteTile {
   const int8_t* weights;
   const int8_t* ahead;     ///< Is fetched into the second-level cache meanwhile:
   int64_t ahead_step = 0;  ///< so many bytes further with each group.
-  const int32_t* start;    ///< Initial sums of each column.
+  const int32_t* start;    ///< Initial sums of each column; best in whole lines of the cache.
   int rows = 0;
   int32_t* sums;  ///< rows x kBytePanel, up to a multiple of the kernel's row_unit
 };
