@@ -123,11 +123,20 @@ _RESIZED = tuple(f"upsample_{name}.{overload}" for overload in ("vec", "default"
     "nearest1d", "nearest2d", "nearest3d", "linear1d", "bilinear2d", "trilinear3d", "bicubic2d"))
 
 
+def _scales(call, count):
+    """The factors, where a call gives them: PyTorch computes coordinates by them, and not by the extents that they round to."""
+    names = ("scales",) if count == 1 else ("scales_d", "scales_h", "scales_w")[-count:]
+    given = call.get("scale_factors") or [call.get(name) for name in names]
+    return list(given) if all(given) and not call.get("align_corners", False) else []
+
+
 @row(*_RESIZED)
 def _upsample(layers, call):
     layer = layers.network.add_resize(call["input"] if "input" in call else call["self"])
     layers.out(layer)
-    if is_fixed(call.result.shape):
+    if scales := _scales(call, len(call.result.shape) - 2):
+        layer.scales = [1, 1, *scales]
+    elif is_fixed(call.result.shape):
         layer.shape = fixed(call.result.shape)
     else:
         layer.set_input(1, layers.extents(call.result.shape))
