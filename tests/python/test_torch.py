@@ -657,6 +657,38 @@ def test_changed_buffers_and_inputs_are_written_by_one_plan(no_fallback):
     assert module.count is count and whole(made)
 
 
+class Normalized(torch.nn.Module):
+    """Its norms' epsilons are attributes, which dynamo takes as inputs where everything is dynamic."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv, self.groups, self.rows = torch.nn.Conv2d(3, 8, 3, padding=1), torch.nn.GroupNorm(2, 8, eps=1e-3), torch.nn.LayerNorm(8, eps=1e-2)
+
+    def forward(self, x, share: float = 1.0):
+        return self.rows(self.groups(self.conv(x)).mean((2, 3))) * share
+
+
+def test_floats_are_constants_where_everything_is_dynamic(recwarn):
+    module = Normalized().eval().to(DEVICE)
+    with torch.inference_mode():
+        fast = torch.compile(module, backend="tenon", dynamic=True)
+        for extents, share in (((1, 3, 8, 8), 1.0), ((2, 3, 9, 12), 0.5), ((4, 3, 16, 7), 0.5), ((2, 3, 9, 12), 2.5)):
+            x = torch.randn(extents, device=DEVICE)
+            torch.testing.assert_close(fast(x, share), module(x, share), rtol=1e-4, atol=1e-5)
+    assert not [str(warning.message) for warning in recwarn if "runs in PyTorch" in str(warning.message)]
+
+
+def test_exported_programs_are_compiled_as_they_are():
+    module, batch = Normalized().eval().to(DEVICE), torch.export.Dim("batch", min=1, max=8)
+    x = torch.randn(2, 3, 8, 8, device=DEVICE)
+    fast = tenon.torch.compile(torch.export.export(module, (x,), dynamic_shapes={"x": {0: batch}}))
+    for rows in (2, 5):
+        x = torch.randn(rows, 3, 8, 8, device=DEVICE)
+        torch.testing.assert_close(fast(x), module(x), rtol=1e-4, atol=1e-5)
+    with pytest.raises(TypeError, match="needs example inputs"):
+        tenon.torch.compile(module)
+
+
 def assert_same_numbers(left, right, name):
     torch.testing.assert_close(left, right, rtol=1e-2, atol=1e-2, msg=name)
 

@@ -9,7 +9,7 @@ import torch
 from .._errors import TenonError
 from ._convert import Program, Unsupported, name_of
 from ._export import traced
-from ._graph import Bound, dimensions_of, extent_inputs, fixed_inputs
+from ._graph import Bound, dimensions_of, extent_inputs, fixed_inputs, with_bare_floats
 from ._options import options_of
 from ._plans import Compiled, Plans
 
@@ -22,14 +22,19 @@ def _device_of(tensors):
 
 
 def compile(module, inputs=None, *, arg_inputs=None, dynamic_shapes=None, **options):
-    """A module compiled for the extents of `inputs` (or `arg_inputs`), a tuple of tensors. Raises Unsupported with the operators
-    that cannot be converted.
+    """A module compiled for the extents of `inputs` (or `arg_inputs`), a tuple of tensors; or what torch.export.export made of
+    one, whose example inputs and dynamic extents it has. Raises Unsupported with the operators that cannot be converted.
 
     dynamic_shapes: as torch.export.export takes them: extents that may change, with their bounds (torch.export.Dim).
     options: as torch.compile's with this backend (docs/python.md lists them); `device`: where the plan runs; None: where the
         inputs are."""
-    options, inputs = options_of(options), tuple(inputs if inputs is not None else arg_inputs)
-    exported = traced(module.eval(), inputs, dynamic_shapes=dynamic_shapes)
+    options, inputs = options_of(options), inputs if inputs is not None else arg_inputs
+    if isinstance(module, torch.export.ExportedProgram):
+        exported, inputs = module, module.example_inputs[0]
+    elif inputs is None:
+        raise TypeError("tenon.torch.compile(module, inputs): a module needs example inputs, a tuple of tensors")
+    else:
+        exported = traced(module.eval(), tuple(inputs), dynamic_shapes=dynamic_shapes)
     program = Program.of(exported, may_change=True)
     stays = [name for name in map(name_of, program.graph.nodes) if options.runs_in_pytorch(name)]
     if stays:
@@ -39,6 +44,12 @@ def compile(module, inputs=None, *, arg_inputs=None, dynamic_shapes=None, **opti
 
 
 _MOST_CONSTANTS = 128  # Sets of parameters and numbers that a graph is compiled for.
+_MOST_NUMBERS = 16  # Of them, sets of numbers: one that each call changes is no constant.
+
+
+def _number(given):
+    """An extent, or a float in its tensor."""
+    return given.item() if isinstance(given, torch.Tensor) else int(given)
 
 
 def _prepared(graph, inputs, options):
@@ -55,8 +66,10 @@ def _prepared(graph, inputs, options):
     dynamic = (tuple(dimensions),) if any(dimensions) else None
     device = options.device or _device_of([inputs[index] for index in indices]) or _device_of(inputs)
 
+    bare = with_bare_floats(graph)
+
     def plans_for(given, numbers):
-        bound = Bound(graph, given, fixed, extents, dict(zip(free, numbers))).eval()
+        bound = Bound(bare, given, fixed, extents, dict(zip(free, numbers))).eval()
 
         def export(tensors):
             # Tensors of its own: an export takes away the marks of dynamic extents.
@@ -69,13 +82,15 @@ def _prepared(graph, inputs, options):
     known = []
 
     def prepare(given):
-        parameters, numbers = [given[index] for index in fixed], [int(given[index]) for index in free]
+        parameters, numbers = [given[index] for index in fixed], [_number(given[index]) for index in free]
         for theirs, values, plans in known:
             if values == numbers and all(map(operator.is_, theirs, parameters)):
                 break
         else:
             if len(known) == _MOST_CONSTANTS:
                 raise Unsupported(f"a graph that was compiled for {_MOST_CONSTANTS} sets of parameters and numbers")
+            if len({tuple(values) for _, values, _ in known}) == _MOST_NUMBERS:
+                raise Unsupported(f"a number that is no extent took {_MOST_NUMBERS} values: give it as a tensor")
             plans = plans_for(given, numbers)
             known.append((parameters, numbers, plans))
         tensors = [given[index] for index in indices]

@@ -1,6 +1,8 @@
 """Dynamo's graphs as modules that torch.export takes."""
 from __future__ import annotations
 
+import copy
+
 import torch
 
 from ._ranges import number_of
@@ -39,6 +41,32 @@ def fixed_inputs(graph) -> list[int]:
             or isinstance(node.meta.get("example_value"), torch.nn.Parameter)]
 
 
+def float_inputs(graph) -> list[int]:
+    """Numbers of the inputs that are Python's floats: dynamo wraps them in tensors, which the graph opens."""
+    return [index for index, node in enumerate(_placeholders(graph))
+            if isinstance(value := node.meta.get("example_value"), torch.Tensor) and value.dtype == torch.float64 and value.shape == ()
+            and node.users and all(_opens(user) for user in node.users)]
+
+
+def _opens(node) -> bool:
+    return node.op == "call_method" and node.target == "item"
+
+
+def with_bare_floats(graph):
+    """The same graph, which takes floats where dynamo's takes tensors around them."""
+    floats = float_inputs(graph)
+    if not floats:
+        return graph
+    bare = torch.fx.GraphModule(graph, copy.deepcopy(graph.graph))
+    nodes = _placeholders(bare)
+    for node in (nodes[index] for index in floats):
+        for user in list(node.users):
+            user.replace_all_uses_with(node)
+            bare.graph.erase_node(user)
+    bare.recompile()
+    return bare
+
+
 def _symbols(graph) -> dict:
     """The range of each symbol of dynamo's that is an extent of an input."""
     ranges = {}
@@ -53,14 +81,14 @@ def _symbols(graph) -> dict:
 
 def extent_inputs(graph, inputs) -> dict:
     """Of each input that is an extent and no tensor: a tensor's number, and the axis that has this extent; of a number that is
-    no tensor's extent, None."""
+    no tensor's extent, a float among them, None."""
     descriptions = [node.meta.get("example_value") for node in _placeholders(graph)]
     places = {}
     for number, value in enumerate(descriptions):
         for axis, extent in enumerate(value.shape if isinstance(value, torch.Tensor) else ()):
             if isinstance(extent, torch.SymInt):
                 places.setdefault(extent.node.expr, (number, axis))
-    found = {}
+    found = dict.fromkeys(float_inputs(graph))
     for index, value in enumerate(inputs):
         if isinstance(value, torch.Tensor):
             continue
