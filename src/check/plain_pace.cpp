@@ -130,21 +130,20 @@ std::optional<PlainPace> PlainPace::measured(double multiplications) {
     for (int i = 0; i < 3; ++i) least = std::min(least, seconds(image, evaluate));
     return least;
   };
+  const double least = least_of(kSmall, by_loops), element = element_seconds();
+  if (least <= 0 || element <= 0) return std::nullopt;
+  PlainPace pace{.loops = least / small, .element = element};
   // Of a multiplication more.
-  const auto slope = [&](const Image& image, const auto& evaluate) {
-    const double least = least_of(kSmall, evaluate), all = least_of(image, evaluate);
-    return least > 0 && all > least ? (all - least) / (multiplications_of(image) - small) : 0;
+  const auto slope = [&](double of_small, const Image& image, const auto& evaluate) {
+    const double more = least_of(image, evaluate) - of_small;
+    return of_small > 0 && more > 0 ? more / (multiplications_of(image) - small) : 0;
   };
-  const double element = element_seconds();
-  const double loops = multiplications < kTimes * multiplications_of(kMiddling)
-                           ? least_of(kSmall, by_loops) / small
-                           : slope(kMiddling, by_loops);
-  if (loops <= 0 || element <= 0) return std::nullopt;
-  PlainPace pace{.loops = loops, .element = element};
+  if (multiplications >= kTimes * multiplications_of(kMiddling))
+    if (const double more = slope(least, kMiddling, by_loops); more > 0) pace.loops = more;
   if (multiplications < kTimes * most) return pace;
   // The first evaluation makes threads.
   (void)seconds(kSmall, on_processor);
-  pace.kernels = slope(kLarge, on_processor);
+  pace.kernels = slope(least_of(kSmall, on_processor), kLarge, on_processor);
   return pace;
 }
 
