@@ -121,15 +121,10 @@ void Schedule::tell_decided(const Problem& problem, const std::string& tactic) c
   });
 }
 
-void Schedule::tell_rivals(const Problem& problem, double seconds,
-                           std::span<const std::string> best_first) const {
+void Schedule::tell_rivals(const Problem& problem, double seconds, size_t rivals) const {
   if (scope_.options.watch == nullptr) return;
-  std::vector<std::string> rivals;
-  for (size_t i = 1; i < best_first.size(); ++i)
-    rivals.emplace_back(split_tactic(best_first[i]).name);
-  scope_.options.watch->sequence([&](SequenceForecast& forecast) {
-    forecast.chosen(problem_key(problem), seconds, std::move(rivals));
-  });
+  scope_.options.watch->sequence(
+      [&](SequenceForecast& forecast) { forecast.chosen(problem_key(problem), seconds, rivals); });
 }
 
 bool Schedule::is_out_of_time() const {

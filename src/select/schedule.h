@@ -37,9 +37,8 @@ class Schedule {
                      std::span<const Trial> trials) const;
   /// The tactic that was chosen.
   void tell_decided(const Problem& problem, const std::string& tactic) const;
-  /// The kernels that are nearly equally good, the best first, which takes so many seconds.
-  void tell_rivals(const Problem& problem, double seconds,
-                   std::span<const std::string> best_first) const;
+  /// The best one's seconds, and how many kernels are nearly as good.
+  void tell_rivals(const Problem& problem, double seconds, size_t rivals) const;
   bool is_out_of_time() const;
 
   /// Indices of the untried options to try next, in ascending order: the next stage of a staged

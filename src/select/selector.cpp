@@ -231,7 +231,8 @@ void Selector::finish(const Problem& problem, Shortlist& list) {
   if (!measured.empty()) schedule_.tell_decided(problem, measured.front().tactic);
   const std::string key = problem_key(problem);
   const Rivals& rivals = rivals_[key] = rivals_of(scope_.backend, measured);
-  schedule_.tell_rivals(problem, 1e-3 * std::max(rivals.best, 0.0), rivals.tactics);
+  schedule_.tell_rivals(problem, 1e-3 * std::max(rivals.best, 0.0),
+                        std::max<size_t>(rivals.tactics.size(), 1) - 1);
   list.measured = std::move(measured);
   if (steps_ != nullptr && !steps_->finish(key)) trials_.stop(stopped_by_monitor());
 }

@@ -1,18 +1,18 @@
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <string>
-#include <vector>
 
-#include "select/local_rates.h"
 #include "select/pace_book.h"
+#include "select/two_rates.h"
 
 namespace tenon {
 
 /// How long a build tries layers' rivals in their sequence. A rival costs its kernels, one for each
-/// layer of its problem, as long as rivals of its tactic took so far, and the replays. Which rivals
-/// problems have, and how fast layers are, is known when kernels were chosen for them, and follows
-/// the choices until then.
+/// layer of its problem, and a sequence that is put together and replayed, as both took so far.
+/// Which rivals problems have, and how fast layers are, is known when kernels were chosen for them,
+/// and follows the choices until then.
 class SequenceForecast {
  public:
   SequenceForecast();
@@ -21,12 +21,17 @@ class SequenceForecast {
 
   /// A sequence with so many layers of each problem (by its key) will be tried.
   void begin(const std::map<std::string, int>& layers);
-  /// A kernel was chosen for a problem: its seconds, and the tactics of its rivals.
-  void chosen(const std::string& problem, double seconds, std::vector<std::string> rivals);
-  /// The sequence was tried with the first choice, or with a problem's rivals, in so many seconds;
-  /// times of `measured` sequences were in no cache.
-  void began(int measured, double seconds);
-  void tried(const std::string& problem, int measured, double seconds);
+  /// A kernel was chosen for a problem: its seconds, 0 where they were not measured.
+  void chosen(const std::string& problem, double seconds, size_t rivals);
+  /// Sequences that were tried.
+  struct Tried {
+    int measured = 0;     ///< Those whose times were in no cache.
+    double seconds = 0;   ///< All that it took.
+    double sequence = 0;  ///< Seconds of the best so far.
+  };
+  /// The first choice was tried, or a problem's rivals were.
+  void began(const Tried& tried);
+  void tried(const std::string& problem, const Tried& tried);
   void ended();
 
   double left() const;
@@ -35,25 +40,24 @@ class SequenceForecast {
   struct Problem {
     int layers = 0;
     double seconds = -1;  ///< Of one layer; -1: none is chosen yet.
-    std::vector<std::string> rivals;
+    double rivals = 0;
     bool is_tried = false;
   };
 
   double usual_layer() const;
   double usual_rivals() const;
-  double replays() const;
-  double making_of(const std::string& tactic, double layers) const;
+  double sequence() const;
   double seconds_of(const Problem& problem) const;
 
-  std::map<std::string, LocalRates> rates_;  ///< By tactic: of a rival, and of each of its layers.
-  LocalRates all_;
-  double first_ = 0, firsts_ = 0;  ///< Seconds of first choices' sequences, and their layers.
-  double layer_seconds_ = 0, chosen_layers_ = 0;
-  double rivals_ = 0, chosen_ = 0;
+  TwoRates first_;   ///< Of a sequence of first choices, and of each of its layers.
+  TwoRates rivals_;  ///< Of a kernel, and of a layer of a sequence that is put together.
+  double layer_seconds_ = 0, timed_layers_ = 0;
+  double rival_count_ = 0, chosen_ = 0;
   std::map<std::string, Problem> problems_;
-  double count_ = 0;  ///< Of layers.
+  double count_ = 0;     ///< Of layers.
+  double measured_ = 0;  ///< Seconds of the sequence; 0: not known yet.
   bool has_begun_ = false;
-  double asked_ = 0, measured_ = 0;  ///< Sequences: a cache knows the times of the others.
+  double asked_ = 0, known_ = 0;  ///< Sequences; those of them whose times a cache did not know.
 };
 
 }  // namespace tenon

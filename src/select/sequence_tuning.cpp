@@ -122,14 +122,13 @@ class Sequence {
   int measured_ = 0;
 };
 
-/// Tells the watch of its seconds that went by, by `tell(forecast, measured sequences, seconds)`.
+/// Tells the watch of the sequences since the last time, by `tell(forecast, tried)`.
 template <class Tell>
-void tell_of(const SequenceTuning& tuning, Sequence& sequence, Stopwatch& watch, const Tell& tell) {
-  const double seconds = watch.lap();
-  const int measured = sequence.take_measured();
+void tell_of(const SequenceTuning& tuning, Sequence& sequence, Stopwatch& watch,
+             const SequenceTime& best, const Tell& tell) {
+  const SequenceForecast::Tried tried{sequence.take_measured(), watch.lap(), 1e-3 * best.median};
   if (tuning.options.watch == nullptr) return;
-  tuning.options.watch->sequence(
-      [&](SequenceForecast& forecast) { tell(forecast, measured, seconds); });
+  tuning.options.watch->sequence([&](SequenceForecast& forecast) { tell(forecast, tried); });
 }
 
 /// Whether a sequence is faster than the best so far, by more than either's times lie apart.
@@ -227,9 +226,9 @@ Result<std::optional<double>> tune_in_sequence(const SequenceTuning& tuning,
   TENON_TRY(sequence.complete());
   if (!first.ok()) return std::optional<double>();
   SequenceTime best = try_own(tuning, sequence, *first);
-  tell_of(tuning, sequence, watch, [](SequenceForecast& forecast, int measured, double seconds) {
-    forecast.began(measured, seconds);
-  });
+  using Tried = SequenceForecast::Tried;
+  tell_of(tuning, sequence, watch, best,
+          [](SequenceForecast& forecast, const Tried& tried) { forecast.began(tried); });
   for (Role& role : sequence.roles()) {
     const Rivals& rivals = tuning.rivals.at(role.key);
     if (!tuning.advance(role.layers.size()))
@@ -248,8 +247,8 @@ Result<std::optional<double>> tune_in_sequence(const SequenceTuning& tuning,
       else
         role.tactic = std::move(kept);
     }
-    tell_of(tuning, sequence, watch, [&](SequenceForecast& forecast, int measured, double seconds) {
-      forecast.tried(role.key, measured, seconds);
+    tell_of(tuning, sequence, watch, best, [&](SequenceForecast& forecast, const Tried& tried) {
+      forecast.tried(role.key, tried);
     });
   }
   TENON_TRY(sequence.complete());
