@@ -66,6 +66,13 @@ void Schedule::will_make(const Problem& problem, const Option& option) const {
   });
 }
 
+void Schedule::makes(const Problem& problem, const Option& option) const {
+  if (!is_announced(problem)) return;
+  scope_.options.watch->trials([&](TrialForecast& trials, double now) {
+    trials.makes(std::string(option.tactic->name), now);
+  });
+}
+
 void Schedule::made(const Problem& problem, const Option& option, double seconds) const {
   if (!is_announced(problem)) return;
   scope_.options.watch->trials([&](TrialForecast& trials, double now) {

@@ -22,8 +22,10 @@ class Schedule {
   /// own.
   std::vector<size_t> announce(std::span<const Problem> problems, std::span<const Problem> beside,
                                FunctionRef<const Shortlist&(const Problem&)> list_of);
-  /// An option's kernel is to be made by one of several threads; it was made in so many seconds.
+  /// An option's kernel is to be made by one of several threads; that begins; it was made in so
+  /// many seconds.
   void will_make(const Problem& problem, const Option& option) const;
+  void makes(const Problem& problem, const Option& option) const;
   void made(const Problem& problem, const Option& option, double seconds) const;
   /// An option whose time is not known will be tried.
   void tries(const Problem& problem, const Option& option) const;

@@ -181,6 +181,7 @@ void Selector::try_all(const Open& open) {
       std::min<size_t>(2 * helper_threads(), effort::kMostMakers), [&](size_t task) {
         const auto& [problem, list] = open[tasks[task].first];
         const size_t option = tasks[task].second;
+        schedule_.makes(*problem, list->fitting[option]);
         Stopwatch watch;
         list->trials[option].kernel = trials_.make(*problem, list->fitting[option]);
         schedule_.made(*problem, list->fitting[option], watch.lap());

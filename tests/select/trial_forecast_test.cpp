@@ -39,20 +39,35 @@ TEST(TrialForecast, TheRateIsThatOfAllThreads) {
   EXPECT_NEAR(forecast.left(5), 5, 1.2);
 }
 
-/// Many threads are of no help to the stages of the last problem.
-TEST(TrialForecast, StagesOfOneProblemFollowEachOther) {
+/// Many threads are of no help to the rounds of the last problem.
+TEST(TrialForecast, RoundsOfOneProblemFollowEachOther) {
   TrialForecast forecast;
   announce(forecast, 11, 5);
-  for (int p = 0; p < 10; ++p) decide(forecast, p, 5, 1, 1);
+  for (int p = 0; p < 10; ++p) {
+    const std::string name = "p" + std::to_string(p);
+    for (const int kernels : {1, 2, 2}) {
+      for (int i = 0; i < kernels; ++i) forecast.will_make(name, "tactic");
+      for (int i = 0; i < kernels; ++i) forecast.made("tactic", 1, 1);
+      for (int i = 0; i < kernels; ++i) forecast.tried(name, "tactic", 1e-3, 1);
+    }
+    forecast.decided(name);
+  }
   forecast.will_make("p10", "tactic");
-  EXPECT_NEAR(forecast.left(1), 2.5, 0.3);
-  EXPECT_NEAR(forecast.left(1.5), 2, 0.3);
+  forecast.makes("tactic", 1);
+  EXPECT_NEAR(forecast.left(1), 3, 0.3);
+  EXPECT_NEAR(forecast.left(1.5), 2.5, 0.3);
   // The first is timed, two more are made.
   forecast.made("tactic", 1, 2);
   forecast.tried("p10", "tactic", 1e-3, 2);
-  forecast.will_make("p10", "tactic");
-  forecast.will_make("p10", "tactic");
-  EXPECT_NEAR(forecast.left(2), 1.5, 0.3);
+  for (int i = 0; i < 2; ++i) {
+    forecast.will_make("p10", "tactic");
+    forecast.makes("tactic", 2);
+  }
+  EXPECT_NEAR(forecast.left(2), 2, 0.3);
+  for (int i = 0; i < 2; ++i) {
+    forecast.made("tactic", 1, 3);
+    forecast.tried("p10", "tactic", 1e-3, 3);
+  }
   forecast.decided("p10");
   EXPECT_EQ(forecast.left(3), 0);
 }
@@ -78,17 +93,61 @@ TEST(TrialForecast, LibrariesMakeOneKernelAtATime) {
   EXPECT_NEAR(forecast.left(10), 10, 1.5);
 }
 
+/// Problems that got another round now and then are expected to go on, also from their last one.
+TEST(TrialForecast, AProblemThatIsUnderWayMayGoOn) {
+  TrialForecast forecast;
+  announce(forecast, 21, 5);
+  const auto round = [&](int problem) {
+    const std::string name = "p" + std::to_string(problem);
+    forecast.will_make(name, "tactic");
+    forecast.made("tactic", 1, 1);
+    forecast.tried(name, "tactic", 1e-3, 1);
+  };
+  for (int p = 0; p < 20; ++p) {
+    for (int i = 0; i < 1 + p % 2; ++i) round(p);
+    forecast.decided("p" + std::to_string(p));
+  }
+  forecast.will_make("p20", "tactic");
+  forecast.makes("tactic", 1);
+  const double one = forecast.left(1);
+  EXPECT_NEAR(one, 1.5, 0.2);
+  // The longer of two counts.
+  for (int i = 0; i < 5; ++i) forecast.may_try("p21", "tactic");
+  forecast.will_make("p21", "tactic");
+  forecast.makes("tactic", 1);
+  EXPECT_NEAR(forecast.left(1), 1.75, 0.2);
+  EXPECT_GT(forecast.left(1), one);
+}
+
+/// Quick kernels end first: the others are known by the time that they have taken so far.
+TEST(TrialForecast, KernelsUnderWayCountWhenTheyTakeLong) {
+  TrialForecast forecast;
+  announce(forecast, 20, 1);
+  for (int p = 0; p < 20; ++p) {
+    forecast.will_make("p" + std::to_string(p), "tactic");
+    forecast.makes("tactic", 0);
+  }
+  for (int p = 0; p < 10; ++p) {
+    forecast.made("tactic", 0.01, 0.01);
+    forecast.tried("p" + std::to_string(p), "tactic", 1e-3, 0.01);
+    forecast.decided("p" + std::to_string(p));
+  }
+  for (int i = 0; i < 20; ++i) forecast.may_try("q" + std::to_string(i), "tactic");
+  const double early = forecast.left(0.01);
+  EXPECT_GT(forecast.left(1), 5 * early);
+}
+
 TEST(TrialForecast, TimingIsOneByOne) {
   TrialForecast forecast;
-  for (int p = 0; p < 2; ++p)
-    for (int i = 0; i < 10; ++i) forecast.may_try("p" + std::to_string(p), "tactic");
-  for (int i = 0; i < 10; ++i) {
-    forecast.will_make("p0", "tactic");
-    forecast.made("tactic", 0.01, 0.01);
-    forecast.tried("p0", "tactic", 0.5, 0.01 + 0.5 * (i + 1));
+  announce(forecast, 20, 10);
+  for (int p = 0; p < 10; ++p) {
+    const std::string name = "p" + std::to_string(p);
+    for (int i = 0; i < 10; ++i) forecast.will_make(name, "tactic");
+    for (int i = 0; i < 10; ++i) forecast.made("tactic", 0.01, 0.01);
+    for (int i = 0; i < 10; ++i) forecast.tried(name, "tactic", 0.5, 0.5 * (10 * p + i + 1));
+    forecast.decided(name);
   }
-  forecast.decided("p0");
-  EXPECT_NEAR(forecast.left(5.01), 5, 0.6);
+  EXPECT_NEAR(forecast.left(50), 50, 5);
 }
 
 /// Kernels that lie in a cache are made at once, whatever earlier builds took.
