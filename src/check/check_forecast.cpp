@@ -12,6 +12,8 @@ constexpr double kShare = 1.0 / 3;
 constexpr double kShortLook = 0.1, kLeastShare = 0.08;
 /// Of that time, for evaluations behind the look.
 constexpr double kEvaluationShare = 0.5;
+/// Elements that loops make while a weight is rounded.
+constexpr double kRounding = 2;
 constexpr double kForever = std::numeric_limits<double>::infinity();
 
 }  // namespace
@@ -62,21 +64,31 @@ double CheckForecast::regions(double seconds, const BuildWatch::Known& known) co
   return spent;
 }
 
+/// A device of its own takes little time for it: its memory gets the weights, and the host all
+/// values.
+double CheckForecast::run(const BuildWatch::Known& known) const {
+  const double made = known.kernels.making(kernels, 0);
+  return made + (beside_build ? (bytes + weights) * known.pace.byte
+                              : known.kernels.running(operations, bytes));
+}
+
 double CheckForecast::seconds(const BuildWatch::Known& known) const {
   const double built = build >= 0 ? build : known.before - reference_ahead;
   double waited = reference_took;
   if (waited < 0)
     waited = beside_build ? std::max(reference(known) - built, 0.0) : reference(known);
-  const double run = known.kernels.making(kernels, 0) + known.kernels.running(operations, bytes);
+  const double ran = run(known);
   const double left = std::max(waited - reference_ahead, 0.0);
   const double evaluation = evaluation_took >= 0 ? evaluation_took
                             : beside_build       ? reference(known)
                                                  : waited;
-  if (all_regions) return left + evaluation * kEvaluations + run + regions(kForever, known);
+  if (all_regions) return left + evaluation * kEvaluations + ran + regions(kForever, known);
   const double behind = evaluations * evaluation;
-  const Shares look = shares(look_seconds(built, waited + run), behind);
-  return left + run + std::min(regions(look.regions, known), look.regions) +
-         (look.evaluates ? behind : 0);
+  const Shares look = shares(look_seconds(built, waited + ran), behind);
+  const double rounding =
+      evaluations > 1 ? kRounding * plain_pace(known).element * weights / sizeof(float) : 0;
+  return left + ran + std::min(regions(look.regions, known), look.regions) +
+         (look.evaluates ? behind + rounding : 0);
 }
 
 }  // namespace tenon

@@ -49,6 +49,7 @@ struct CheckForecast {
 
  private:
   double reference(const BuildWatch::Known& known) const;
+  double run(const BuildWatch::Known& known) const;
   PlainPace plain_pace(const BuildWatch::Known& known) const;
   double region(const NodeCost& cost, const PlainPace& pace) const;
   double regions(double seconds, const BuildWatch::Known& known) const;

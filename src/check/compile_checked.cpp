@@ -100,9 +100,11 @@ class CheckedBuild {
     passes_beside_ = (is_ahead || when == std::launch::async) && passes_are_short();
     announce_check(when);
     const auto asked = stop_question();
-    const auto work = with_call_number([this, asked] {
+    const auto work = with_call_number([this, asked, forecast = forecast_of_check(when)] {
       const StopScope stops([&] { return is_given_up_ || (asked && asked()); });
-      return expect();
+      std::string reason = expect();
+      if (forecast.has_value()) announce_evaluated(*forecast);
+      return reason;
     });
     std::shared_future<std::string> expecting = std::async(when, work);
     // How long it takes is known when it was evaluated; a budget is for kernels first.
@@ -223,6 +225,15 @@ class CheckedBuild {
     watch_->foresee(
         BuildWatch::Step::kCheck, BuildWatch::Span::kWhole,
         [forecast](const BuildWatch::Known& known) { return forecast->seconds(known); });
+  }
+
+  /// Where the build went on meanwhile: evaluations behind it take as long as this one.
+  void announce_evaluated(CheckForecast forecast) const {
+    if (watch_ == nullptr || !forecast.beside_build) return;
+    forecast.reference_took = 0;
+    forecast.evaluation_took = evaluation_;
+    watch_->foresee(BuildWatch::Step::kCheck, BuildWatch::Span::kWhole,
+                    [forecast](const BuildWatch::Known& known) { return forecast.seconds(known); });
   }
 
   /// Nothing where there will be no check.

@@ -90,6 +90,36 @@ TEST(CheckForecast, EvaluationsTakeTheReferencesOwnTime) {
   EXPECT_NEAR(forecast.seconds(known), without + 4, 1e-9);
 }
 
+/// Each of a network's weights is rounded on the way.
+TEST(CheckForecast, WeightsAreRounded) {
+  const BuildForecast kernels;
+  const BuildWatch::Known known{kernels, kernels.pace(), 1, 0, 30};
+  CheckForecast forecast;
+  forecast.plain = PlainPace{1e-10, 1e-9, 1e-9};
+  forecast.reference_took = forecast.evaluation_took = 1;
+  forecast.weights = 4e8;
+  forecast.evaluations = 1;
+  const double one = forecast.seconds(known);
+  forecast.evaluations = 2;
+  EXPECT_NEAR(forecast.seconds(known), one + 1 + 0.2, 1e-6);
+}
+
+/// Another device is waited for where memory is moved.
+TEST(CheckForecast, AnotherDeviceRunsFast) {
+  const BuildForecast kernels;
+  const BuildWatch::Known known{kernels, kernels.pace(), 1, 0, 30};
+  CheckForecast forecast;
+  forecast.plain = PlainPace{1e-10, 1e-9, 1e-9};
+  forecast.reference_took = 0;
+  forecast.evaluation_took = 1;
+  forecast.operations = 1e12;
+  forecast.bytes = 1e9;
+  const double here = forecast.seconds(known);
+  forecast.beside_build = true;
+  EXPECT_NEAR(forecast.seconds(known), 1e9 * known.pace.byte, 1e-3);
+  EXPECT_GT(here, 2 * forecast.seconds(known));
+}
+
 TEST(CheckForecast, EvaluationsTakeHalfOfTheLookAtMost) {
   const auto half = CheckForecast::shares(10, 5), more = CheckForecast::shares(10, 5.1);
   EXPECT_TRUE(half.evaluates);
