@@ -16,6 +16,8 @@ namespace tenon::tactics::cuda_fft {
 namespace {
 
 constexpr int64_t kBlock = 256;
+/// Factors of a length up to here are transformed by one thread.
+constexpr int64_t kMostInRegisters = 7;
 constexpr int64_t kPointsOfBlock = 1024;  ///< Four a thread, where lines are short.
 
 /// An axis of the tensor other than the transform's: lines follow each other along it.
@@ -157,13 +159,19 @@ std::vector<int64_t> factors_of(int64_t length) {
   return factors;
 }
 
+/// Calls of the code's passes. A large factor's, in which each number of the operand is read for
+/// each of the result's, does not read it from memory.
 std::string passes_of(int64_t length) {
+  std::vector<int64_t> factors = factors_of(length);
+  if (factors.empty() || factors[0] > kMostInRegisters) factors.insert(factors.begin(), 1);
   std::string text = "#define PASSES";
   int64_t stride = 1;
-  for (const int64_t factor : factors_of(length)) {
-    text += fmt::format(" pass<{}, {}>(a, b, roots); {{ Complex* const t = a; a = b; b = t; }}",
-                        factor, stride);
-    stride *= factor;
+  for (size_t i = 0; i < factors.size(); ++i) {
+    const char* const from = i == 0 ? "source" : i % 2 == 1 ? "a" : "b";
+    const char* const to = i + 1 == factors.size() ? "result" : i % 2 == 0 ? "a" : "b";
+    text += fmt::format("{} pass<{}, {}, {}>({}, {}, roots);", i == 0 ? "" : " __syncthreads();",
+                        factors[i], stride, factors[i] <= kMostInRegisters, from, to);
+    stride *= factors[i];
   }
   return text + "\n";
 }
