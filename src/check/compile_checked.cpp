@@ -16,6 +16,7 @@
 #include "base/stopwatch.h"
 #include "check/check_forecast.h"
 #include "check/compare.h"
+#include "check/network_facts.h"
 #include "check/network_reference.h"
 #include "check/pass_bisect.h"
 #include "check/processor_reference.h"
@@ -40,34 +41,6 @@ constexpr int kMaxWrongKernels = 8;
 /// Of rounding, where one does not explain a difference.
 constexpr int kMoreDraws = 5;
 constexpr int kDrawsOfPasses = 2;
-
-bool rounds_to_bytes(const Graph& graph) {
-  return std::any_of(graph.nodes().begin(), graph.nodes().end(), [](const auto& node) {
-    return (node->template is<Quantize>() || node->template is<DynamicQuantize>()) &&
-           byte_size(node->output()->type.type) == 1;
-  });
-}
-
-/// Whether a loop ends by its data alone: on random data it may not.
-bool has_open_loop(const Graph& graph) {
-  for (const auto& node : graph.nodes()) {
-    if (node->is<Loop>() && !node->has_input(0)) return true;
-    for (const auto& body : node->bodies)
-      if (has_open_loop(*body)) return true;
-  }
-  return false;
-}
-
-/// The coarsest type among a network's values.
-DataType coarsest_type(const Graph& graph) {
-  const auto norm = [](DataType type) { return tolerance(Computation::kNetwork, type).norm; };
-  DataType coarsest = DataType::kFloat32;
-  for (const auto& node : graph.nodes())
-    for (const Value* value : node->outputs())
-      if (is_real(value->type.type) && norm(value->type.type) > norm(coarsest))
-        coarsest = value->type.type;
-  return coarsest;
-}
 
 /// As users ask for it.
 std::string_view flag_of(DataType type) {
@@ -100,6 +73,7 @@ class CheckedBuild {
     passes_beside_ = (is_ahead || when == std::launch::async) && passes_are_short();
     announce_check(when);
     const auto asked = stop_question();
+    inputs_drawn_ = std::async(std::launch::deferred, [this] { return draw_inputs(); });
     const auto work = with_call_number([this, asked, forecast = forecast_of_check(when)] {
       const StopScope stops([&] { return is_given_up_ || (asked && asked()); });
       std::string reason = expect();
@@ -118,7 +92,7 @@ class CheckedBuild {
       request_.select.before_trials = [this, &expecting] { expect_ahead(expecting); };
     }
     if (passes_beside_)
-      request_.before_precision = [&](const Graph& graph) { pass_beside(graph, expecting, asked); };
+      request_.before_precision = [&](const Graph& graph) { pass_beside(graph, asked); };
     Stopwatch watch;
     Result<Plan> compiled = compile_again(logger_);
     request_.select.before_trials = nullptr;
@@ -182,15 +156,14 @@ class CheckedBuild {
   }
 
   /// Beside the build's own passes, the others give the network in its own precision, which is
-  /// evaluated behind the reference.
-  void pass_beside(const Graph& graph, const std::shared_future<std::string>& expecting,
-                   const std::function<bool()>& asked) {
+  /// evaluated beside the reference.
+  void pass_beside(const Graph& graph, const std::function<bool()>& asked) {
     std::shared_ptr<const Graph> begun = graph.clone();
-    const auto work = [this, begun = std::move(begun), expecting, asked,
+    const auto work = [this, begun = std::move(begun), drawn = inputs_drawn_, asked,
                        passes = request_.passes]() -> Result<std::vector<Tensor>> {
       const StopScope stops([&] { return is_given_up_ || (asked && asked()); });
       TENON_ASSIGN(const auto passed, NetworkReference::passed(passes, *begun));
-      if (!expecting.get().empty()) return unsupported("{}", expecting.get());
+      if (!drawn.get().empty()) return unsupported("{}", drawn.get());
       return reference_->outputs_of(*passed);
     };
     try {
@@ -318,8 +291,8 @@ class CheckedBuild {
     return plan;
   }
 
-  /// Evaluates the network; returns why it cannot be, or nothing.
-  std::string expect() {
+  /// Returns why the network cannot be evaluated, or nothing.
+  std::string draw_inputs() {
     const int64_t cost = reference_cost(*network_, request_.profiles[0]);
     if (check_.inputs.empty() && has_open_loop(*network_)) return "a loop ends by its data alone";
     if (cost > max_cost())
@@ -331,8 +304,16 @@ class CheckedBuild {
       if (!inputs.ok()) return inputs.error().message;
       inputs_ = std::move(inputs).value();
     }
+    reference_->take_inputs(inputs_);
+    return {};
+  }
+
+  /// Evaluates the network; returns why it cannot be, or nothing.
+  std::string expect() {
+    const std::shared_future<std::string> drawn = inputs_drawn_;
+    if (!drawn.get().empty()) return drawn.get();
     Stopwatch watch;
-    const Status evaluated = reference_->evaluate(inputs_, told_of_reference());
+    const Status evaluated = reference_->evaluate(told_of_reference());
     evaluation_ = watch.lap();
     return evaluated.ok() ? std::string() : evaluated.error().message;
   }
@@ -766,6 +747,7 @@ class CheckedBuild {
   std::function<bool(const Tactic&)> given_;
   std::unique_ptr<Graph> network_;  ///< As given, with the profiles' extents.
   std::vector<Tensor> inputs_;
+  std::shared_future<std::string> inputs_drawn_;  ///< By the first thread that needs these.
   std::optional<NetworkReference> reference_;
   std::optional<PlainPace> plain_pace_;                  ///< Of builds that are watched.
   std::optional<std::map<std::string, Tensor>> values_;  ///< Of the inside, where asked for.

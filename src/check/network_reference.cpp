@@ -48,7 +48,7 @@ bool suits_loops(const Graph& graph, const Profile& profile) {
          kKernelWork * work.kernels + kByteWork * work.weights;
 }
 
-/// What passes make of a graph in its own precision.
+/// A graph in its own precision as the passes leave it.
 Result<std::unique_ptr<Graph>> without_precision(PassOptions options, const Graph& graph) {
   options.precision.reset();
   auto changed = graph.clone();
@@ -87,8 +87,12 @@ Result<std::vector<Tensor>> NetworkReference::run(const Graph& graph,
   return evaluate_graph(graph, inputs_);
 }
 
-Status NetworkReference::evaluate(std::span<const Tensor> inputs, const ReferenceObserver& told) {
+void NetworkReference::take_inputs(std::span<const Tensor> inputs) {
+  inputs_.clear();
   for (const Tensor& input : inputs) inputs_.push_back(widened(input));
+}
+
+Status NetworkReference::evaluate(const ReferenceObserver& told) {
   TENON_ASSIGN(const auto wide, widened(network_));
   TENON_ASSIGN(outputs_, run(*wide, told));
   return {};

@@ -18,8 +18,10 @@ class NetworkReference {
   NetworkReference(const Graph& network, const std::vector<Profile>& profiles, bool on_processor)
       : network_(network), profiles_(profiles), on_processor_(on_processor) {}
 
+  /// Of all evaluations.
+  void take_inputs(std::span<const Tensor> inputs);
   /// Evaluates the network in f32, whatever 16-bit types it has. `told` may be empty.
-  Status evaluate(std::span<const Tensor> inputs, const ReferenceObserver& told = {});
+  Status evaluate(const ReferenceObserver& told = {});
   const std::vector<Tensor>& outputs() const { return outputs_; }
   /// Whether evaluate() makes kernels; else it takes plain loops.
   bool takes_kernels() const { return takes_kernels(network_); }
