@@ -39,7 +39,7 @@ constexpr double kShortSearch = 3;
 /// Wrong kernels that are looked for; beyond that something else is wrong.
 constexpr int kMaxWrongKernels = 8;
 /// Of rounding, where one does not explain a difference.
-constexpr int kMoreDraws = 5;
+constexpr int kMoreDraws = 12;
 constexpr int kDrawsOfPasses = 2;
 
 /// As users ask for it.

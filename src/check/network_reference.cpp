@@ -11,12 +11,19 @@
 namespace tenon {
 namespace {
 
-/// The 16-bit types of the values that a plan keeps in memory, by name.
-std::map<std::string, DataType> stored_types(const Graph& plan) {
-  std::map<std::string, DataType> types;
-  for (const auto& node : plan.nodes())
+void note_types(const Graph& graph, std::map<std::string, DataType>& types) {
+  for (const auto& node : graph.nodes()) {
     for (const Value* output : node->outputs())
       if (!output->name.empty()) types[output->name] = output->type.type;
+    if (node->is<Fused>()) continue;
+    for (const auto& body : node->bodies) note_types(*body, types);
+  }
+}
+
+/// The types of the values that a plan keeps in memory, by name.
+std::map<std::string, DataType> stored_types(const Graph& plan) {
+  std::map<std::string, DataType> types;
+  note_types(plan, types);
   return types;
 }
 
@@ -104,6 +111,9 @@ Result<std::vector<Tensor>> NetworkReference::rounded(const Graph& plan,
   TENON_ASSIGN(const auto wide, widened(network_));
   const auto types = stored_types(plan);
   std::map<std::string, DataType> own = stored_types(network_);
+  // A value that the plan does not have by its name may have become part of a region, or one with
+  // another, which is stored.
+  const bool rounds_lost = draw % 2 == 1;
   const auto stored = [&](const Value& value) -> std::optional<DataType> {
     const bool given = value.producer() == nullptr || value.constant() != nullptr;
     if (const auto found = own.find(value.name); found != own.end() && is_narrow(found->second))
@@ -112,6 +122,7 @@ Result<std::vector<Tensor>> NetworkReference::rounded(const Graph& plan,
     if (given) return feeds_products(value) ? precision : std::nullopt;
     if (value.name.empty()) return precision;
     const auto found = types.find(value.name);
+    if (found == types.end() && rounds_lost) return precision;
     if (found == types.end() || !is_narrow(found->second)) return std::nullopt;
     return found->second;
   };

@@ -152,7 +152,9 @@ Result<std::string> first_mistake(const Graph& network, const PassOptions& optio
   const auto node = bisection.guilty_node(step);
   // The pass is known, if not where.
   if (!node.ok()) return deadline.passed() ? Result<std::string>(pass) : node;
-  return node->empty() ? pass : pass + ":" + *node;
+  const std::string entry = pass + ":" + *node;
+  // Nodes of bodies have names of their own there: leaving out one of the same name did not help.
+  return node->empty() || std::ranges::count(found, entry) > 0 ? pass : entry;
 }
 
 }  // namespace

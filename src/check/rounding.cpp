@@ -28,11 +28,6 @@ bool is_product(const Node& node) {
   return node.is<Conv>() || node.is<Deconv>() || node.is<MatMul>() || node.is<Einsum>();
 }
 
-bool adds_up(const Node& node) {
-  return is_product(node) || node.is<Attention>() || node.is<Normalization>() ||
-         node.is<Softmax>() || node.is<Rnn>() || node.is<BatchNorm>() || node.is<Reduce>();
-}
-
 bool is_quantized_next(const Value& value) {
   return std::ranges::any_of(value.uses(), [](const Use& use) { return use.node->is<Quantize>(); });
 }
@@ -41,20 +36,35 @@ bool is_quantized_next(const Value& value) {
 bool sums_terms(const Node& node) {
   if (const auto* reduce = node.as<Reduce>())
     return reduce->function == ReduceFunction::kSum || reduce->function == ReduceFunction::kMean;
+  if (const auto* pool = node.as<Pool>()) return pool->function == PoolFunction::kAverage;
+  if (const auto* sums = node.as<Cumulative>()) return !sums->product;
   return is_product(node);
+}
+
+bool adds_up(const Node& node) {
+  return sums_terms(node) || node.is<Attention>() || node.is<Normalization>() ||
+         node.is<Softmax>() || node.is<Rnn>() || node.is<BatchNorm>() || node.is<Reduce>();
+}
+
+/// Whether a result is of differences to means of what the node reads.
+bool subtracts_means(const Node& node) {
+  return node.is<Normalization>() || node.is<BatchNorm>();
 }
 
 class Rounder {
  public:
-  Rounder(Graph& graph, const Rounding& rounding)
-      : graph_(graph), rounding_(rounding), random_(static_cast<uint64_t>(rounding.draw)) {}
+  Rounder(Graph& graph, const Rounding& rounding, std::mt19937_64& random)
+      : graph_(graph), rounding_(rounding), random_(random) {}
 
-  void run() {
+  Status run() {
     std::vector<Node*> nodes;
     for (const auto& node : graph_.nodes()) nodes.push_back(node.get());
     for (Value* input : graph_.inputs()) store(stored_type(*input), input);
     for (Node* node : nodes) {
+      for (const auto& body : node->bodies) TENON_TRY(Rounder(*body, rounding_, random_).run());
       if (is_product(*node) && rounding_.products_in_tf32) cut_operands(*node);
+      if (rounding_.draw != 0 && rounding_.reordered_sums && subtracts_means(*node))
+        disturb_operand(*node);
       for (Value* output : node->outputs()) {
         if (output->type.type != DataType::kFloat32) continue;
         const auto type = stored_type(*output);
@@ -69,6 +79,7 @@ class Rounder {
         store(type, value);
       }
     }
+    return graph_.sort();
   }
 
  private:
@@ -125,6 +136,21 @@ class Rounder {
     }
   }
 
+  /// Elements off by a few units of the last place, each by its own: rows of nearly equal numbers
+  /// lie next to their means, which other sums miss by as much.
+  void disturb_operand(Node& node) {
+    Value* x = node.input(0);
+    if (x->type.type != DataType::kFloat32 || !is_constant(x->type.shape)) return;
+    Tensor factors(DataType::kFloat32, constants(x->type.shape));
+    std::uniform_real_distribution<double> error(-kTermShare, kTermShare);
+    for (float& factor : factors.mutable_values<float>())
+      factor = static_cast<float>(1 + error(random_));
+    Value* factor = graph_.add_constant(std::move(factors));
+    factor->type = {DataType::kFloat32, x->type.shape, Layout::kRowMajor};
+    node.set_input(0, pointwise(PointwiseFunction::k_mul, {x, factor}, x->type));
+    fresh_.clear();
+  }
+
   /// y + share op(|x|): all errors of a sum's terms have one sign, so that they are seen where the
   /// terms cancel.
   Value* raised(Node& node, Value* y) {
@@ -159,7 +185,7 @@ class Rounder {
 
   Graph& graph_;
   const Rounding& rounding_;
-  std::mt19937_64 random_;
+  std::mt19937_64& random_;
   std::vector<Node*> fresh_;  ///< Made for the value whose turn it is.
 };
 
@@ -167,8 +193,8 @@ class Rounder {
 
 Result<std::unique_ptr<Graph>> with_rounding(const Graph& graph, const Rounding& rounding) {
   auto copy = graph.clone();
-  Rounder(*copy, rounding).run();
-  TENON_TRY(copy->sort());
+  std::mt19937_64 random(static_cast<uint64_t>(rounding.draw));
+  TENON_TRY(Rounder(*copy, rounding, random).run());
   TENON_TRY(infer_graph(*copy));
   return copy;
 }
