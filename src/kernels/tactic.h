@@ -195,6 +195,9 @@ struct TacticTraits {
   std::array<std::string_view, 3> outdone_by = {};
   /// The same of problems whose f32 may not be rounded for tensor cores, wherever that row stands.
   std::string_view outdone_in_f32_by = {};
+  /// A tactic beside which it seldom wins: it is tried for one problem of each operation first
+  /// (select/pilots.h).
+  std::string_view seldom_beside = {};
 };
 
 /// A way to compute a kind of problem on a kind of device: one row of a family's tactics.def.

@@ -1,5 +1,7 @@
 #include "select/pilots.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "ops/operation_text.h"
@@ -8,40 +10,59 @@
 namespace tenon {
 namespace {
 
-/// Whether kernels that are planned for each problem are candidates beside others.
-bool has_a_choice(const Shortlist& list) {
-  return !list.remembered && std::ranges::any_of(list.fitting, &Option::is_planned) &&
-         list.serves_without_planned();
+/// Tactics of the list that wait for a pilot.
+std::vector<const Tactic*> held_of(const Shortlist& list) {
+  std::vector<const Tactic*> held;
+  if (list.remembered || !list.serves_without_planned()) return held;
+  const auto is_there = [&](std::string_view tactic) {
+    return std::ranges::any_of(list.fitting,
+                               [&](const Option& option) { return option.tactic->name == tactic; });
+  };
+  for (const Option& option : list.fitting)
+    if ((option.is_planned() || is_there(option.tactic->traits.seldom_beside)) &&
+        (held.empty() || held.back() != option.tactic))
+      held.push_back(option.tactic);
+  return held;
+}
+
+/// Problems of a kind differ in their extents alone.
+std::string kind_of(const Problem& problem) {
+  const bool has_samples = !problem.outputs.empty() && !problem.output().extents.empty();
+  std::string kind = fmt::format("{}|", has_samples ? problem.output().extents[0] : 1);
+  add_operation_text(kind, problem.operation);
+  return kind;
 }
 
 }  // namespace
 
 Pilots::Pilots(Open open) : open_(open) {
   std::map<std::string, std::vector<size_t>> kinds;
-  for (size_t i = 0; i < open.size(); ++i) {
-    if (!has_a_choice(*open[i].second)) continue;
-    std::string kind;
-    add_operation_text(kind, open[i].first->operation);
-    kinds[kind].push_back(i);
-  }
+  for (size_t i = 0; i < open.size(); ++i)
+    if (!held_of(*open[i].second).empty()) kinds[kind_of(*open[i].first)].push_back(i);
   for (auto& [kind, problems] : kinds) {
     const auto pilot = std::ranges::max_element(
         problems, {}, [&](size_t i) { return expected_launch(*open[i].first); });
     const size_t number = *pilot;
     problems.erase(pilot);
-    for (const size_t i : problems) open[i].second->planned = Shortlist::Planned::kWait;
+    for (const size_t i : problems) {
+      open[i].second->held = held_of(*open[i].second);
+      open[i].second->waits = true;
+    }
     waiting_[number] = std::move(problems);
   }
 }
 
-std::vector<size_t> Pilots::decided(size_t problem, bool library_won) {
+std::vector<size_t> Pilots::decided(size_t problem, const Tactic* winner) {
   const auto found = waiting_.find(problem);
   if (found == waiting_.end()) return {};
   std::vector<size_t> problems = std::move(found->second);
   waiting_.erase(found);
-  using Planned = Shortlist::Planned;
-  for (const size_t i : problems)
-    open_[i].second->planned = library_won ? Planned::kTry : Planned::kSkip;
+  for (const size_t i : problems) {
+    Shortlist& list = *open_[i].second;
+    list.waits = false;
+    std::erase_if(list.held,
+                  [&](const Tactic* tactic) { return winner == nullptr || tactic == winner; });
+  }
   return problems;
 }
 

@@ -147,8 +147,7 @@ std::vector<size_t> Schedule::wanted(const Shortlist& list) const {
   std::map<std::pair<const Tactic*, std::string_view>, std::vector<size_t>> groups;
   for (size_t i = 0; i < list.fitting.size(); ++i) {
     const Option& option = list.fitting[i];
-    const bool is_held = list.planned != Shortlist::Planned::kTry;
-    if (is_held && option.is_planned()) continue;
+    if (list.is_held(option)) continue;
     groups[{option.tactic, engine_of(option.config)}].push_back(i);
   }
   std::vector<size_t> wanted;

@@ -33,8 +33,8 @@ void leave_out_late(Shortlist& list, size_t first, bool keep_first) {
 
 std::string reason_of(const Trial& left_out, const Option& option, const Shortlist& list) {
   if (left_out.late) return "not tried: the build's time was up";
-  if (option.is_planned() && list.planned == Shortlist::Planned::kSkip)
-    return "not tried: this library did not win where the same operation takes the longest";
+  if (list.is_held(option))
+    return "not tried: it did not win where the operation takes the longest";
   return "not tried: others of its tactic were not fast enough";
 }
 
@@ -198,10 +198,10 @@ void Selector::try_all(const Open& open) {
       work_queue.add(first[i] + option);
     }
     pending[i] = next.size();
-    if (!next.empty() || list->planned == Shortlist::Planned::kWait) return;
+    if (!next.empty() || list->waits) return;
     finish(*problem, *list);
     if (!pilots || trials_.stopped()) return;
-    for (const size_t waited : pilots->decided(i, is_planned_best(*list)))
+    for (const size_t waited : pilots->decided(i, row_of_best(*list)))
       if (begun[waited] && pending[waited] == 0) go_on(waited);
   };
   for (size_t i = 0; i < open.size() && !trials_.stopped(); ++i) go_on(i);
@@ -213,11 +213,9 @@ void Selector::try_all(const Open& open) {
   }
 }
 
-/// Whether nothing beats the kernels that are planned for a decided problem.
-bool Selector::is_planned_best(const Shortlist& list) const {
-  if (list.measured->empty()) return true;
-  const Tactic* const row = scope_.backend.row_of(list.measured->front().tactic);
-  return row == nullptr || row->traits.planned_each;
+/// Of a decided problem; null where nothing could be measured.
+const Tactic* Selector::row_of_best(const Shortlist& list) const {
+  return list.measured->empty() ? nullptr : scope_.backend.row_of(list.measured->front().tactic);
 }
 
 /// Chooses among the tried options, and tries the rest.

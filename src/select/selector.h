@@ -55,7 +55,7 @@ class Selector {
   void report_times() const;
   Shortlist& shortlist_of(const Problem& problem);
   void try_all(const Open& open);
-  bool is_planned_best(const Shortlist& list) const;
+  const Tactic* row_of_best(const Shortlist& list) const;
   void finish(const Problem& problem, Shortlist& list);
   std::vector<Candidate> measure(const Problem& problem, Shortlist& list);
   Status measure(const Problem& problem, Shortlist& list, size_t index, Measured& measured);

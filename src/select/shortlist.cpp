@@ -55,6 +55,10 @@ bool Shortlist::serves_without_planned() const {
   });
 }
 
+bool Shortlist::is_held(const Option& option) const {
+  return std::ranges::find(held, option.tactic) != held.end();
+}
+
 Shortlist Shortlister::list(const Problem& problem) const {
   const SelectOptions& options = scope_.options;
   const KnownTimes times(scope_);

@@ -50,14 +50,15 @@ struct Shortlist {
   std::vector<Option> spare;  ///< Of `unfit`: for where all that fits fails.
   bool made = false;
   bool remembered = false;  ///< From the timing cache: exactly the options tried then.
-  /// Whether kernels that are planned for each problem are tried (select/pilots.h).
-  enum class Planned { kTry, kWait, kSkip } planned = Planned::kTry;
+  std::vector<const Tactic*> held;  ///< Are not tried, as yet or at all (select/pilots.h).
+  bool waits = false;               ///< For what becomes of these.
   std::optional<std::vector<Candidate>> measured;  ///< The best first.
 
   /// Milliseconds of the fastest that was tried.
   double best() const;
   /// Whether one that is no fallback takes the problem and is not planned for it.
   bool serves_without_planned() const;
+  bool is_held(const Option& option) const;
 };
 
 /// Lists the candidates of problems. Thread-safe as long as the cache does not change.

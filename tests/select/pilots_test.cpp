@@ -15,8 +15,10 @@ namespace tenon {
 namespace {
 
 constexpr char kThree[] =
-    "graph \"\" (%0 \"a\": f32[8], %1 \"b\": f32[32], %2 \"c\": f32[16], %3 \"d\": f32[8]) {"
-    " %4 = exp(%0) : f32[8] %5 = exp(%1) : f32[32] %6 = exp(%2) : f32[16] %7 = tanh(%3) : f32[8]"
+    "graph \"\" (%0 \"a\": f32[1,8], %1 \"b\": f32[1,32], %2 \"c\": f32[1,16], %3 \"d\": f32[1,8]) "
+    "{"
+    " %4 = exp(%0) : f32[1,8] %5 = exp(%1) : f32[1,32] %6 = exp(%2) : f32[1,16] %7 = tanh(%3) : "
+    "f32[1,8]"
     " return %4, %5, %6, %7}";
 
 /// A device that keeps account of the kernels of the library, by operator and extent.
@@ -30,7 +32,7 @@ class Account : public MadeUpDevice {
 std::string name_of(const Problem& problem) {
   const auto function = problem.operation.node().as<Pointwise>()->function;
   return fmt::format("{}{}", function == PointwiseFunction::k_exp ? "exp" : "tanh",
-                     problem.output().extents[0]);
+                     problem.output().extents[1]);
 }
 
 class CountedLaunches final : public Kernel {
@@ -111,6 +113,14 @@ TEST_F(PilotsTest, WithItsCacheABuildTakesTheSame) {
 
 TEST_F(PilotsTest, ThoroughBuildsTryAll) {
   EXPECT_EQ(made_for({.level = 4}).size(), 4u);
+}
+
+TEST_F(PilotsTest, TacticsThatSeldomWinBesideAnotherAreTriedLikewise) {
+  rows_[0].traits = {.seldom_beside = "cuda.own"};
+  EXPECT_EQ(made_for(), (Names{"exp32", "tanh8"}));
+  rows_[0].traits = {.seldom_beside = "cuda.other"};
+  cache_ = {};
+  EXPECT_EQ(made_for().size(), 4u) << "that one does not take these problems";
 }
 
 TEST_F(PilotsTest, WhereNothingElseServesAllAreMade) {
