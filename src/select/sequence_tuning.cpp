@@ -26,6 +26,9 @@ constexpr double kRivalMargin = 1.3, kRivalSlack = 0.001;
 constexpr double kOwnMargin = 1.7;
 /// The gain that a rival must have over the whole sequence, besides the spread of its times.
 constexpr double kMargin = 0.998;
+/// What libraries must gain where shapes vary: opening one takes longer than all else that a plan
+/// needs to be ready, and its kernels are loaded while the first shape that has them waits.
+constexpr double kLibraryGain = 0.01;
 
 /// Layers of one problem play one role.
 struct Role {
@@ -148,7 +151,14 @@ void report(const SequenceTuning& tuning, const Role& role, const Result<Sequenc
     logger->verbose("{}: {} in sequence: {}", name, role.tactic, time.error().message);
 }
 
-/// Gives all roles our own kernels where that is faster than `best`; the time with them.
+bool uses_library(const SequenceTuning& tuning, Sequence& sequence) {
+  return std::ranges::any_of(sequence.roles(), [&](const Role& role) {
+    return is_library(tuning.backend.origin_of(role.tactic));
+  });
+}
+
+/// Gives all roles our own kernels where that is faster than `best`, or where libraries gain too
+/// little; the time with them.
 SequenceTime try_own(const SequenceTuning& tuning, Sequence& sequence, const SequenceTime& best) {
   std::vector<std::string> kept;
   bool differs = false;
@@ -163,7 +173,10 @@ SequenceTime try_own(const SequenceTuning& tuning, Sequence& sequence, const Seq
   const Result<SequenceTime> time = sequence.time();
   if (tuning.options.logger != nullptr && time.ok())
     tuning.options.logger->verbose("Kernels of no library in sequence: {:.4f} ms", time->median);
-  if (betters(time, best)) return *time;
+  const bool is_enough = tuning.options.many_shapes && time.ok() &&
+                         time->median < best.median * (1 + kLibraryGain) &&
+                         !uses_library(tuning, sequence);
+  if (is_enough || betters(time, best)) return *time;
   for (size_t i = 0; i < kept.size(); ++i) sequence.roles()[i].tactic = std::move(kept[i]);
   return best;
 }
@@ -229,8 +242,13 @@ Result<std::optional<double>> tune_in_sequence(const SequenceTuning& tuning,
   using Tried = SequenceForecast::Tried;
   tell_of(tuning, sequence, watch, best,
           [](SequenceForecast& forecast, const Tried& tried) { forecast.began(tried); });
+  const bool own_alone = tuning.options.many_shapes && !uses_library(tuning, sequence);
   for (Role& role : sequence.roles()) {
-    const Rivals& rivals = tuning.rivals.at(role.key);
+    Rivals rivals = tuning.rivals.at(role.key);
+    if (own_alone)
+      std::erase_if(rivals.tactics, [&](const std::string& tactic) {
+        return is_library(tuning.backend.origin_of(tactic));
+      });
     if (!tuning.advance(role.layers.size()))
       return user_error("the progress monitor stopped the build");
     if (tuning.options.watch != nullptr && tuning.options.watch->tuning_is_over()) break;

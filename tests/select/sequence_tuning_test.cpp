@@ -149,6 +149,16 @@ TEST_F(SequenceTuningTest, AGainWithinTheSpreadOfTimesIsNone) {
   EXPECT_EQ(device_->captures, captures);
 }
 
+/// Plans are ready earlier without libraries, whose kernels are loaded while shapes wait.
+TEST_F(SequenceTuningTest, WhereShapesVaryLibrariesMustGain) {
+  rows_ = {row<'a'>("cuda.library"), row<'a'>("cuda.own"), cpu_tactics().back()};
+  rows_[0].traits.origin = TacticOrigin::kCublasLt;
+  EXPECT_EQ(tactic_of(kThree), "cuda.library");
+  EXPECT_EQ(tactic_of(kThree, {.many_shapes = true}), "cuda.own");
+  rows_[1] = row<'c'>("cuda.slower");  // By a tenth.
+  EXPECT_EQ(tactic_of(kThree, {.many_shapes = true}), "cuda.library");
+}
+
 TEST_F(SequenceTuningTest, AnotherNumberOfMultiprocessorsIsAnotherMeasurement) {
   tactic_of(kAlone);
   const size_t entries = cache_.size();
