@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 
+#include "ops/application.h"
 #include "ops/control_flow.h"
 #include "plan/points.h"
 #include "select/problem_key.h"
@@ -20,6 +21,36 @@ constexpr size_t kProposed = 2;
 class Refiner {
  public:
   explicit Refiner(ChoiceMaking& making) : making_(making) {}
+
+  /// Tries what refine() will ask for at these shapes, as far as the choices so far tell: all at
+  /// once, for some kernels take as long to make as those of many shapes side by side.
+  Status try_ahead(const std::vector<SymbolValues>& points) {
+    std::vector<std::unique_ptr<LayersUnder>> all;
+    std::vector<Problem> problems;
+    Serving serve;
+    SelectOptions options = making_.options;
+    options.offered.clear();
+    options.proposals = 0;
+    for (const SymbolValues& point : points) {
+      const Choice* const serving = nearest_choice(making_.plan.choices, point);
+      if (serving == nullptr || serving->symbols == point) continue;
+      known_ = &making_.known[static_cast<size_t>(serving->form)];
+      auto layers = layers_of(*serving, point);
+      if (!layers.ok()) continue;  // It will be told by refine().
+      const std::vector<std::string> now = tactics_of(*serving, **layers);
+      TENON_ASSIGN(const std::vector<size_t> open, open_layers(*serving, **layers, now));
+      const Layers some = offer_to(**layers, now, open, point, options.offered);
+      problems.insert(problems.end(), some.problems.begin(), some.problems.end());
+      for (size_t i = 0; i < now.size(); ++i) {
+        const Problem& problem = (*layers)->layers.problems[i];
+        serve.try_emplace(problem_key(problem) + now[i], &problem, now[i]);
+      }
+      all.push_back(std::move(*layers));
+    }
+    TENON_TRY(try_candidates(problems, making_.backend, options, making_.cache, &making_.measurer));
+    make(serve);
+    return {};
+  }
 
   /// The choice for these shapes; nothing where the one that serves them is as good.
   Result<std::optional<Choice>> refine(const SymbolValues& point) {
@@ -51,6 +82,26 @@ class Refiner {
   }
 
  private:
+  /// Problems and the kernels that serve them, each pair once, by their texts.
+  using Serving = std::map<std::string, std::pair<const Problem*, std::string>>;
+
+  /// For their code, which sequences and the plan need: that of all extents has forms too, such as
+  /// for rows that fill all tiles.
+  void make(const Serving& kernels) const {
+    std::vector<const Serving::mapped_type*> all;
+    for (const auto& [text, kernel] : kernels)
+      if (!is_library(making_.backend.origin_of(kernel.second))) all.push_back(&kernel);
+    for_each_node_parallel(
+        all.size(), [&](size_t i) -> const Node& { return all[i]->first->operation.node(); },
+        [&](size_t i) {
+          const auto& [problem, tactic] = *all[i];
+          const Tactic* const row = making_.backend.row_of(tactic);
+          // What fails here fails for whoever runs the shape, and is told there.
+          if (row != nullptr && making_.backend.device->activate().ok())
+            static_cast<void>(create_kernel(*row, *problem, split_tactic(tactic).config).ok());
+        });
+  }
+
   Result<std::unique_ptr<LayersUnder>> layers_of(const Choice& choice,
                                                  const SymbolValues& symbols) const {
     return LayersUnder::make(form_of(making_.plan, choice.form), making_.backend,
@@ -109,15 +160,17 @@ class Refiner {
   }
 
   /// Adds kernels that take no time to make: with code for all extents from other shapes, and of
-  /// libraries that plan nothing for each shape.
-  void add_proposals(const Node& node, const Problem& problem,
+  /// libraries that plan nothing for each shape, where one serves already.
+  void add_proposals(const Node& node, const Problem& problem, bool takes_libraries,
                      std::vector<std::string>& offered) const {
     std::set<std::string_view> names;
     for (const std::string& tactic : offered) names.insert(split_tactic(tactic).name);
     std::vector<std::string> more;
     for (const Tactic& row : making_.backend.tactics) {
       const bool of_library = is_library(row.traits.origin);
-      if (of_library ? row.traits.planned_each : !names.contains(row.name)) continue;
+      const bool is_other =
+          of_library ? !takes_libraries || row.traits.planned_each : !names.contains(row.name);
+      if (is_other) continue;
       if (!fits(row, problem)) continue;
       size_t count = 0;
       for (const std::string& config : row.configs(problem)) {
@@ -131,6 +184,30 @@ class Refiner {
       if (std::ranges::find(offered, tactic) == offered.end()) offered.push_back(std::move(tactic));
   }
 
+  /// Of all layers the open ones, and the kernels to try for each.
+  Layers offer_to(const LayersUnder& all, const std::vector<std::string>& now,
+                  const std::vector<size_t>& open, const SymbolValues& point,
+                  TacticLists& by_problem) const {
+    const TacticLists near = known_->around(point, 1);
+    const bool takes_libraries = std::ranges::any_of(now, [&](const std::string& tactic) {
+      return is_library(making_.backend.origin_of(tactic));
+    });
+    Layers layers{all.graph, {}, {}};
+    for (const size_t i : open) {
+      const Node& node = *all.layers.nodes[i];
+      const Problem& problem = all.layers.problems[i];
+      layers.nodes.push_back(all.layers.nodes[i]);
+      layers.problems.push_back(problem);
+      std::vector<std::string> offered;
+      if (const auto found = near.find(node.name); found != near.end()) offered = found->second;
+      std::erase(offered, now[i]);
+      offered.insert(offered.begin(), now[i]);
+      add_proposals(node, problem, takes_libraries, offered);
+      by_problem.try_emplace(problem_key(problem), std::move(offered));
+    }
+    return layers;
+  }
+
   /// Tactics that are faster alone in place of those of `now`; the same where that is not worth it.
   Result<std::vector<std::string>> others(const LayersUnder& all,
                                           const std::vector<std::string>& now,
@@ -140,19 +217,7 @@ class Refiner {
     SelectOptions options = making_.options;
     options.offered.clear();
     options.proposals = 0;
-    const TacticLists near = known_->around(point, 1);
-    Layers layers{all.graph, {}, {}};
-    for (const size_t i : open) {
-      layers.nodes.push_back(all.layers.nodes[i]);
-      layers.problems.push_back(all.layers.problems[i]);
-      const Node& node = *all.layers.nodes[i];
-      std::vector<std::string> offered;
-      if (const auto found = near.find(node.name); found != near.end()) offered = found->second;
-      std::erase(offered, now[i]);
-      offered.insert(offered.begin(), now[i]);
-      add_proposals(node, all.layers.problems[i], offered);
-      options.offered.try_emplace(problem_key(all.layers.problems[i]), std::move(offered));
-    }
+    const Layers layers = offer_to(all, now, open, point, options.offered);
     TENON_ASSIGN(const Tactics timed, choose_tactics(layers, making_.backend, options,
                                                      making_.cache, false, &making_.measurer));
     std::vector<std::string> then = now;
@@ -217,7 +282,9 @@ Result<std::unique_ptr<LayersUnder>> LayersUnder::make(const Graph& form, const 
 
 Status refine_choices(ChoiceMaking& making, const std::function<void(const Choice&)>& added) {
   Refiner refiner(making);
-  for (const SymbolValues& point : plan_trials(making.plan)) {
+  const std::vector<SymbolValues> points = plan_trials(making.plan);
+  if (making.watch == nullptr || !making.watch->has_budget()) TENON_TRY(refiner.try_ahead(points));
+  for (const SymbolValues& point : points) {
     const auto is_same = [&](const Choice& choice) { return choice.symbols == point; };
     if (std::ranges::any_of(making.plan.choices, is_same)) continue;
     if (making.watch != nullptr && making.watch->tuning_is_over()) return {};
