@@ -22,8 +22,9 @@ class Refiner {
  public:
   explicit Refiner(ChoiceMaking& making) : making_(making) {}
 
-  /// Tries what refine() will ask for at these shapes, as far as the choices so far tell: all at
-  /// once, for some kernels take as long to make as those of many shapes side by side.
+  /// Tries the kernels that refine() will ask for at these shapes, as far as the choices so far
+  /// tell: all at once, for a few kernels take as long to make as those of many shapes side by
+  /// side.
   Status try_ahead(const std::vector<SymbolValues>& points) {
     std::vector<std::unique_ptr<LayersUnder>> all;
     std::vector<Problem> problems;
@@ -96,7 +97,7 @@ class Refiner {
         [&](size_t i) {
           const auto& [problem, tactic] = *all[i];
           const Tactic* const row = making_.backend.row_of(tactic);
-          // What fails here fails for whoever runs the shape, and is told there.
+          // Kernels that fail here fail for whoever runs the shape, and it is told there.
           if (row != nullptr && making_.backend.device->activate().ok())
             static_cast<void>(create_kernel(*row, *problem, split_tactic(tactic).config).ok());
         });

@@ -26,8 +26,8 @@ constexpr double kRivalMargin = 1.3, kRivalSlack = 0.001;
 constexpr double kOwnMargin = 1.7;
 /// The gain that a rival must have over the whole sequence, besides the spread of its times.
 constexpr double kMargin = 0.998;
-/// What libraries must gain where shapes vary: opening one takes longer than all else that a plan
-/// needs to be ready, and its kernels are loaded while the first shape that has them waits.
+/// The least gain of libraries where shapes vary: opening one takes longer than all else that a
+/// plan needs to be ready, and its kernels are loaded while the first shape that has them waits.
 constexpr double kLibraryGain = 0.01;
 
 /// Layers of one problem play one role.

@@ -51,7 +51,7 @@ struct Shortlist {
   bool made = false;
   bool remembered = false;  ///< From the timing cache: exactly the options tried then.
   std::vector<const Tactic*> held;  ///< Are not tried, as yet or at all (select/pilots.h).
-  bool waits = false;               ///< For what becomes of these.
+  bool waits = false;               ///< Until it is known whether these are tried.
   std::optional<std::vector<Candidate>> measured;  ///< The best first.
 
   /// Milliseconds of the fastest that was tried.
