@@ -99,7 +99,7 @@ bool is_nibble(tenon::DataType type) {
 
 /// The builder's switch that keeps the pass from a layer; nothing where it may run.
 std::optional<std::string> switch_against(const BuilderConfig& config, std::string_view pass,
-                                          const std::string& layer) {
+                                          bool is_fusion, const std::string& layer) {
   const int level = config.getBuilderOptimizationLevel();
   if (level < find_pass(pass)->level)
     return fmt::format("builder optimization level {} leaves the pass {} out", level, pass);
@@ -110,8 +110,7 @@ std::optional<std::string> switch_against(const BuilderConfig& config, std::stri
       return fmt::format("the pass {} is switched off", pass);
   }
   for (const std::string& pattern : config.pass_switches().no_fuse)
-    if (pass.starts_with("fuse_") && matches_pattern(pattern, layer))
-      return "it is to stay unfused";
+    if (is_fusion && matches_pattern(pattern, layer)) return "it is to stay unfused";
   return std::nullopt;
 }
 
@@ -274,8 +273,11 @@ std::string PrecisionSummary::reason_for(const Row& row, const Layer& layer) con
       return found->second;
     if (!row.is(layer.activations, layer.weights)) return std::string(quantization_.others);
   }
-  if (row.chosen.has_value() || row.is(layer.activations, layer.weights))
-    if (const auto against = switch_against(config_, row.pass, layer.name)) return *against;
+  // A type that no layer is given by itself comes by joining it with the quantization around it.
+  const bool is_fusion = !row.chosen.has_value();
+  if (!is_fusion || row.is(layer.activations, layer.weights))
+    if (const auto against = switch_against(config_, row.pass, is_fusion, layer.name))
+      return *against;
   if (row.chosen.has_value())
     return "the device has no such kernels for it, or layer precisions or types of the network ask "
            "for others";
