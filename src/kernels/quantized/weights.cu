@@ -43,44 +43,37 @@ __device__ inline void copy_bytes(char* to, const char* from, int bytes, u32, in
 }
 #endif
 
-/// Each tile's part of `steps` steps, one behind the other; scales and zero points of a block lie by pairs of columns: `row`,
-/// `row + 8`. One thread of the warp asks TMA for them; else all of them copy.
-__device__ inline void fetch_chunk(char* to, u32 barrier, const Weights& from, int first, int step, int steps, int lane) {
-  const int tiles = kAllTiles % kTiles == 0 || first + kTiles <= kAllTiles ? kTiles : kAllTiles - first;
+/// A warp's tiles of `steps` steps, which lie behind each other, as do their scales and their zero points: those of a block lie
+/// by pairs of columns: `row`, `row + 8`. One thread of the warp asks TMA for them; else all of them copy.
+__device__ inline void fetch_chunk(char* to, u32 barrier, const Weights& from, int group, int step, int steps, int lane) {
+  constexpr int kNumbers = kTiles * kWeightBytes, kScales = kTiles * kScaleBytes, kZeros = kTiles * kZeroBytes;
 #if __CUDA_ARCH__ >= 900
   if (lane != 0) return;
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
-               ::"r"(barrier), "r"(tiles * steps * (kWeightBytes + kScaleBytes + kZeroBytes)) : "memory");
+               ::"r"(barrier), "r"(steps * (kNumbers + kScales + kZeros)) : "memory");
 #endif
-  const int block = kBlocks > 0 ? block_of(step) : 0;
-#pragma unroll
-  for (int i = 0; i < kTiles; ++i) {
-    if (i >= tiles) break;
-    copy_bytes(to + i * (kChunk * kWeightBytes), from.numbers + (u64(first + i) * kSteps + step) * kWeightBytes, steps * kWeightBytes,
-               barrier, lane);
-    const u64 blocks = u64(first + i) * kAllBlocks + block;
-    if constexpr (kBlocks > 0)
-      copy_bytes(to + kScalesAt + i * (kChunk * kScaleBytes), from.scales + blocks * (16 * sizeof(Scale)), steps * kScaleBytes, barrier,
-                 lane);
-    if constexpr (kZeroBytes > 0)
-      copy_bytes(to + kZerosAt + i * (kChunk * kZeroBytes), from.zeros + blocks * 32, steps * kZeroBytes, barrier, lane);
+  copy_bytes(to, from.numbers + (u64(group) * kSteps + step) * kNumbers, steps * kNumbers, barrier, lane);
+  if constexpr (kBlocks > 0) {
+    const u64 blocks = (u64(group) * kAllBlocks + block_of(step)) * kTiles;
+    copy_bytes(to + kScalesAt, from.scales + blocks * (16 * sizeof(Scale)), steps * kScales, barrier, lane);
+    if constexpr (kHasZeros) copy_bytes(to + kZerosAt, from.zeros + blocks * 32, steps * kZeros, barrier, lane);
   }
 }
 
-/// A warp's part: its first tile, the first of its steps and how many it has.
+/// A warp's part: its tiles, the first of its steps and how many it has.
 struct Part {
-  int first, begin, count;
+  int group, begin, count;
 };
 __device__ inline Part part_of(int warp) {
   const int split = blockIdx.x % kSplits, group = blockIdx.x / kSplits, piece = split * kPiece;
-  Part part{(group * kWarpsN + warp % kWarpsN) * kTiles, piece + warp / kWarpsN * kEach, 0};
+  Part part{group * kWarpsN + warp % kWarpsN, piece + warp / kWarpsN * kEach, 0};
   part.count = part.begin + kEach < piece + kPiece ? kEach : piece + kPiece - part.begin;
   if (part.begin + part.count > kSteps) part.count = kSteps - part.begin;
-  if (part.first >= kAllTiles) part.count = 0;
+  if (part.group * kTiles >= kAllTiles) part.count = 0;
   return part;
 }
 __device__ inline void fetch_chunk_of(char* ring, u32 barrier, const Weights& from, const Part& part, int i, int lane) {
-  fetch_chunk(ring, barrier, from, part.first, part.begin + i, part.count - i < kChunk ? part.count - i : kChunk, lane);
+  fetch_chunk(ring, barrier, from, part.group, part.begin + i, part.count - i < kChunk ? part.count - i : kChunk, lane);
 }
 
 #if __CUDA_ARCH__ >= 900
@@ -95,10 +88,12 @@ __device__ inline void create_barriers(u32 barriers, int warp, int lane) {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
-/// All chunks of the block's warps in the order in which they are used.
+/// All chunks of the block's warps in the order in which they are used. Loops stay loops: their code comes from memory, too.
 __device__ inline void fetch_all(char* rings, u32 barriers, const Weights& from) {
   const auto barrier = [&](int chunk, int warp) { return barriers + (warp * kAhead + chunk % kAhead) * 16; };
+#pragma unroll 1
   for (int chunk = 0; chunk * kChunk < kEach; ++chunk)
+#pragma unroll 1
     for (int warp = 0; warp < kWarps; ++warp) {
       const int old = chunk * kWarps + warp - kWindow, old_chunk = old / kWarps, old_warp = old % kWarps;
       if (old >= 0 && old_chunk * kChunk < part_of(old_warp).count) await_phase(barrier(old_chunk, old_warp), old_chunk / kAhead & 1);
@@ -161,53 +156,40 @@ __device__ inline void load_words(u32 (&words)[kWordsEach], const char* at, int 
 /// Of a thread and each tile: (row, 2 part), (row, 2 part + 1), and the same of column row + 8.
 using Quad = float[4];
 
-/// Sums of x times the negative zero point, or times -1 where columns have their own: they correct sums of numbers that count
-/// from 0 on. The tensor cores add them up for all columns, in two parts each, so that products do not wait for each other.
-struct Excess {
-  Quad of[kBlocks == 0 ? 1 : kBlocks][2];
-  float poison;  ///< No number where x is not finite.
+/// Negative zero points of a thread's columns.
+using Minus = u32[kTiles][2];
 
-  __device__ float sum(int number, int i) const { return of[number][0][i] + of[number][1][i]; }
-};
-
-/// A sum over all of k, without the excess.
-__device__ inline float without_excess(float sum, const Excess& excess, float zero, int i) {
-  return kBlocks > 0 ? sum : fmaf(excess.sum(0, i), zero, sum);
-}
-
-/// Adds step `s` of a chunk of all tiles, kGroup at a time. Those behind the last one have sums that are not read.
-__device__ inline void add_step(Quad (&sums)[kTiles], Excess& excess, const char* at, int s, const u32 (&x)[kParts][4],
-                                const u32 (&ones)[4], int lane) {
-  const char *const numbers = at + s * kWeightBytes + lane * 16, *const scales = at + kScalesAt + s * kScaleBytes,
-             *const zeros = at + kZerosAt + s * kZeroBytes;
+/// Adds step `s` of a chunk of all tiles, kGroup at a time. Those behind the last one have sums that are not read. `minus` is what
+/// holds for all of k; blocks of scales have their own.
+__device__ inline void add_step(Quad (&sums)[kTiles], Minus& minus, const char* at, int s, const u32 (&x)[kParts][4], int lane) {
+  const char *const numbers = at + s * (kTiles * kWeightBytes) + lane * 16,
+             *const scales = at + kScalesAt + s * (kTiles * kScaleBytes), *const zeros = at + kZerosAt + s * (kTiles * kZeroBytes);
 #pragma unroll
   for (int first = 0; first < kTiles; first += kGroup) {
     Quad block[kGroup][kChains] = {};
 #pragma unroll
     for (int m = 0; m < kMatrices; ++m) {
-      const u32 b0 = x[m / 2][m % 2 * 2], b1 = x[m / 2][m % 2 * 2 + 1];
       const int number = kBlocks == 0 ? 0 : m / kEachBlock;
-      if (first == 0) multiply(excess.of[number][m % 2], ones, b0, b1);
+      const bool begins = kHasZeros && kBlocks > 0 && m % kEachBlock == 0;
 #pragma unroll
-      for (int t = 0; t < kGroup; ++t) {
+      for (int t = 0; t < kGroup && first + t < kTiles; ++t) {
+        if (begins) set_minus(minus[first + t], zeros + (number * kTiles + first + t) * 32, lane / 4);
         u32 words[kWordsEach], a[4];
-        load_words(words, numbers + (first + t) * (kChunk * kWeightBytes), m);
-        unpack_weights(a, words);
-        multiply(kBlocks == 0 ? sums[first + t] : block[t][m % kChains], a, b0, b1);
+        load_words(words, numbers + (first + t) * kWeightBytes, m);
+        unpack_weights(a, words, minus[first + t]);
+        multiply(kBlocks == 0 ? sums[first + t] : block[t][m % kChains], a, x[m / 2][m % 2 * 2], x[m / 2][m % 2 * 2 + 1]);
       }
       if (kBlocks == 0 || (m + 1) % kEachBlock != 0) continue;
-      if (first == 0) excess.poison = fmaf(excess.sum(number, 0), 0.0f, fmaf(excess.sum(number, 1), 0.0f, excess.poison));
 #pragma unroll
-      for (int t = 0; t < kGroup; ++t) {
-        float scale[2], zero[2] = {1, 1};
-        load_wide<2>(reinterpret_cast<const Scale*>(scales + (first + t) * (kChunk * kScaleBytes)) + number * 16 + lane / 4 * 2, scale);
-        if (kHasZeros) load_zeros(zero, zeros + (first + t) * (kChunk * kZeroBytes) + number * 32, lane / 4);
+      for (int t = 0; t < kGroup && first + t < kTiles; ++t) {
+        float scale[2];
+        load_wide<2>(reinterpret_cast<const Scale*>(scales) + (number * kTiles + first + t) * 16 + lane / 4 * 2, scale);
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
           float sum = block[t][0][i];
           if (kChains > 1) sum += block[t][1][i], block[t][kChains - 1][i] = 0;
           block[t][0][i] = 0;
-          sums[first + t][i] = fmaf(fmaf(zero[i / 2], excess.sum(number, i), sum), scale[i / 2], sums[first + t][i]);
+          sums[first + t][i] = fmaf(sum, scale[i / 2], sums[first + t][i]);
         }
       }
     }
@@ -295,48 +277,15 @@ struct Row {
   }
 };
 
-/// The sums once more with differences from zero points, which are exact: infinite numbers of x have infinite results. Weights
-/// come from where they are.
-__device__ inline void add_exactly(Quad (&sums)[kTiles], const Row& row, const Weights& from, int first, int begin, int count, int lane) {
-#pragma unroll
-  for (int t = 0; t < kTiles; ++t)
-#pragma unroll
-    for (int i = 0; i < 4; ++i) sums[t][i] = 0;
-#pragma unroll 1
-  for (int i = 0; i < count * kMatrices; ++i) {
-    const int step = begin + i / kMatrices, m = i % kMatrices, at = i / 2 * 32 + i % 2 * 4;
-    uint2 x{0, 0};
-    if (row.reaches(at)) x = *reinterpret_cast<const uint2*>(row.from + at);
-#pragma unroll
-    for (int t = 0; t < kTiles; ++t) {
-      if (first + t >= kAllTiles) break;
-      const u64 tile = first + t, block = tile * kAllBlocks + (kBlocks == 0 ? 0 : block_of(step) + m / kEachBlock);
-      const char* const vectors = from.numbers + (tile * kSteps + step) * kWeightBytes + m / kEachVector * 512 + lane * 16;
-      u32 words[kWordsEach], a[4], minus[2];
-#pragma unroll
-      for (int w = 0; w < kWordsEach; ++w) words[w] = reinterpret_cast<const u32*>(vectors)[m % kEachVector * kWordsEach + w];
-      float zero[2] = {float(kZero + kOffset), float(kZero + kOffset)}, scale[2] = {1, 1};
-      if (kHasZeros) load_zeros(zero, from.zeros + block * 32, lane / 4);
-      if (kBlocks > 0) load_wide<2>(reinterpret_cast<const Scale*>(from.scales) + block * 16 + lane / 4 * 2, scale);
-      minus[0] = minus_of(zero[0], 0), minus[1] = minus_of(zero[1], 1);
-      unpack_weights(a, words);
-#pragma unroll
-      for (int k = 0; k < 4; ++k) a[k] = add_pairs(a[k], minus[k % 2]);
-      Quad sum = {};
-      multiply(sum, a, x.x, x.y);
-#pragma unroll
-      for (int k = 0; k < 4; ++k) sums[t][k] = fmaf(sum[k], scale[k / 2], sums[t][k]);
-    }
-  }
-}
-
 /// The sums of a warp's part, in its ring.
 __device__ inline void multiply_part(const X* __restrict__ x, const Weights& from, const Part& own, Chunks& chunks, X* all, int deep, int lane) {
   const int row = lane / 4, part = lane % 4;
-  u32 ones[4], values[kParts][4];
-  set_excess(ones);
+  u32 values[kParts][4];
   Quad sums[kTiles] = {};
-  Excess excess = {};
+  Minus minus;
+#pragma unroll
+  for (int t = 0; t < kTiles; ++t)
+    if (!kHasZeros || (kBlocks == 0 && own.count > 0)) set_minus(minus[t], from.zeros + (own.group * kTiles + t) * 32, row);
   Row rows{x, row < kM, own.begin * kStep + part * 8};
   if constexpr (kDirect) {
     rows.from += (row < kM ? locate<XRowAt>(Index(row)) : 0) + rows.k;
@@ -357,28 +306,20 @@ __device__ inline void multiply_part(const X* __restrict__ x, const Weights& fro
         if (!kDirect) rows.load(rows.held[h], i + s + h);
         Row::take(values, rows.held[h]);
         if (kDirect && i + s + h + kHeld < own.count) rows.load(rows.held[h], i + s + h + kHeld);
-        if (kBlocks > 0) excess = Excess{{}, excess.poison};
-        add_step(sums, excess, here, s + h, values, ones, lane);
+        add_step(sums, minus, here, s + h, values, lane);
       }
     chunks.leave(i / kChunk, lane);
-  }
-  if (kBlocks == 0) excess.poison = excess.sum(0, 0) * 0.0f + excess.sum(0, 1) * 0.0f;
-  if (__any_sync(~0u, excess.poison != 0)) {
-    excess = Excess{};
-    add_exactly(sums, rows, from, own.first, own.begin, own.count, lane);
   }
   float* const to = reinterpret_cast<float*>(chunks.ring) + 2 * part * kPitch + row;
 #pragma unroll
   for (int t = 0; t < kTiles; ++t) {
-    float scale[2] = {1, 1}, zero[2] = {1, 1};
-    if (kBlocks == 0 && own.first + t < kAllTiles) {
-      load_wide<2>(reinterpret_cast<const Scale*>(from.scales) + (own.first + t) * 16 + 2 * row, scale);
-      if (kHasZeros) load_zeros(zero, from.zeros + (own.first + t) * 32, row);
-    }
+    float scale[2] = {1, 1};
+    if (kBlocks == 0 && own.count > 0)
+      load_wide<2>(reinterpret_cast<const Scale*>(from.scales) + (own.group * kTiles + t) * 16 + 2 * row, scale);
 #pragma unroll
     for (int i = 0; i < 4; ++i)
       if (2 * part + i % 2 < kM)
-        to[i % 2 * kPitch + t * 16 + i / 2 * 8] = without_excess(sums[t][i], excess, zero[i / 2], i) * (scale[i / 2] * unit_of(i / 2));
+        to[i % 2 * kPitch + t * 16 + i / 2 * 8] = sums[t][i] * (scale[i / 2] * unit_of(i / 2));
   }
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 /// Of the kernel: columns of a tile, steps along k, rows of a tile of the tensor cores.
 constexpr int64_t kTile = 16, kStep = 128, kRows = 8;
-constexpr size_t kOffered = 12;
+constexpr size_t kOffered = 16;
 /// Bytes of weights of a block that are on their way at a time: latency times the rate of memory.
 constexpr int64_t kWindow = 32 << 10;
 
@@ -31,6 +31,8 @@ struct Description {
   }
   int64_t bits() const { return weights.nibbles() ? 4 : 8; }
   int64_t tiles() const { return blocks_for(weights.columns, kTile); }
+  /// Those of whole warps, each of which has so many.
+  int64_t padded_tiles(int64_t each) const { return blocks_for(tiles(), each) * each; }
   int64_t steps() const { return blocks_for(weights.depth, kStep); }
   /// Blocks of scales along the whole steps.
   int64_t blocks() const {
@@ -50,11 +52,8 @@ struct Sharing {
   int64_t piece(const Description& d) const { return blocks_for(d.steps(), splits); }
   int64_t steps(const Description& d) const { return blocks_for(piece(d), deep); }  ///< Of a warp.
   /// Tiles that are multiplied side by side: at most four, so that their numbers stay in registers.
-  int64_t group() const {
-    for (const int64_t size : {4, 3, 2})
-      if (tiles % size == 0) return size;
-    return 1;
-  }
+  int64_t group() const { return blocks_for(tiles, groups()); }
+  int64_t groups() const { return blocks_for(tiles, 4); }
   std::string text() const {
     return fmt::format("across={},deep={},tiles={},splits={}", across, deep, tiles, splits);
   }
@@ -179,25 +178,30 @@ int64_t shared_bytes(const Problem& problem, const Description& d, const Sharing
          s.warps() * ahead.chunks * 16 + other_bytes(problem, d, s);
 }
 
-/// About how many cycles the busiest multiprocessor takes once weights are there, since memory
-/// takes equally long for every sharing: instructions of its warps, or the chain of one warp's
-/// steps; rows and sums on their way; blocks that meet.
+/// About how many cycles a launch takes in a chain of others: the busiest multiprocessor's weights
+/// come from memory, while those that are there are multiplied, be it by instructions of its warps
+/// or by the chain of one warp's steps; behind the last weights their products are left, and sums
+/// on their way, and blocks that meet.
 double estimate(const Problem& problem, const Description& d, const Sharing& s) {
-  // Counted in machine code for sm_90: cycles of the busiest unit for a step, and for each of its
-  // tiles; cycles from one group of tiles to the next.
-  constexpr int64_t kOfStep = 64, kOfTile = 80, kChain = 300;
-  // Of a multiprocessor: schedulers, bytes of shared memory a cycle and of other memory. Cycles by
-  // which launches of clusters took longer in a chain on an H200.
-  constexpr int64_t kSchedulers = 4, kSharedRate = 128, kRate = 64, kMeeting = 2000;
+  // Counted in machine code for sm_90: instructions for a step, and for each of its tiles; cycles
+  // from one group of tiles to the next.
+  constexpr int64_t kOfStep = 30, kOfTile = 105, kChain = 300;
+  // Of a multiprocessor: schedulers, bytes of shared memory a cycle, of the second-level cache and
+  // of memory. Cycles of a launch that does nothing, and by which those of clusters took longer in
+  // a chain on an H200.
+  constexpr int64_t kSchedulers = 4, kSharedRate = 128, kRate = 64, kMemoryRate = 18,
+                    kLaunch = 2000, kMeeting = 2000;
   const int64_t blocks = blocks_for(d.tiles() * kTile, s.columns()) * s.splits;
   const int64_t each = blocks_for(blocks, multiprocessors(problem));
+  const int64_t fetching = each * s.piece(d) * s.across * step_bytes(problem, d, s) / kMemoryRate;
   const int64_t products =
       std::max(each * s.steps(d) * s.warps() * (kOfStep + s.tiles * kOfTile) / kSchedulers,
-               s.steps(d) * (s.tiles / s.group()) * kChain);
+               s.steps(d) * s.groups() * kChain);
   const int64_t rows = d.rows * s.piece(d) * kStep * 2 * s.across;
   const int64_t sums = 2 * d.rows * s.columns() * 4 * s.deep;
-  return static_cast<double>(products + each * (rows / kRate + sums / kSharedRate) +
-                             (s.splits > 1 ? kMeeting : 0));
+  const int64_t behind = products / s.steps(d) + each * (rows / kRate + sums / kSharedRate) +
+                         (s.splits > 1 ? kMeeting : 0);
+  return static_cast<double>(std::max(fetching, kLaunch + products) + behind);
 }
 
 template <class Function>
@@ -241,9 +245,10 @@ Sharing sharing_of(std::string_view config) {
   return s;
 }
 
-/// Where weights lie in the order in which threads of the kernel take them: by tile, step, vector
-/// of 16 bytes, thread. A thread has columns `row` and `row + 8` and, of 32 along k, those from 8 *
-/// `part` on. A weight's first bit is the sum of the two functions of its place in the step.
+/// Where weights lie in the order in which threads of the kernel take them: by the tiles of a warp,
+/// step, tile, vector of 16 bytes, thread. A thread has columns `row` and `row + 8` and, of 32
+/// along k, those from 8 * `part` on. A weight's first bit is the sum of the two functions of its
+/// place in the step.
 int64_t bit_along(int64_t k, int64_t bits) {
   const int64_t part = k % 32 / 8, matrix = k / 32 * 2 + k % 8 / 4;  // The latter of 16 along k.
   const int64_t word = bits == 4 ? matrix : matrix * 2;
@@ -255,17 +260,18 @@ int64_t bit_across(int64_t column, int64_t bits) {
   return row * 4 * 16 * 8 + second * (bits == 4 ? 4 : 32);
 }
 
-std::vector<std::byte> pack(const Tensor& tensor, const Description& d) {
+std::vector<std::byte> pack(const Tensor& tensor, const Description& d, int64_t tiles) {
   int64_t along[kStep], across[kTile];
   for (int64_t k = 0; k < kStep; ++k) along[k] = bit_along(k, d.bits());
   for (int64_t n = 0; n < kTile; ++n) across[n] = bit_across(n, d.bits());
   const auto* from = reinterpret_cast<const uint8_t*>(tensor.bytes());
   const int64_t step_bytes = kTile * kStep * d.bits() / 8;
-  std::vector<std::byte> bytes(static_cast<size_t>(d.tiles() * d.steps() * step_bytes));
+  std::vector<std::byte> bytes(static_cast<size_t>(d.padded_tiles(tiles) * d.steps() * step_bytes));
   const unsigned mask = d.bits() == 4 ? 15 : 255, start = static_cast<unsigned>(d.start());
   for (int64_t tile = 0; tile < d.tiles(); ++tile)
     for (int64_t k = 0; k < d.weights.depth; ++k) {
-      std::byte* to = bytes.data() + (tile * d.steps() + k / kStep) * step_bytes;
+      const int64_t place = (tile / tiles * d.steps() + k / kStep) * tiles + tile % tiles;
+      std::byte* to = bytes.data() + place * step_bytes;
       const int64_t count = std::min(kTile, d.weights.columns - tile * kTile);
       for (int64_t n = 0; n < count; ++n) {
         const unsigned weight = (from[d.weights.at(k, tile * kTile + n)] + start) & mask;
@@ -276,13 +282,17 @@ std::vector<std::byte> pack(const Tensor& tensor, const Description& d) {
   return bytes;
 }
 
-/// Numbers of blocks and columns, those of columns `row` and `row + 8` side by side.
-std::vector<std::byte> pack_numbers(const Tensor& numbers, const Description& d) {
+/// Numbers of blocks and columns in the order of the weights, those of columns `row` and `row + 8`
+/// side by side.
+std::vector<std::byte> pack_numbers(const Tensor& numbers, const Description& d, int64_t tiles) {
   const auto size = static_cast<size_t>(byte_size(numbers.type()));
-  std::vector<std::byte> bytes(static_cast<size_t>(d.tiles() * d.blocks() * kTile) * size);
+  std::vector<std::byte> bytes(static_cast<size_t>(d.padded_tiles(tiles) * d.blocks() * kTile) *
+                               size);
   for (int64_t n = 0; n < d.weights.columns; ++n)
     for (int64_t block = 0; block < (d.weights.blocked ? d.weights.blocks() : 1); ++block) {
-      const int64_t to = (n / kTile * d.blocks() + block) * kTile + n % 8 * 2 + n % kTile / 8;
+      const int64_t tile = n / kTile;
+      const int64_t place = (tile / tiles * d.blocks() + block) * tiles + tile % tiles;
+      const int64_t to = place * kTile + n % 8 * 2 + n % kTile / 8;
       const auto from = static_cast<size_t>(d.weights.number_at(block, n));
       std::memcpy(bytes.data() + static_cast<size_t>(to) * size, numbers.bytes() + from * size,
                   size);
@@ -290,29 +300,31 @@ std::vector<std::byte> pack_numbers(const Tensor& numbers, const Description& d)
   return bytes;
 }
 
-std::string recipe(const Description& d, std::string_view of) {
-  return fmt::format("quantized.weights: {} of {}x{}, {}, blocks of {}", of, d.weights.depth,
-                     d.weights.columns, d.weights.across ? "across" : "along",
-                     d.weights.blocked ? d.weights.block : 0);
+std::string recipe(const Description& d, int64_t tiles, std::string_view of) {
+  return fmt::format("quantized.weights: {} of {}x{}, {}, blocks of {}, {} tiles", of,
+                     d.weights.depth, d.weights.columns, d.weights.across ? "across" : "along",
+                     d.weights.blocked ? d.weights.block : 0, tiles);
 }
 
-std::vector<JitConstant> constants(const Problem& problem, const Description& d) {
+std::vector<JitConstant> constants(const Problem& problem, const Description& d, int64_t tiles) {
   const Tensor &weights = *problem.input(d.weights.weights).constant,
                &scales = *problem.input(d.weights.scales).constant;
   std::vector<JitConstant> made;
-  made.emplace_back([weights, d] { return pack(weights, d); }, weights, recipe(d, "numbers"));
-  made.emplace_back([scales, d] { return pack_numbers(scales, d); }, scales, recipe(d, "scales"));
+  made.emplace_back([weights, d, tiles] { return pack(weights, d, tiles); }, weights,
+                    recipe(d, tiles, "numbers"));
+  made.emplace_back([scales, d, tiles] { return pack_numbers(scales, d, tiles); }, scales,
+                    recipe(d, tiles, "scales"));
   if (!d.has_zeros) return made;
   const Tensor& zeros = *problem.input(d.weights.zeros).constant;
   const DataType type = problem.input(d.x).type;
   made.emplace_back(
-      [zeros, d, type] {
+      [zeros, d, type, tiles] {
         Tensor numbers(type, zeros.extents());
         for (int64_t i = 0; i < zeros.count(); ++i)
           numbers.set_from_double(i, static_cast<double>(zeros.as_int64(i) + d.start()));
-        return pack_numbers(numbers, d);
+        return pack_numbers(numbers, d, tiles);
       },
-      zeros, recipe(d, fmt::format("zeros in {}", name_of(type))));
+      zeros, recipe(d, tiles, fmt::format("zeros in {}", name_of(type))));
   return made;
 }
 
@@ -403,7 +415,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   JitPlan plan;
   TENON_ASSIGN(JitLaunch main, main_launch(problem, d, s, cluster));
   plan.launches.push_back(std::move(main));
-  plan.constants = constants(problem, d);
+  plan.constants = constants(problem, d, s.tiles);
   if (s.splits == 1 || cluster) return plan;
   plan.workspace_bytes = s.splits * d.rows * d.weights.columns * 4;
   TENON_ASSIGN(JitLaunch finish, finish_launch(problem, d, s));

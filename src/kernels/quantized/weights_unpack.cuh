@@ -26,16 +26,12 @@ __device__ inline u32 minus_of(float zero, [[maybe_unused]] int second) {
   return (0x8000u | u32(zero) << (kBits == 4 && second == 1 ? 4 : 0)) * 0x10001u;
 #endif
 }
-/// An operand whose numbers are all the negative zero point; -1 where zero points are loaded.
-__device__ inline void set_excess(u32 (&ones)[4]) {
+/// Those of both columns of a thread; `zeros` are read where columns or blocks have their own.
+__device__ inline void set_minus(u32 (&minus)[2], [[maybe_unused]] const char* zeros, [[maybe_unused]] int pair) {
+  float zero[2] = {float(kZero), float(kZero)};
+  if constexpr (kHasZeros) load_wide<2>(reinterpret_cast<const X*>(zeros) + 2 * pair, zero);
 #pragma unroll
-  for (int i = 0; i < 4; ++i) ones[i] = minus_of(kHasZeros ? 1 : kZero + kOffset, i % 2);
-}
-
-/// Zero points of both columns of a thread, with the offset.
-__device__ inline void load_zeros(float (&zero)[2], const char* from, int pair) {
-  load_wide<2>(reinterpret_cast<const X*>(from) + 2 * pair, zero);
-  zero[0] += kOffset, zero[1] += kOffset;
+  for (int i = 0; i < 2; ++i) minus[i] = minus_of(zero[i] + kOffset, i);
 }
 
 #if MATRIX_BF16
@@ -65,8 +61,9 @@ __device__ inline u32 add_pairs(u32 a, u32 b) {
 __device__ inline u32 pair_of_bytes(u32 word, int half) { return __byte_perm(word, 0, half == 0 ? 0x4140 : 0x4342); }
 #endif
 
-/// In f16 the numbers of column `row + 8` are 16 times as large where they have 4 bits.
-__device__ inline void unpack_weights(u32 (&a)[4], const u32 (&words)[kWordsEach]) {
+/// Numbers less their zero points, which both types hold exactly: infinite numbers of x have infinite results. In f16 those of
+/// column `row + 8` are 16 times as large where they have 4 bits.
+__device__ inline void unpack_weights(u32 (&a)[4], const u32 (&words)[kWordsEach], const u32 (&minus)[2]) {
   if constexpr (kBits == 8) {
 #pragma unroll
     for (int i = 0; i < 4; ++i) a[i] = pair_of_bytes(words[i % 2], i / 2);
@@ -83,4 +80,6 @@ __device__ inline void unpack_weights(u32 (&a)[4], const u32 (&words)[kWordsEach
     a[3] = upper & 0x00f000f0u;
 #endif
   }
+#pragma unroll
+  for (int i = 0; i < 4; ++i) a[i] = add_pairs(a[i], minus[i % 2]);
 }
