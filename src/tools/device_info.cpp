@@ -43,6 +43,7 @@ constexpr Feature kFeatures[] = {
     {"avx512_vnni", "AVX-512 VNNI"},
     {"avx512_bf16", "AVX-512 BF16"},
     {"amx_bf16", "AMX BF16"},
+    {"amx_int8", "AMX INT8"},
     {"asimd", "Neon"},
     {"bf16", "Neon BF16"},
     {"sve", "SVE"},
