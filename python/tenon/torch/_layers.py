@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import torch
+from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 from .. import _native as trt
 
@@ -25,6 +26,11 @@ def plain(extent):
         return extent
     expression = extent.node.expr
     return int(expression) if expression.is_number else extent
+
+
+def is_negative(number) -> bool:
+    """Also of an expression that is so whatever its symbols are, as the place -n is."""
+    return number < 0 if isinstance(number, int) else statically_known_true(number < 0)
 
 
 def is_fixed(extents) -> bool:

@@ -9,7 +9,7 @@ import math
 import torch
 
 from .. import _native as trt
-from ._layers import Unsupported, fixed, is_fixed, plain, type_of
+from ._layers import Unsupported, fixed, is_fixed, is_negative, plain, type_of
 
 _U, _A, _E, _R = trt.UnaryOperation, trt.ActivationType, trt.ElementWiseOperation, trt.ReduceOperation
 
@@ -443,7 +443,7 @@ def _slice(layers, call):
     extent, start = plain(call.meta("self").shape[axis]), plain(call.get("start") or 0)
     if isinstance(extent, int) and isinstance(start, int):
         start = max(0, start + extent if start < 0 else min(start, extent))
-    elif isinstance(start, int) and start < 0:
+    elif is_negative(start):
         start = start + extent
     starts, steps = [0] * rank, [1] * rank
     starts[axis], steps[axis] = start, step
@@ -455,7 +455,7 @@ def _select(layers, call):
     x, sizes = call["self"], list(call.meta("self").shape)
     rank, axis, index = len(sizes), call["dim"] % len(sizes), plain(call["index"])
     starts = [0] * rank
-    starts[axis] = index + sizes[axis] if isinstance(index, int) and index < 0 else index
+    starts[axis] = index + sizes[axis] if is_negative(index) else index
     sizes[axis] = 1
     return layers.reshape(layers.slice(x, starts, sizes, [1] * rank), call.result.shape)
 
