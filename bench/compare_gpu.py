@@ -9,7 +9,9 @@ GPU; inputs and outputs that are real numbers are FP16 on both sides.
 
 torch.compile runs ahead of everything in several processes, whose results PyTorch caches on disk.
 
-usage: compare_gpu.py [--tenon FILE] [--weights DIR] [--no-compile] [--outputs] [--json FILE] MODEL:BATCH...
+With --beside, the program of another build of Tenon is the only rival: whether a change made plans faster.
+
+usage: compare_gpu.py [--tenon FILE] [--weights DIR] [--no-compile] [--beside FILE] [--outputs] [--json FILE] MODEL:BATCH...
 """
 import argparse
 import json
@@ -135,6 +137,19 @@ def torch_peers(worker: Worker, model: Path, batch: int, compiled: bool) -> dict
     return peers
 
 
+def compare_builds(tenon: str, beside: str, model: Path, batch: int, folder: Path, device: str, count: int) -> dict:
+    """Two builds of Tenon, each with plans of its own."""
+    folders = {program: folder / str(number) for number, program in enumerate((tenon, beside))}
+    for one in folders.values():
+        one.mkdir(exist_ok=True)
+    contestants = {program: Ours(program, model, batch, one, device=device) for program, one in folders.items()}
+    times = take_turns(contestants, count)
+    for contestant in contestants.values():
+        contestant.worker.close()
+    return {"model": model.stem, "batch": batch, "ms": times[tenon], "peers": {beside: times[beside]},
+            "build_ms": contestants[tenon].build_ms, "hosted": 0, "ratio": times[tenon] / times[beside]}
+
+
 def save_expected(tenon: str, model: Path, batch: int, folder: Path) -> list[str]:
     """Files of the CPU's FP32 outputs."""
     files = []
@@ -165,6 +180,13 @@ def compare(tenon: str, torch: Worker | None, model: Path, batch: int, folder: P
     return result
 
 
+def measured(arguments: argparse.Namespace, torch: Worker, model: Path, batch: int, folder: Path) -> dict:
+    if arguments.beside:
+        return compare_builds(arguments.tenon, arguments.beside, model, batch, folder, arguments.device, arguments.count)
+    expected = save_expected(arguments.tenon, model, batch, folder) if arguments.outputs else None
+    return compare(arguments.tenon, torch, model, batch, folder, not arguments.no_compile, expected, arguments.device, arguments.count)
+
+
 def print_result(result: dict, seconds: float) -> None:
     build = f", built in {result['build_ms'] / 1000:.1f} s" if result["build_ms"] else ""
     distances = "".join(f", {name} {result[key]:.1e}" for key, name in
@@ -185,21 +207,19 @@ def main() -> int:
     parser.add_argument("--outputs", action="store_true", help="compare outputs with those of the CPU in FP32")
     parser.add_argument("--count", type=int, default=COUNT, help="runs a turn")
     parser.add_argument("--processes", type=int, default=6, help="that compile ahead; 0: none")
+    parser.add_argument("--beside", help="the program of another build, in place of PyTorch")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     cases = [(name, int(batch)) for name, batch in (case.split(":") for case in arguments.cases)]
     files = check_gpu.materialize_all([name for name, _ in cases], arguments.weights)
-    if arguments.processes and not arguments.no_compile:
+    if arguments.processes and not arguments.no_compile and not arguments.beside:
         warm_up(cases, arguments.weights, arguments.processes, time.monotonic() + 200)
     results = []
     with tempfile.TemporaryDirectory() as temporary, torch_worker() as torch:
         for name, batch in cases:
             start = time.monotonic()
             try:
-                expected = save_expected(arguments.tenon, files[name], batch, Path(temporary)) \
-                    if arguments.outputs else None
-                results.append(compare(arguments.tenon, torch, files[name], batch, Path(temporary),
-                                       not arguments.no_compile, expected, arguments.device, arguments.count))
+                results.append(measured(arguments, torch, files[name], batch, Path(temporary)))
             except WorkerError as error:
                 print(f"{name}:{batch}: {error}", flush=True)
                 continue
