@@ -59,6 +59,14 @@ void Schedule::announce(const Problem& problem, const Shortlist& list) const {
   }
 }
 
+void Schedule::tell_held(const Problem& problem, const Shortlist& list) const {
+  if (!is_announced(problem)) return;
+  scope_.options.watch->trials([&](TrialForecast& trials, double) {
+    for (const Option& option : list.fitting)
+      trials.hold(problem_key(problem), std::string(option.tactic->name), list.is_held(option));
+  });
+}
+
 void Schedule::will_make(const Problem& problem, const Option& option) const {
   if (!is_announced(problem)) return;
   scope_.options.watch->trials([&](TrialForecast& trials, double) {

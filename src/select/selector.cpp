@@ -172,6 +172,8 @@ void Selector::try_all(const Open& open) {
   std::optional<Pilots> pilots;
   if (scope_.options.level <= effort::kStagedLevel && scope_.options.chooser == nullptr)
     pilots.emplace(open);
+  for (const auto& [problem, list] : open)
+    if (list->waits) schedule_.tell_held(*problem, *list);
   for (size_t i = 0; i < open.size(); ++i) {
     first[i] = tasks.size();
     for (size_t k = 0; k < open[i].second->trials.size(); ++k) tasks.emplace_back(i, k);
@@ -201,8 +203,10 @@ void Selector::try_all(const Open& open) {
     if (!next.empty() || list->waits) return;
     finish(*problem, *list);
     if (!pilots || trials_.stopped()) return;
-    for (const size_t waited : pilots->decided(i, row_of_best(*list)))
+    for (const size_t waited : pilots->decided(i, row_of_best(*list))) {
+      schedule_.tell_held(*open[waited].first, *open[waited].second);
       if (begun[waited] && pending[waited] == 0) go_on(waited);
+    }
   };
   for (size_t i = 0; i < open.size() && !trials_.stopped(); ++i) go_on(i);
   while (const auto task = trials_.stopped() ? std::nullopt : work_queue.take_done()) {

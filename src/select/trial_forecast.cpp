@@ -65,6 +65,13 @@ void TrialForecast::may_try(const std::string& problem, const std::string& tacti
   tactics_[tactic].of_library = of_library;
 }
 
+void TrialForecast::hold(const std::string& problem, const std::string& tactic, bool held) {
+  const auto found = open_.find(problem);
+  if (found == open_.end()) return;
+  if (const auto own = found->second.tactics.find(tactic); own != found->second.tactics.end())
+    own->second.held = held;
+}
+
 /// The first kernel behind the timing of all others begins a round.
 void TrialForecast::will_make(const std::string& problem, const std::string& tactic) {
   ++tactics_[tactic].asked;
@@ -222,10 +229,9 @@ TrialForecast::Amounts TrialForecast::amounts(double now) const {
   for (const auto& [key, problem] : open_) {
     double candidates = 0, more = 0, reaches = 1, round = 0;
     for (const auto& [name, open] : problem.tactics) {
-      candidates += open.candidates - open.made;
-      round += (open.candidates - open.made) *
-               (slowest_of(tactics_.at(name), kernels_of(problem.rounds + 1), now) +
-                run_of(tactics_.at(name)));
+      candidates += open.open();
+      round += open.open() * (slowest_of(tactics_.at(name), kernels_of(problem.rounds + 1), now) +
+                              run_of(tactics_.at(name)));
       sum.run += (open.made - open.tried) * run_of(tactics_.at(name));
     }
     for (size_t i = 0; i < kRounds && more < candidates; ++i) {
@@ -237,7 +243,7 @@ TrialForecast::Amounts TrialForecast::amounts(double now) const {
     const double share = candidates > 0 ? std::min(more / candidates, 1.0) : 0;
     for (const auto& [name, open] : problem.tactics) {
       const Tactic& tactic = tactics_.at(name);
-      const double tries = share * (open.candidates - open.made);
+      const double tries = share * open.open();
       work[name] += tries * make_of(tactic, now);
       sum.run += tries * run_of(tactic);
     }

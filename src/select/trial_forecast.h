@@ -30,6 +30,9 @@ class TrialForecast {
 
   /// A problem has one more candidate of a tactic, which may be tried.
   void may_try(const std::string& problem, const std::string& tactic, bool of_library = false);
+  /// Whether the problem's candidates of a tactic wait for another problem (select/pilots.h): few
+  /// of those are tried in the end, and none is foreseen.
+  void hold(const std::string& problem, const std::string& tactic, bool held);
   /// Its kernel is to be made.
   void will_make(const std::string& problem, const std::string& tactic);
   /// Some thread begins to make one. `now`: seconds since the build began, as below.
@@ -62,6 +65,8 @@ class TrialForecast {
   /// Candidates of one tactic.
   struct Open {
     double candidates = 0, made = 0, tried = 0;  ///< `made`: or to be made.
+    bool held = false;
+    double open() const { return held ? 0 : candidates - made; }
   };
   struct Problem {
     std::map<std::string, Open> tactics;

@@ -39,6 +39,25 @@ TEST(TrialForecast, TheRateIsThatOfAllThreads) {
   EXPECT_NEAR(forecast.left(5), 5, 1.2);
 }
 
+/// Candidates that wait for another problem's winner are foreseen only where they are let go.
+TEST(TrialForecast, HeldCandidatesAreNotWaitedFor) {
+  const auto left = [](bool planned, bool held) {
+    TrialForecast forecast;
+    announce(forecast, 20, 4);
+    for (int p = 0; planned && p < 20; ++p) {
+      const std::string name = "p" + std::to_string(p);
+      for (int i = 0; i < 4; ++i) forecast.may_try(name, "planned", true);
+      forecast.hold(name, "planned", true);
+      if (p >= 10 && !held) forecast.hold(name, "planned", false);
+    }
+    for (int p = 0; p < 10; ++p) decide(forecast, p, 4, 1, 2 * (p + 1));
+    return forecast.left(20);
+  };
+  EXPECT_NEAR(left(false, true), 20, 3);
+  EXPECT_EQ(left(true, true), left(false, true));
+  EXPECT_NE(left(true, false), left(false, true));
+}
+
 /// Many threads are of no help to the rounds of the last problem.
 TEST(TrialForecast, RoundsOfOneProblemFollowEachOther) {
   TrialForecast forecast;
