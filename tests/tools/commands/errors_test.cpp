@@ -37,7 +37,10 @@ TEST(Errors, MessagesOfTheLibraryAreRecognized) {
   EXPECT_EQ(number(Stage::kBuild, "out of memory: 4096 bytes"), 307);
   EXPECT_EQ(number(Stage::kRun, "the plan was built for 'NVIDIA H100' and this is 'H200'"), 404);
   EXPECT_EQ(number(Stage::kRun, "stopped before --iterations and --duration were reached"), 411);
-  EXPECT_EQ(number(Stage::kBuild, "self-check: the plan's results are wrong, and ..."), 501);
+  EXPECT_EQ(number(Stage::kBuild,
+                   "self-check: the plan's results are wrong, and leaving out a pass or a kernel "
+                   "does not help: there is no plan (failed: ...)"),
+            501);
   EXPECT_EQ(number(Stage::kRun, "an unforeseen failure"), 400);
 }
 
