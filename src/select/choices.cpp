@@ -89,8 +89,8 @@ class Chooser {
                                [&](const Choice& choice) { return choice.symbols == point; });
   }
 
-  /// Shapes between others wait for no kernels of each other: those that their neighbours offer now
-  /// are made and timed at once. choose_under() finds their times.
+  /// Shapes between others do not wait for kernels of each other: the kernels that their neighbours
+  /// offer now are made and timed at once. choose_under() finds their times.
   Status try_together(const std::vector<SymbolValues>& points) {
     std::vector<std::unique_ptr<LayersUnder>> all;
     std::vector<Problem> problems;

@@ -10,12 +10,12 @@
 
 namespace tenon {
 
-/// Some kernels win seldom, and builds would wait for them: those that a library plans for each
-/// problem anew, one at a time, and those of tactics whose row names another one that is better as
-/// a rule. Of the problems of one operation and one number of samples, which differ in their other
-/// extents, one is the pilot: the one that takes the longest. Where other kernels serve them too,
-/// the others try such a tactic only if it is the fastest for their pilot, and wait until that is
-/// known.
+/// Some kernels win seldom, and builds would wait for them: kernels that a library plans for each
+/// problem anew, one at a time, and kernels of tactics whose row names another one that is better
+/// as a rule. Of the problems of one operation and one number of samples, which differ in their
+/// other extents, one is the pilot: the one that takes the longest. Where other kernels serve them
+/// too, the others try such a tactic only if it is the fastest for their pilot, and wait until that
+/// is known.
 class Pilots {
  public:
   using Open = std::span<const std::pair<const Problem*, Shortlist*>>;

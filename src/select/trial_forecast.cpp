@@ -152,7 +152,7 @@ double TrialForecast::kernels_of(size_t number) const {
 }
 
 /// Earlier builds tell how tactics differ; this one, by how much all are off: kernels that lie in a
-/// cache are made at once. The slow ones end last: those that are being made for longer than the
+/// cache are made at once. The slow ones end last: kernels that are being made for longer than the
 /// mean count already.
 double TrialForecast::make_of(const Tactic& tactic, double now) const {
   const double off = guessed_make_ > 0 ? all_.make.seconds / guessed_make_ : 1;

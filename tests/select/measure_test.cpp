@@ -62,7 +62,7 @@ TEST(Measure, ConstantsOfLargeNetworksComeFromMemory) {
   EXPECT_GE(ratio, 2);
 }
 
-/// Counts what comes from the host.
+/// Counts copies from the host.
 class Uploads final : public MadeUpDevice {
  public:
   Status upload(void* to, const void* from, size_t bytes, Queue queue) override {

@@ -179,9 +179,9 @@ int64_t shared_bytes(const Problem& problem, const Description& d, const Sharing
 }
 
 /// About how many cycles a launch takes in a chain of others: the busiest multiprocessor's weights
-/// come from memory, while those that are there are multiplied, be it by instructions of its warps
-/// or by the chain of one warp's steps; behind the last weights their products are left, and sums
-/// on their way, and blocks that meet.
+/// come from memory, while the weights before them are multiplied, be it by instructions of its
+/// warps or by the chain of one warp's steps; behind the last weights their products are left, and
+/// sums on their way, and blocks that meet.
 double estimate(const Problem& problem, const Description& d, const Sharing& s) {
   // Counted in machine code for sm_90: instructions for a step, and for each of its tiles; cycles
   // from one group of tiles to the next.
