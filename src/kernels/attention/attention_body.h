@@ -96,7 +96,7 @@ struct SoftmaxRows {
   void exponentiate(int64_t r, float* row) const {
     const V shift = V::broadcast(s.most[r]);
     for (int64_t k = 0; k < padded(); k += V::kWidth)
-      vector_math::exp(V::load(row + k) - shift).store(row + k);
+      vector_math::exp_of_share(V::load(row + k) - shift).store(row + k);
   }
 
   /// Weights, still to be divided by their sum, rounded as the problem says.
@@ -139,7 +139,7 @@ struct SoftmaxRows {
     const V shift = V::broadcast(next);
     V total = V::zero();
     for (int64_t k = 0; k < padded(); k += V::kWidth) {
-      const V x = vector_math::exp(V::load(row + k) - shift);
+      const V x = vector_math::exp_of_share(V::load(row + k) - shift);
       if (s.are_all)
         x.store(row + k);
       else

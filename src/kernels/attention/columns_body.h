@@ -172,7 +172,7 @@ struct Columns {
     const V factor = vector_math::exp(before - shift);
     V sum = V::load(total + i) * factor;
     for (int64_t k = 0; k < keys; ++k) {
-      const V e = vector_math::exp(V::load(column + k * kQueries) - shift);
+      const V e = vector_math::exp_of_share(V::load(column + k * kQueries) - shift);
       e.store(column + k * kQueries);
       sum = sum + e;
     }

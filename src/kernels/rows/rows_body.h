@@ -82,7 +82,7 @@ void softmax(ElementType type, const void* x, void* y, int64_t n, bool log) {
   float tail = 0;
   for (int64_t i = 0; i < n; i += V::kWidth) {
     const int w = width_at<V>(i, n);
-    const V e = vector_math::exp(load<V>(type, x, i, w) - top);
+    const V e = vector_math::exp_of_share(load<V>(type, x, i, w) - top);
     if (!log) store(type, y, i, e, w);
     if (w == V::kWidth) {
       sums = sums + e;
@@ -101,7 +101,7 @@ void softmax(ElementType type, const void* x, void* y, int64_t n, bool log) {
     else if (type == ElementType::f32)
       store(type, y, i, load<V>(type, y, i, w) * factor, w);
     else  // The stored values are rounded: compute them again.
-      store(type, y, i, vector_math::exp(load<V>(type, x, i, w) - top) * factor, w);
+      store(type, y, i, vector_math::exp_of_share(load<V>(type, x, i, w) - top) * factor, w);
   }
 }
 
@@ -113,7 +113,7 @@ void softmax_columns(ElementType type, const void* x, void* y, int64_t n, int64_
     V top = V::broadcast(-std::numeric_limits<float>::infinity()), sum = V::zero();
     for (int64_t i = 0; i < n; ++i) top = max(load<V>(type, x, i * x_step + c, w), top);
     for (int64_t i = 0; i < n; ++i) {
-      const V e = vector_math::exp(load<V>(type, x, i * x_step + c, w) - top);
+      const V e = vector_math::exp_of_share(load<V>(type, x, i * x_step + c, w) - top);
       // Values stored in bf16 are rounded: they are computed again.
       if (!log && type == ElementType::f32) store(type, y, i * y_step + c, e, w);
       sum = sum + e;
@@ -125,7 +125,7 @@ void softmax_columns(ElementType type, const void* x, void* y, int64_t n, int64_
         result = load<V>(type, y, i * y_step + c, w) * factor;
       } else {
         const V centred = load<V>(type, x, i * x_step + c, w) - top;
-        result = log ? centred - shift : vector_math::exp(centred) * factor;
+        result = log ? centred - shift : vector_math::exp_of_share(centred) * factor;
       }
       store(type, y, i * y_step + c, result, w);
     }

@@ -4,7 +4,7 @@
 
 namespace tenon::vector_math {
 
-enum class Function { exp, log, erf, tanh, sigmoid, gelu_erf };
+enum class Function { exp, exp_of_share, log, erf, tanh, sigmoid, gelu_erf };
 
 /// to[i] = f(x[i], y[i]) of two operands.
 void combine_generic(PointwiseFunction f, const float* x, const float* y, float* to, int n);
@@ -21,6 +21,8 @@ inline V evaluate_one(Function f, V x) {
   switch (f) {
     case Function::exp:
       return exp(x);
+    case Function::exp_of_share:
+      return exp_of_share(x);
     case Function::log:
       return log(x);
     case Function::erf:

@@ -15,6 +15,7 @@ using cpu::Isa;
 double exact(Function f, double x) {
   switch (f) {
     case Function::exp:
+    case Function::exp_of_share:
       return std::exp(x);
     case Function::log:
       return std::log(x);
@@ -87,6 +88,17 @@ void check(Function f, float low, float high) {
 
 TEST(VectorMath, Exp) {
   check(Function::exp, -104.0f, 90.0f);
+}
+TEST(VectorMath, SharesAreNeverSubnormal) {
+  check(Function::exp_of_share, -87.0f, 0.0f);
+  const float infinity = std::numeric_limits<float>::infinity();
+  const float x[] = {-87.01f, -100.0f, -103.9f, -1e30f, -infinity, NAN, NAN, -88.0f, -90.0f};
+  for (Isa isa : levels()) {
+    float y[std::size(x)];
+    evaluate_with(isa, Function::exp_of_share, x, y, static_cast<int>(std::size(x)));
+    for (size_t i = 0; i < std::size(x); ++i)
+      EXPECT_TRUE(std::isnan(x[i]) ? std::isnan(y[i]) : y[i] == 0) << cpu::isa_name(isa) << x[i];
+  }
 }
 TEST(VectorMath, Log) {
   check(Function::log, 1e-38f, 1e6f), check(Function::log, 0.5f, 2.0f);
