@@ -4,13 +4,10 @@
 
 #include "plan/points.h"
 #include "select/problem_key.h"
+#include "select/stages.h"
 
 namespace tenon {
 namespace {
-
-/// A kernel that takes so many times the best's time is none that may win under the next shapes: as
-/// far as a tactic may be behind to be followed (select/stages.cpp).
-constexpr double kFar = 1.2;
 
 double size_of(const SymbolValues& symbols) {
   double size = 1;
@@ -42,7 +39,8 @@ void KnownShapes::take(KnownShape& shape, const std::string& node, const Tactics
   const auto least = times.find(tactics.best[layer]);
   const auto is_near = [&](const std::string& tactic) {
     const auto time = times.find(tactic);
-    return least == times.end() || time == times.end() || time->second <= kFar * least->second;
+    return least == times.end() || time == times.end() ||
+           time->second <= kFarTactic * least->second;
   };
   std::vector<std::string>& near = shape.near[node];
   add_once(near, tactics.best[layer]);

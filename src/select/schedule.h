@@ -18,8 +18,7 @@ class Schedule {
 
   /// Tells the watch how long the choice will take, with other problems that are tried `beside`.
   /// Gives the order in which to decide: the largest first where the time is limited or kernels are
-  /// tried one by one, so that the paces of those that matter are known early; else the problems'
-  /// own.
+  /// tried one by one, so that the paces of large ones are known early; else the problems' own.
   std::vector<size_t> announce(std::span<const Problem> problems, std::span<const Problem> beside,
                                FunctionRef<const Shortlist&(const Problem&)> list_of);
   /// Which candidates wait for another problem has changed.

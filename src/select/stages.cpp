@@ -10,10 +10,8 @@ namespace {
 
 /// Configurations of a stage behind the first.
 constexpr size_t kStage = 2;
-/// How far a tactic may be from the best, and a stage from its tactic's best, to be followed by
-/// another. Timing caches of four networks, searched this way, lose no winner
-/// (docs/notes/performance.md).
-constexpr double kFarTactic = 1.2, kFarStage = 1.12;
+/// How far a stage may be from its tactic's best to be followed by another.
+constexpr double kFarStage = 1.12;
 
 }  // namespace
 

@@ -10,6 +10,11 @@
 
 namespace tenon {
 
+/// How far a tactic may be from the best to be followed: by more of its configurations, or under
+/// the next shapes. Timing caches of four networks, searched this way, lose no winner
+/// (docs/notes/performance.md).
+constexpr double kFarTactic = 1.2;
+
 /// Whether the tactic's row says that the other one is faster by far wherever both take a problem.
 bool is_outdone(const Tactic& tactic, const Tactic& other);
 
