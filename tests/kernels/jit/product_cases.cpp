@@ -391,6 +391,21 @@ Tensor moments_of(const Tensor& rows) {
   return moments;
 }
 
+struct Product {
+  MatMul op;
+  Extents weights, result;
+};
+
+/// Of rows [..., k] with weights of n columns.
+Product product_of(const Extents& rows, int64_t n, bool transpose_b) {
+  Product product;
+  product.op.transpose_b = transpose_b;
+  product.weights = transpose_b ? Extents{n, rows.back()} : Extents{rows.back(), n};
+  product.result = rows;
+  product.result.back() = n;
+  return product;
+}
+
 /// Halves of a normalization in front of products and behind them: tails, few rows and many, one
 /// tile and several, a mean that is large beside the deviations.
 void add_halves_of_normalization(Cases& cases) {
@@ -417,12 +432,7 @@ void add_halves_of_normalization(Cases& cases) {
   for (const DataType type : {DataType::kFloat16, DataType::kBFloat16})
     for (const Halves& p : products) {
       ++seed;
-      MatMul product;
-      product.transpose_b = p.transpose_b;
-      const int64_t k = p.a.back();
-      const Extents b = p.transpose_b ? Extents{p.n, k} : Extents{k, p.n};
-      Extents result = p.a;
-      result.back() = p.n;
+      const auto [product, b, result] = product_of(p.a, p.n, p.transpose_b);
       const Tensor rows = random_reals(type, p.a, seed, p.mean - 1, p.mean + 1);
       const CaseInput weights = constant(random_reals(type, b, seed + 50, -0.1, 0.1));
       Standardize half;
@@ -478,12 +488,7 @@ void add_sparse_products(Cases& cases) {
   for (const DataType type : {DataType::kFloat16, DataType::kBFloat16})
     for (const Sparse& p : products) {
       ++seed;
-      MatMul product;
-      product.transpose_b = p.transpose_b;
-      const int64_t k = p.a.back();
-      const Extents b = p.transpose_b ? Extents{p.n, k} : Extents{k, p.n};
-      Extents result = p.a;
-      result.back() = p.n;
+      const auto [product, b, result] = product_of(p.a, p.n, p.transpose_b);
       const Tensor rows = random_reals(type, p.a, seed);
       const CaseInput weights =
           constant(made_sparse(random_reals(type, b, seed + 50, -0.2, 0.2), p.transpose_b ? 1 : 0));
