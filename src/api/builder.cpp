@@ -176,7 +176,7 @@ void leave_out_sparse(Backend& backend) {
 /// Prohibitions of the configuration for kernels; tells of libraries that the others lack.
 Status obey_limits(const BuilderConfig& config, Backend& backend, Logger& logger) {
   limit_shared_memory(config, backend, logger);
-  if (config.exact_numerics()) backend.numerics = backend.numerics.without_transforms();
+  if (config.exact_numerics()) backend.numerics = backend.numerics.exact();
   if (!config.getFlag(BuilderFlag::kSPARSE_WEIGHTS)) leave_out_sparse(backend);
   const std::string barred = barred_origins(config);
   if (!barred.empty()) TENON_TRY(bar_origins(backend, barred));

@@ -12,7 +12,7 @@ Result<std::vector<Tensor>> evaluate_on_processor(const Graph& network,
   request.graph = network.clone();
   request.profiles = profiles;
   request.backend = cpu_backend();
-  request.backend.numerics = request.backend.numerics.without_transforms();
+  request.backend.numerics = request.backend.numerics.exact();
   const int threads = request.backend.device->properties().compute_units;
   request.passes = pass_options_for(*request.backend.device);
   request.passes.level = 0;

@@ -20,14 +20,16 @@ std::string_view name_of(Algorithm algorithm);
 struct NumericsOptions {
   bool tf32 = false;  ///< Tensor cores may round f32 operands to tf32.
   bool winograd = true, strassen = true;
+  /// Sums of 8-bit floats may stay in tensor cores for as long as rounding the operands costs more.
+  bool long_float8_sums = true;
 
   bool allows(Algorithm algorithm) const {
     return algorithm == Algorithm::kPlain ||
            (algorithm == Algorithm::kWinograd ? winograd : strassen);
   }
-  /// The same without any transform.
-  NumericsOptions without_transforms() const {
-    return {.tf32 = tf32, .winograd = false, .strassen = false};
+  /// The same without any of them but TF32, which is a precision of its own.
+  NumericsOptions exact() const {
+    return {.tf32 = tf32, .winograd = false, .strassen = false, .long_float8_sums = false};
   }
   bool operator==(const NumericsOptions&) const = default;
 };

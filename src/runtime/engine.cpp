@@ -119,8 +119,7 @@ Result<std::shared_ptr<Engine>> Engine::create(Plan plan, Backend backend, bool 
   TENON_TRY(backend.device->activate());
   const auto tf32 = plan.settings.find("tf32");
   backend.numerics.tf32 = tf32 != plan.settings.end() && tf32->second == "1";
-  if (plan.settings.contains(kNumericsSetting))
-    backend.numerics = backend.numerics.without_transforms();
+  if (plan.settings.contains(kNumericsSetting)) backend.numerics = backend.numerics.exact();
   if (const auto limit = plan.settings.find("shared_memory"); limit != plan.settings.end())
     std::from_chars(limit->second.data(), limit->second.data() + limit->second.size(),
                     backend.shared_memory);

@@ -97,7 +97,7 @@ Result<CompileRequest> request_of(uint64_t seed) {
   request.graph = network_of(seed);
   const int threads = 1 + static_cast<int>(seed / 6 % 3);
   TENON_ASSIGN(request.backend, backend_of(threads));
-  if (seed / 18 % 2 == 1) request.backend.numerics = request.backend.numerics.without_transforms();
+  if (seed / 18 % 2 == 1) request.backend.numerics = request.backend.numerics.exact();
   request.passes = pass_options_for(*request.backend.device);
   request.passes.level = request.select.level = static_cast<int>(seed % 6);
   request.select.threads = threads;

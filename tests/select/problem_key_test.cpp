@@ -115,6 +115,8 @@ TEST(ProblemKey, TellsNumerics) {
   asked.problem.numerics = {.winograd = false};
   EXPECT_NE(asked.key(), usual);
   EXPECT_TRUE(asked.takes("cpu.gemm.strassen"));
+  asked.problem.numerics = {.long_float8_sums = false};
+  EXPECT_NE(asked.key(), usual);
 }
 
 /// An editable cache that a build by default filled says nothing of an exact one.
@@ -123,7 +125,7 @@ TEST(Algorithms, ExactBuildsChooseAmongPlainKernels) {
   TimingCache cache;
   SelectOptions options;
   Problem plain = asked.problem;
-  plain.numerics = plain.numerics.without_transforms();
+  plain.numerics = plain.numerics.exact();
   const auto exact = list_candidates(asked.backend, plain, options, cache);
   ASSERT_TRUE(exact.ok()) << exact.error().message;
   for (const Candidate& candidate : *exact)

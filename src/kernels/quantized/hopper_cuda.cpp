@@ -19,8 +19,11 @@ using namespace hopper;
 
 constexpr size_t kOffered = 20, kHolding = 8, kNarrow = 8;
 constexpr int64_t kStageBytes = 128;  ///< Of k.
-/// Stages whose sums of 8-bit floats tensor cores keep: at most 512 products of 14 bits.
-constexpr int64_t kKeptStages = 4;
+/// Products of 8-bit floats whose sums tensor cores keep. Their 14 bits lose half a unit an
+/// addition of 32 products in the mean: n products lose n / 32 * 2^-14 of a sum. Operands of 3 bits
+/// are rounded by 2^-4 / sqrt(3) each, which moves a sum by 5 %. Long sums stay below an eighth of
+/// that.
+constexpr int64_t kLongSum = 3072, kShortSum = 512;
 
 /// Of k in a row of shared memory: shorter rows where a convolution's taps fill more of those.
 int64_t row_bytes(const DeviceQuantized& d) {
@@ -132,8 +135,9 @@ Result<DeviceQuantized> describe(const Problem& problem) {
 }
 
 int64_t kept_stages(const Problem& problem, const DeviceQuantized& d) {
-  const bool many = blocks_for(d.taps() * tap_pitch(d), kStageBytes) > kKeptStages;
-  return many && is_float8(problem.input(d.region.x).type) ? kKeptStages : 0;
+  const int64_t kept = (problem.numerics.long_float8_sums ? kLongSum : kShortSum) / kStageBytes;
+  const bool many = blocks_for(d.taps() * tap_pitch(d), kStageBytes) > kept;
+  return many && is_float8(problem.input(d.region.x).type) ? kept : 0;
 }
 
 /// The tensors like the result that steps take; nothing where others are among their operands.

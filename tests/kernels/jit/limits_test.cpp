@@ -2,6 +2,8 @@
 // that the GPU has no room for. Devices are described; large tensors have no contents.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "device/cuda/nvrtc.h"
 #include "kernels/jit/kernel_case.h"
 #include "kernels/jit/plan.h"
@@ -182,6 +184,25 @@ TEST(JitLimits, RecurrencesCountTheirProducts) {
   ASSERT_TRUE(support) << support.reason;
   const auto kernel = tactic.create(problem, "");
   EXPECT_TRUE(kernel.ok()) << kernel.error().message;
+}
+
+/// Sums that leave the tensor cores on the way take registers of which large tiles have none.
+TEST(JitLimits, LongSumsOfFloatsHaveTheTilesOfIntegers) {
+  DescribedDevice device = described_gpu(90);
+  Cases cases = quantized_cases();
+  const auto found = std::ranges::find_if(
+      cases, [](const auto& one) { return one->name == "hopper quantized floats 7"; });
+  ASSERT_NE(found, cases.end());
+  Problem problem = (*found)->describe(&device);
+  const auto offers = [&](std::string_view tiling) {
+    const std::vector<std::string> configs = tactic_of("cuda.quantized.hopper").configs(problem);
+    return std::ranges::any_of(configs,
+                               [&](std::string_view config) { return config.starts_with(tiling); });
+  };
+  EXPECT_TRUE(offers("m=128,n=192"));
+  problem.numerics = problem.numerics.exact();
+  EXPECT_FALSE(offers("m=128,n=192"));
+  EXPECT_TRUE(offers("m=64,n=128"));
 }
 
 }  // namespace
