@@ -22,6 +22,21 @@ std::optional<int64_t> pixel_stride(const Operand& operand) {
   return pixel;
 }
 
+bool is_part_of_image(const Operand& operand) {
+  if (!has_whole_pixels(operand) || operand.rank() > 5) return false;
+  if (operand.dense()) return pixel_stride(operand).has_value();
+  int64_t least = operand.extents[1];
+  const auto steps_over = [&](int axis) {
+    if (operand.extents[axis] == 1) return true;
+    const bool forward = operand.strides[axis] >= least;
+    least = operand.strides[axis] * operand.extents[axis];
+    return forward;
+  };
+  for (int axis = operand.rank() - 1; axis >= 2; --axis)
+    if (!steps_over(axis)) return false;
+  return steps_over(0);
+}
+
 bool has_whole_pixels(const Operand& operand) {
   if (!operand.present || operand.rank() < 3) return false;
   const std::vector<int64_t> strides =

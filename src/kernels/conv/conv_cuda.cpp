@@ -63,7 +63,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
       wide_type(x.type) != std::string_view("f32"))
     return unsupported("{} by {} to {}; takes f32, f16, bf16", name_of(x.type), name_of(w.type),
                        name_of(y.type));
-  if (!pixel_stride(x) || !pixel_stride(y)) return unsupported("not channels-last");
+  if (!is_part_of_image(x) || !pixel_stride(y)) return unsupported("not channels-last");
   if (!is_planar(d.window)) return unsupported("three spatial axes; takes two");
   if (d.window.kernel[1] > 7 || d.window.kernel[2] > 7)
     return unsupported("a kernel of {}x{}; takes 7x7", d.window.kernel[1], d.window.kernel[2]);

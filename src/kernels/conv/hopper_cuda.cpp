@@ -51,7 +51,7 @@ Status check(const Problem& problem, const DeviceConvolution& d) {
   if (byte_size(x.type) != 2 || !is_real(x.type) || x.type != w.type || x.type != y.type)
     return unsupported("{} by {} to {}; takes f16 or bf16 for all", name_of(x.type),
                        name_of(w.type), name_of(y.type));
-  if (!pixel_stride(x) || !pixel_stride(y)) return unsupported("not channels-last");
+  if (!is_part_of_image(x) || !pixel_stride(y)) return unsupported("not channels-last");
   // Blocks of 64 channels that are mostly empty, or columns that are.
   if (d.in_channels < 24 || d.out_channels < 16)
     return unsupported("{} to {} channels; takes 24 to 16 and more", d.in_channels, d.out_channels);

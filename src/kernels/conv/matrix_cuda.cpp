@@ -220,18 +220,21 @@ int64_t packed_depth(int64_t channels, int64_t taps) {
 }
 
 /// The same of weights that come with each run, into the workspace.
-Result<JitLaunch> packing_launch(const Problem& problem, const DeviceConvolution& d) {
+Result<JitLaunch> packing_launch(const Problem& problem, const DeviceConvolution& d,
+                                 const Sizes& s) {
   constexpr int kBlock = 256;
   const Operand& weights = problem.input(d.weights);
   const std::vector<int64_t> strides = strides_of(weights);
   const auto& kernel = d.window.kernel;
-  const int64_t depth = packed_depth(d.in_channels, kernel[1] * kernel[2]);
+  const int64_t depth = packed_depth(s.channels, kernel[1] * kernel[2]);
   KernelCode code;
   begin_code(code, problem);
   code.alias("Word", word_type(byte_size(weights.type)));
   code.constant("kBlock", kBlock);
   code.constant("kFilters", d.out_channels);
-  code.constant("kChannels", d.in_channels);
+  code.constant("kFiltersOfGroup", d.out_channels / d.groups);
+  code.constant("kChannelsOfGroup", d.in_channels / d.groups);
+  code.constant("kBundle", s.bundle);
   code.constant("kDepth", depth);
   code.constant("kRows", kernel[1]);
   code.constant("kColumns", kernel[2]);
@@ -248,7 +251,7 @@ Result<JitLaunch> packing_launch(const Problem& problem, const DeviceConvolution
   return launch;
 }
 
-/// [out][taps][in of a bundle] of constant weights.
+/// [out][taps][in of a bundle] of constant weights, zeros where a filter does not see a channel.
 JitConstant packed_weights(const Tensor& weights, const Sizes& sizes, int64_t taps) {
   const auto make = [weights, sizes, taps] {
     const int64_t filters = weights.extents()[0], channels = weights.extents()[1];
@@ -272,13 +275,12 @@ Status check(const Problem& problem, const DeviceConvolution& d, const Sizes& s)
   const Operand &x = problem.input(d.input), &w = problem.input(d.weights), &y = problem.output();
   if (d.transposed) return unsupported("transposed");
   if (d.groups > 1 && d.groups == d.in_channels) return unsupported("each channel by itself");
-  if (d.groups > 1 && w.constant == nullptr) return unsupported("groups of changing weights");
   if (byte_size(x.type) != 2 || !is_real(x.type) || x.type != w.type || x.type != y.type)
     return unsupported("{} by {} to {}; takes f16 or bf16 for all", name_of(x.type),
                        name_of(w.type), name_of(y.type));
   if (s.capability < 80) return unsupported("its matrix instructions need sm_80");
   if (!is_planar(d.window)) return unsupported("three spatial axes; takes two");
-  if (!pixel_stride(x) || !pixel_stride(y)) return unsupported("not channels-last");
+  if (!is_part_of_image(x) || !pixel_stride(y)) return unsupported("not channels-last");
   if (d.groups % s.bundle != 0 || s.channels % 8 != 0 || s.n % 8 != 0)
     return unsupported("channels are no multiple of 8");
   if (pack_width(memory_loop(x), x) < 8) return unsupported("channels cannot be loaded in eights");
@@ -379,9 +381,9 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   const int64_t taps = d.window.kernel[1] * d.window.kernel[2];
   JitPlan plan;
   if (computed) {
-    TENON_ASSIGN(JitLaunch packing, packing_launch(problem, d));
+    TENON_ASSIGN(JitLaunch packing, packing_launch(problem, d, s));
     plan.launches.push_back(std::move(packing));
-    plan.workspace_bytes = d.out_channels * packed_depth(d.in_channels, taps) * 2;
+    plan.workspace_bytes = d.out_channels * packed_depth(s.channels, taps) * 2;
   } else {
     plan.constants.push_back(packed_weights(*weights.constant, s, taps));
   }

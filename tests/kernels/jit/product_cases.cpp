@@ -134,7 +134,9 @@ void add_computed_convs(Cases& cases) {
   for (const Shape2d& s : {Shape2d{16, 24, 1, 9, 13, 3, 1, 1, 1},
                            {64, 72, 1, 14, 14, 3, 2, 1, 1},
                            {72, 128, 1, 12, 11, 1, 1, 0, 1},
-                           {8, 8, 1, 31, 33, 5, 2, 2, 1}})
+                           {8, 8, 1, 31, 33, 5, 2, 2, 1},
+                           {64, 48, 2, 9, 13, 3, 1, 1, 1},
+                           {24, 72, 6, 14, 11, 3, 2, 1, 1}})
     for (const DataType type : {DataType::kFloat16, DataType::kBFloat16})
       add_conv(cases, fmt::format("conv computed {} {}x{}", name_of(type), s.in, s.out), s, type,
                Layout::kChannelsLast, true)
@@ -226,6 +228,27 @@ void add_hopper_convs(Cases& cases) {
           constant(random_reals(DataType::kFloat16, {64}, 3))})
       .output_layout(Layout::kChannelsLast)
       .then(PointwiseFunction::k_hard_swish);
+}
+
+/// Parts of images: less of each row, column and pixel than there is.
+void add_convs_of_parts(Cases& cases) {
+  for (const Shape2d& s : {Shape2d{64, 40, 1, 13, 22, 2, 1, 1, 1}, {64, 64, 64, 17, 9, 3, 1, 1, 1}})
+    for (const auto& [more_channels, more_rows, more_columns] :
+         std::vector<std::array<int64_t, 3>>{{0, 0, 3}, {0, 2, 1}, {16, 1, 0}}) {
+      Conv op;
+      op.groups = s.groups;
+      op.pads_begin = op.pads_end = {s.pad, s.pad};
+      const Extents image{2, s.in, s.height, s.width};
+      const Extents all{2, s.in + more_channels, s.height + more_rows, s.width + more_columns};
+      add(cases, fmt::format("hopper conv of a part {} {}", s.groups, all[3]), op,
+          std::vector{
+              corner(input(random_reals(DataType::kFloat16, image, 1), Layout::kChannelsLast), all),
+              constant(random_reals(DataType::kFloat16,
+                                    {s.out, s.in / s.groups, s.kernel, s.kernel}, 2, -0.3, 0.3)),
+              constant(random_reals(DataType::kFloat16, {s.out}, 3))})
+          .output_layout(Layout::kChannelsLast)
+          .then(PointwiseFunction::k_relu);
+    }
 }
 
 /// Many tiles, the last ones not full.
@@ -547,6 +570,7 @@ Cases product_cases() {
   add_used_twice(cases);
   add_large_convs(cases);
   add_hopper_convs(cases);
+  add_convs_of_parts(cases);
   add_stems(cases);
   add_products(cases);
   add_hopper_products(cases);
