@@ -13,7 +13,7 @@ beside it, from the same compiled kernels, before it is timed. Models that are n
 out and told.
 
 usage: zoo_gpu.py [--seconds N] [--share F] [--jobs N] [--builds N] [--graphs DIR] [--precisions fp16,fp32]
-                  [--no-bound] [--no-times] [--rebuild] [--compile PATTERN,...] [--batch N] [--profile RATIO] [--json FILE]
+                  [--no-bound] [--no-times] [--rebuild] [--compile PATTERN,...] [--batch N,...] [--profile RATIO] [--json FILE]
                   [PATTERN...]
 """
 import argparse
@@ -112,15 +112,16 @@ class TorchPeer:
 class Model:
     """The steps of one model; `result` holds its figures."""
 
-    def __init__(self, entry, arguments: argparse.Namespace, folder: Path):
+    def __init__(self, entry, batch: int, arguments: argparse.Namespace, folder: Path):
         from zoo_torch import ArchitectureProcess
 
-        self.name, self.arguments, self.folder = entry.name, arguments, folder / entry.name
-        self.torch, self.ours, self.peers, self.exact = ArchitectureProcess(entry, arguments.batch), None, {}, None
+        self.name = entry.name if batch == 1 else f"{entry.name}:{batch}"
+        self.arguments, self.folder = arguments, folder / f"{entry.name}.{batch}"
+        self.torch, self.ours, self.peers, self.exact = ArchitectureProcess(entry, batch), None, {}, None
         self.ready, self.stopped, self.workers = False, False, []
         compiled = any(fnmatch.fnmatch(entry.name, p) for p in arguments.compile.split(","))
-        self.compiler = ArchitectureProcess(entry, arguments.batch) if compiled else None
-        self.result: dict = {"model": entry.name}
+        self.compiler = ArchitectureProcess(entry, batch) if compiled else None
+        self.result: dict = {"model": self.name}
 
     def attempt(self, what: str, function, *arguments):
         """Nothing where it fails: that is a result."""
@@ -319,8 +320,9 @@ def run(arguments: argparse.Namespace, folder: Path) -> list[Model]:
 
     passed = lambda: time.monotonic() - start  # noqa: E731
     entries = [zoo_models.MODELS[name] for name in chosen(arguments)]
-    models = [Model(entry, arguments, folder) for entry in entries if arguments.batch == 1 or entry.dynamic]
-    fixed = [entry.name for entry in entries if arguments.batch > 1 and not entry.dynamic]
+    batches = [int(batch) for batch in arguments.batch.split(",")]
+    models = [Model(entry, batch, arguments, folder) for entry in entries for batch in batches if batch == 1 or entry.dynamic]
+    fixed = [entry.name for entry in entries if max(batches) > 1 and not entry.dynamic]
     print(f"{len(models)} models [{passed():.0f} s]{', of one batch alone: ' + ' '.join(fixed) if fixed else ''}", flush=True)
     builds, lock, late = Semaphore(arguments.builds), Lock(), []
 
@@ -377,7 +379,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--no-times", dest="times", action="store_false")
     parser.add_argument("--rebuild", action="store_true")
     parser.add_argument("--compile", default="", help="patterns of models that are also timed with torch.compile")
-    parser.add_argument("--batch", type=int, default=1, help="of models whose first axes are batches; others are left out")
+    parser.add_argument("--batch", default="1", help="of models whose first axes are batches, several by commas; others are left out")
     parser.add_argument("--count", type=int, default=compare_gpu.COUNT, help="runs of a turn")
     parser.add_argument("--profile", type=float, default=0.9, help="tell the slowest steps where the ratio is above this")
     parser.add_argument("--tenon", default=str(ROOT / "build/release/bin/tenon"))
