@@ -37,8 +37,8 @@ constexpr int64_t kSmallRegion = 500'000'000;
 /// How often it is told how much is left.
 constexpr double kTellSeconds = 0.01;
 /// Of rounding, where one does not explain a difference: one, since its share of a sum's terms is
-/// no matter of chance.
-constexpr int kDrawsOfRegion = 1;
+/// no matter of chance, and one that keeps f32 inside fused regions.
+constexpr int kDrawsOfRegion = 2;
 
 bool is_random(const Node& node) {
   return node.is<Random>() || node.is<Bernoulli>() || node.is<Multinomial>();
@@ -120,7 +120,8 @@ class Comparison {
   }
 
   Result<std::vector<Tensor>> evaluate_rounded(int draw) const {
-    TENON_ASSIGN(const auto typed, written_out(*region_.graph));
+    const auto types = draw == kDrawsOfRegion ? RegionTypes::kWide : RegionTypes::kOwn;
+    TENON_ASSIGN(const auto typed, written_out(*region_.graph, types));
     const bool in_tf32 = multiplies_in_tf32(backend_.device.get(), backend_.numerics.tf32);
     TENON_ASSIGN(const auto rounded,
                  with_rounding(*typed, {.products_in_tf32 = in_tf32, .draw = draw}));

@@ -33,20 +33,6 @@ std::vector<Node*> all_nodes(const Graph& graph) {
   return nodes;
 }
 
-Status write_out(Graph& graph) {
-  for (Value* input : graph.inputs()) input->type.layout = Layout::kRowMajor;
-  for (Node* node : all_nodes(graph))
-    if (node->is<Fused>()) inline_region(graph, node);
-  for (Node* node : all_nodes(graph)) {
-    node->tactic.clear();
-    node->packed = {};
-    if (node->is<Reformat>()) node->op = std::make_unique<Identity>();
-    for (Value* output : node->outputs()) output->type.layout = Layout::kRowMajor;
-    for (const auto& body : node->bodies) TENON_TRY(write_out(*body));
-  }
-  return graph.sort();
-}
-
 /// By way of numbers that hold those of both types.
 template <class Real>
 Tensor stored_as(const Tensor& tensor, DataType type) {
@@ -69,6 +55,52 @@ void widen(Graph& graph, DataType to) {
   }
 }
 
+Value* cast_in(Graph& body, Value* value, DataType to) {
+  Node* cast = body.add_node(std::make_unique<Cast>(to), {value}, 1);
+  cast->output()->type = value->type;
+  cast->output()->type.type = to;
+  return cast->output();
+}
+
+/// A region that computes in f32 between its operands and its results, which stay in their types.
+Status widen_inside(const Node& region) {
+  Graph& body = *region.bodies[0];
+  widen(body, DataType::kFloat32);
+  for (size_t i = 0; i < body.inputs().size(); ++i) {
+    Value* input = body.inputs()[i];
+    const DataType type = region.inputs()[i]->type.type;
+    if (type == input->type.type) continue;
+    Value* wide = cast_in(body, input, input->type.type);
+    body.replace_uses(input, wide);
+    wide->producer()->set_input(0, input);
+    input->type.type = type;
+  }
+  for (size_t i = 0; i < body.outputs().size(); ++i) {
+    Value* output = body.outputs()[i];
+    const DataType type = region.outputs()[i]->type.type;
+    if (type != output->type.type)
+      body.set_output(static_cast<int>(i), cast_in(body, output, type));
+  }
+  return body.sort();
+}
+
+Status write_out(Graph& graph, RegionTypes types) {
+  for (Value* input : graph.inputs()) input->type.layout = Layout::kRowMajor;
+  for (Node* node : all_nodes(graph)) {
+    if (!node->is<Fused>()) continue;
+    if (types == RegionTypes::kWide) TENON_TRY(widen_inside(*node));
+    inline_region(graph, node);
+  }
+  for (Node* node : all_nodes(graph)) {
+    node->tactic.clear();
+    node->packed = {};
+    if (node->is<Reformat>()) node->op = std::make_unique<Identity>();
+    for (Value* output : node->outputs()) output->type.layout = Layout::kRowMajor;
+    for (const auto& body : node->bodies) TENON_TRY(write_out(*body, types));
+  }
+  return graph.sort();
+}
+
 }  // namespace
 
 DataType widened(DataType type, DataType to) {
@@ -83,9 +115,9 @@ Tensor widened(const Tensor& tensor, DataType to) {
                                     : stored_as<float>(tensor, type);
 }
 
-Result<std::unique_ptr<Graph>> written_out(const Graph& graph) {
+Result<std::unique_ptr<Graph>> written_out(const Graph& graph, RegionTypes types) {
   auto copy = graph.clone();
-  TENON_TRY(write_out(*copy));
+  TENON_TRY(write_out(*copy, types));
   return copy;
 }
 

@@ -18,7 +18,12 @@ Tensor widened(const Tensor& tensor, DataType to = DataType::kFloat32);
 /// The type that widened() gives to values of a type.
 DataType widened(DataType type, DataType to);
 
-/// A copy whose regions are written out and whose layouts are row-major, in the types that it has.
-Result<std::unique_ptr<Graph>> written_out(const Graph& graph);
+/// Whether values inside fused regions are rounded to their types, or kept in f32 up to the
+/// regions' results: kernels may do either.
+enum class RegionTypes { kOwn, kWide };
+
+/// A copy whose regions are written out and whose layouts are row-major.
+Result<std::unique_ptr<Graph>> written_out(const Graph& graph,
+                                           RegionTypes types = RegionTypes::kOwn);
 
 }  // namespace tenon
