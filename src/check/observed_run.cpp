@@ -64,6 +64,7 @@ Status ObservedRun::prepare(std::span<const Tensor> inputs) {
 
 Status ObservedRun::run(const std::unordered_set<const Value*>& wanted, ReferencePace* pace) {
   wanted_ = &wanted;
+  TENON_TRY(make_room());
   TENON_TRY(context_->enqueue_observed([&](const StepResult& result) {
     if (pace != nullptr && result.sample + 1 == result.samples) pace->did(result.node);
     return keep(result);
@@ -95,10 +96,32 @@ Result<double> ObservedRun::time(int runs, StepTimes* steps) {
   return least;
 }
 
+/// One block for the contents of all: the system has large pages for it, where single tensors would
+/// wait for each of their small ones.
+Status ObservedRun::make_room() {
+  int64_t bytes = 0;
+  for (const Value* value : *wanted_) bytes += bytes_of(*value);
+  TENON_ASSIGN(Tensor block, Tensor::create(DataType::kUInt8, {bytes}));
+  room_ = std::make_shared<Tensor>(std::move(block));
+  taken_ = 0;
+  return {};
+}
+
+int64_t ObservedRun::bytes_of(const Value& value) const {
+  constexpr int64_t kLine = 64;
+  const int64_t bytes = element_count(concrete().extents(&value)) * byte_size(value.type.type);
+  return (bytes + kLine - 1) / kLine * kLine;
+}
+
 Status ObservedRun::keep(const StepResult& result) {
   const Value* value = result.node.outputs()[result.output];
   if (!wanted_->contains(value)) return {};
-  return take_result(concrete(), *backend_.device, result, contents_[value]);
+  Tensor& tensor = contents_[value];
+  if (!tensor.defined()) {
+    tensor = Tensor(value->type.type, concrete().extents(value), room_->bytes() + taken_, room_);
+    taken_ += bytes_of(*value);
+  }
+  return take_result(concrete(), *backend_.device, result, tensor);
 }
 
 Status take_result(const ConcreteGraph& graph, Device& device, const StepResult& result,

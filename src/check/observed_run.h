@@ -37,6 +37,8 @@ class ObservedRun {
   Result<Tensor> contents(const Value* value);
 
  private:
+  Status make_room();
+  int64_t bytes_of(const Value& value) const;
   Status keep(const StepResult& result);
   Status bind(std::span<const Tensor> inputs);
   Result<void*> memory(size_t bytes);
@@ -48,6 +50,8 @@ class ObservedRun {
   std::vector<Tensor> inputs_, outputs_;
   std::unordered_map<const Value*, Tensor> contents_;
   const std::unordered_set<const Value*>* wanted_ = nullptr;
+  std::shared_ptr<Tensor> room_;  ///< Of the contents of wanted values.
+  int64_t taken_ = 0;             ///< Bytes of it.
 };
 
 /// Puts a result in rows, from the strides that it has on the device; a sample behind those before
