@@ -19,10 +19,10 @@ constexpr double kMargin = 4;
 using Numbers = std::mt19937_64;
 
 /// A value's users read it with errors.
-void disturb(Graph& graph, Value* value, Numbers& random) {
+void disturb(Graph& graph, Value* value, double share, Numbers& random) {
   if (value->type.type != DataType::kFloat64 || !is_constant(value->type.shape)) return;
   Tensor errors(DataType::kFloat64, constants(value->type.shape));
-  std::uniform_real_distribution<double> error(-Sensitivity::kShare, Sensitivity::kShare);
+  std::uniform_real_distribution<double> error(-share, share);
   for (int64_t i = 0; i < errors.count(); ++i) errors.set_from_double(i, 1 + error(random));
   Value* factors = graph.add_constant(std::move(errors));
   factors->type = value->type;
@@ -77,13 +77,13 @@ Status write_out(Graph& graph) {
   return graph.sort();
 }
 
-Status disturb_all(Graph& graph, Numbers& random) {
+Status disturb_all(Graph& graph, double share, Numbers& random) {
   std::vector<Value*> values(graph.inputs().begin(), graph.inputs().end());
   for (const auto& node : graph.nodes()) {
-    for (const auto& body : node->bodies) TENON_TRY(disturb_all(*body, random));
+    for (const auto& body : node->bodies) TENON_TRY(disturb_all(*body, share, random));
     values.insert(values.end(), node->outputs().begin(), node->outputs().end());
   }
-  for (Value* value : values) disturb(graph, value, random);
+  for (Value* value : values) disturb(graph, value, share, random);
   return graph.sort();
 }
 
@@ -118,7 +118,8 @@ Result<std::vector<Tensor>> exact_results(const Graph& network, std::span<const 
   return evaluate_graph(*wide, widened_all(inputs));
 }
 
-Result<Sensitivity> Sensitivity::of(const Graph& network, std::span<const Tensor> inputs) {
+Result<Sensitivity> Sensitivity::of(const Graph& network, std::span<const Tensor> inputs,
+                                    double share) {
   Sensitivity made;
   TENON_ASSIGN(const auto wide, widened(network, DataType::kFloat64));
   const std::vector<Tensor> wide_inputs = widened_all(inputs);
@@ -130,7 +131,7 @@ Result<Sensitivity> Sensitivity::of(const Graph& network, std::span<const Tensor
   for (int trial = 0; trial < kTrials; ++trial) {
     Numbers random(static_cast<uint64_t>(trial));
     const auto copy = steps->clone();
-    TENON_TRY(disturb_all(*copy, random));
+    TENON_TRY(disturb_all(*copy, share, random));
     TENON_ASSIGN(const std::vector<Tensor> results, evaluate_graph(*copy, wide_inputs));
     for (size_t i = 0; i < results.size(); ++i)
       made.spreads_[i] = std::max(made.spreads_[i], difference(results[i], made.exact_[i]));

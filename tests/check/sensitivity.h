@@ -15,11 +15,12 @@ Result<std::vector<Tensor>> exact_results(const Graph& network, std::span<const 
 /// nearly equal numbers that is normalized twice). By trials with random errors in f64.
 class Sensitivity {
  public:
-  /// Errors of sums of f32 in another order.
-  static constexpr double kShare = 1.0 / (1 << 20);
+  /// Errors of sums of f32 in another order, and of numbers that are kept in bf16.
+  static constexpr double kShare = 1.0 / (1 << 20), kShareOfBFloat16 = 1.0 / (1 << 8);
 
   /// `network` is of the network level; `inputs` as it takes them.
-  static Result<Sensitivity> of(const Graph& network, std::span<const Tensor> inputs);
+  static Result<Sensitivity> of(const Graph& network, std::span<const Tensor> inputs,
+                                double share = kShare);
 
   /// exact_results().
   const std::vector<Tensor>& exact() const { return exact_; }

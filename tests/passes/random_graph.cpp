@@ -330,7 +330,108 @@ class Maker {
   std::string prefix_;
 };
 
+/// Gives nodes of a graph other types, bodies included, with casts around them.
+class TypeChanger {
+ public:
+  TypeChanger(Graph& graph, std::mt19937_64& random, bool is_main)
+      : graph_(graph), random_(random), is_main_(is_main) {}
+
+  Status run() {
+    std::vector<Node*> nodes;
+    for (const auto& node : graph_.nodes()) nodes.push_back(node.get());
+    for (Node* node : nodes) {
+      for (const auto& body : node->bodies) TENON_TRY(TypeChanger(*body, random_, false).run());
+      if (!node->bodies.empty() || !is_float(*node)) continue;
+      if (takes_numbers_of_input(*node) && below(2) == 0)
+        quantize(*node);
+      else if (below(3) == 0)
+        narrow(*node, below(2) == 0 ? DataType::kFloat16 : DataType::kBFloat16);
+    }
+    return graph_.sort();
+  }
+
+ private:
+  size_t below(size_t count) { return random_() % count; }
+
+  static bool is_float(const Node& node) {
+    return !node.inputs().empty() && node.output()->type.type == DataType::kFloat32;
+  }
+
+  /// Those are the same wherever they are quantized; others lie in the middle between two numbers
+  /// now and then, and go either way.
+  bool takes_numbers_of_input(const Node& node) const {
+    return (node.is<Conv>() || node.is<MatMul>()) && node.input(0)->producer() == nullptr &&
+           node.input(0)->constant() == nullptr && is_main_;
+  }
+
+  Value* add(std::unique_ptr<Op> op, std::vector<Value*> inputs) {
+    Node* node = graph_.add_node(std::move(op), std::move(inputs), 1,
+                                 fmt::format("typed{}", graph_.nodes().size()));
+    node->origins = {node->name};
+    if (const Status status = infer_node(*node); !status.ok())
+      throw std::runtime_error(status.error().message);
+    return node->output();
+  }
+
+  Value* number(double value) {
+    return graph_.add_constant(Tensor::scalar_f32(static_cast<float>(value)));
+  }
+
+  void narrow(Node& node, DataType type) {
+    for (size_t i = 0; i < node.inputs().size(); ++i) {
+      Value* input = node.inputs()[i];
+      if (input != nullptr && input->type.type == DataType::kFloat32)
+        node.set_input(static_cast<int>(i), add(std::make_unique<Cast>(type), {input}));
+    }
+    if (!infer_node(node).ok()) throw std::runtime_error("no such type");
+    for (Value* output : node.outputs()) {
+      if (output->type.type != type) continue;
+      Value* wide = add(std::make_unique<Cast>(DataType::kFloat32), {output});
+      graph_.replace_uses(output, wide);
+      wide->producer()->set_input(0, output);
+      std::swap(wide->name, output->name);
+    }
+  }
+
+  /// Steps of a power of two: weights are quarters.
+  void quantize(Node& node) {
+    for (int i = 0; i < 2; ++i) {
+      Value* step = number(i == 0 ? 1.0 / 32 : 1.0 / 64);
+      step->type = {DataType::kFloat32, {}};
+      node.set_input(i, add(std::make_unique<Dequantize>(),
+                            {add(std::make_unique<Quantize>(), {node.input(i), step}), step}));
+    }
+  }
+
+  Graph& graph_;
+  std::mt19937_64& random_;
+  bool is_main_;
+};
+
 }  // namespace
+
+Status open_batch(Graph& graph, const Range& range) {
+  graph.symbol_ranges["n"] = range;
+  for (Value* input : graph.inputs())
+    if (input->type.shape.size() > 2) input->type.shape[0] = Dim::symbol("n");
+  std::vector<Node*> nodes;
+  for (const auto& node : graph.nodes()) nodes.push_back(node.get());
+  for (Node* node : nodes) {
+    if (node->is<Reshape>() && !is_constant(node->input(0)->type.shape)) {
+      // Two rows were made of one axis, or the first axis of the first two.
+      std::vector<int64_t> shape = node->input(1)->constant()->to_int64s();
+      shape[shape.size() > node->input(0)->type.shape.size() ? 1 : 0] = -1;
+      node->set_input(1, graph.add_constant(Tensor::vector_i64(shape)));
+    }
+    TENON_TRY(infer_node(*node));
+  }
+  return graph.sort();
+}
+
+Status change_types(Graph& graph, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  return TypeChanger(graph, random, true).run();
+}
 
 std::unique_ptr<Graph> random_graph(uint64_t seed, int nodes) {
   return Maker(seed).make(nodes);
