@@ -1,6 +1,7 @@
-// First convolutions of images, of up to four channels, with even strides, on tensor cores (16-bit floats, sm_80). The
-// part of the image that a tile of the result needs lies in shared memory with four channels a pixel, so that the taps of
-// one kernel row follow each other: 8x8 matrices are loaded from there as they lie, one pixel of the result a row.
+// First convolutions of images, of up to four channels, on tensor cores (16-bit floats, sm_80). The part of the image that
+// a tile of the result needs lies in shared memory with four channels a pixel, so that the taps of one kernel row follow
+// each other: 8x8 matrices are loaded from there as they lie, one pixel of the result a row. Rows of a matrix begin at
+// whole 16 bytes, which are pixels at even places; for odd strides there is a second copy, a pixel further to the front.
 // Weights: [kN][kernel rows][kTaps][4], zeros where there is neither tap nor channel.
 
 enum : int { kColumns = 16 };                                    // Of a tile, one matrix high.
@@ -8,6 +9,7 @@ enum : int { kRowsOfWarp = kRows / kWarps };
 enum : int { kPatchRows = (kRows - 1) * kStride1 + kKernel1 };
 enum : int { kPatchVectors = ((kColumns - 1) * kStride2 + kTaps + kDelta + 7) / 8 };
 enum : int { kPatchPitch = kPatchVectors * 8 };                  // Pixels.
+enum : int { kPatch = kPatchRows * kPatchPitch * 4 };            // Elements of a copy.
 enum : int { kWeightRow = kKernel1 * kTaps * 4, kWeightPitch = kWeightRow + 8 };
 enum : int { kTiles1 = (kOut1 + kRows - 1) / kRows, kTiles2 = (kOut2 + kColumns - 1) / kColumns };
 #define kTiles (kImages * kTiles1 * kTiles2)
@@ -64,6 +66,12 @@ __device__ inline void load_patch(X* patch, const X* image, int first1, int firs
 #pragma unroll
     for (int k = 0; k < 4; ++k)
       to[k] = make_uint4(pixels[2 * k].x, pixels[2 * k].y, pixels[2 * k + 1].x, pixels[2 * k + 1].y);
+    if constexpr (kCopies == 2) {
+      uint2* shifted = reinterpret_cast<uint2*>(patch + kPatch + (row * kPatchPitch + vector * 8) * 4);
+#pragma unroll
+      for (int k = 0; k < 8; ++k)
+        if (vector > 0 || k > 0) shifted[k - 1] = pixels[k];
+    }
   }
 }
 
@@ -73,7 +81,7 @@ extern "C" __global__ void __launch_bounds__(kBlock)
   X* filters = reinterpret_cast<X*>(shared);
   X* patch = filters + kN * kWeightPitch;
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  float* results = reinterpret_cast<float*>(patch + kPatchRows * kPatchPitch * 4) + warp * (kColumns * kPitch);
+  float* results = reinterpret_cast<float*>(patch + kCopies * kPatch) + warp * (kColumns * kPitch);
   for (int i = threadIdx.x; i < kN * (kWeightRow / 8); i += kBlock) {
     const int n = i / (kWeightRow / 8), k = i % (kWeightRow / 8) * 8;
     store_pack<8>(filters + n * kWeightPitch + k, load_pack<8>(weights + n * kWeightRow + k));
@@ -91,8 +99,9 @@ extern "C" __global__ void __launch_bounds__(kBlock)
       for (int j = 0; j < kN / 8; ++j)
 #pragma unroll
         for (int k = 0; k < 4; ++k) sums[i][j][k] = 0;
-    const u32 from = shared_address(patch) + ((warp * kRowsOfWarp * kStride1 * kPatchPitch) + lane % 16 * kStride2 + kDelta +
-                                              lane / 16 * 2) * 8;
+    const int odd = kCopies == 2 ? lane % 2 : 0;
+    const u32 from = shared_address(patch + odd * kPatch) + ((warp * kRowsOfWarp * kStride1 * kPatchPitch) +
+                                                             lane % 16 * kStride2 - odd + kDelta + lane / 16 * 2) * 8;
     const u32 factors = shared_address(filters) + ((lane / 16 * 8 + lane % 8) * kWeightPitch + lane / 8 % 2 * 8) * 2;
 #pragma unroll
     for (int r = 0; r < kKernel1; ++r)

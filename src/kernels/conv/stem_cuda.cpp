@@ -64,8 +64,7 @@ Status check(const Problem& problem, const DeviceConvolution& d) {
   if (byte_size(x.type) != 2 || !is_real(x.type) || x.type != w.type || x.type != y.type)
     return unsupported("{} by {} to {}; takes f16 or bf16 for all", name_of(x.type),
                        name_of(w.type), name_of(y.type));
-  if (d.window.stride[2] % 2 != 0 || d.window.dilation[1] != 1 || d.window.dilation[2] != 1)
-    return unsupported("an odd stride, or dilations");
+  if (d.window.dilation[1] != 1 || d.window.dilation[2] != 1) return unsupported("dilations");
   if (d.window.begin[2] < 0) return unsupported("an image that is cropped");
   if (!pixel_stride(y)) return unsupported("not channels-last");
   if (d.out_channels % 16 != 0 || d.out_channels > 64)
@@ -97,6 +96,8 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   code.constant("kWarps", warps);
   code.constant("kBlock", warps * 32);
   code.constant("kTaps", taps.count);
+  const int64_t copies = 1 + d.window.stride[2] % 2;
+  code.constant("kCopies", copies);
   code.constant("kDelta", taps.delta);
   code.constant("kShift", taps.shift);
   code.flag("kVectorPlanes", has_vectors(x, true));
@@ -113,8 +114,8 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   const int64_t patch_rows = (rows - 1) * d.window.stride[1] + d.window.kernel[1];
   const int64_t patch_columns =
       blocks_for((kColumns - 1) * d.window.stride[2] + taps.count + taps.delta, 8) * 8;
-  const int64_t shared =
-      weights + patch_rows * patch_columns * 8 + warps * kColumns * (d.out_channels + 8) * 4;
+  const int64_t shared = weights + copies * patch_rows * patch_columns * 8 +
+                         warps * kColumns * (d.out_channels + 8) * 4;
   const int64_t tiles = y.extents[0] * blocks_for(d.window.output[1], rows) *
                         blocks_for(d.window.output[2], kColumns);
   launch.grid[0] = std::min(tiles, multiprocessors(problem) * std::max<int64_t>(1, 16 / warps));

@@ -266,11 +266,11 @@ void add_large_convs(Cases& cases) {
 
 /// First layers, which are read channels-first or channels-last.
 void add_stems(Cases& cases) {
-  const Shape2d shapes[] = {{3, 64, 1, 40, 48, 7, 2, 3, 1},
-                            {3, 16, 1, 37, 41, 3, 2, 1, 1},
-                            {1, 32, 1, 33, 64, 5, 2, 2, 1},
-                            {4, 48, 1, 32, 32, 4, 4, 0, 1},
-                            {3, 32, 1, 31, 40, 3, 2, 0, 1}};
+  const Shape2d shapes[] = {{3, 64, 1, 40, 48, 7, 2, 3, 1}, {3, 16, 1, 37, 41, 3, 2, 1, 1},
+                            {1, 32, 1, 33, 64, 5, 2, 2, 1}, {4, 48, 1, 32, 32, 4, 4, 0, 1},
+                            {3, 32, 1, 31, 40, 3, 2, 0, 1}, {3, 48, 1, 30, 37, 7, 1, 3, 1},
+                            {1, 64, 1, 33, 40, 5, 1, 2, 1}, {2, 16, 1, 41, 56, 3, 3, 1, 1},
+                            {4, 32, 1, 29, 50, 4, 1, 0, 1}};
   for (const DataType type : {DataType::kFloat16, DataType::kBFloat16})
     for (const Layout layout : {Layout::kChannelsLast, Layout::kRowMajor})
       for (const Shape2d& s : shapes)

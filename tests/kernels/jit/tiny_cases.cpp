@@ -41,6 +41,7 @@ void add_convolutions(Cases& cases) {
   add_conv("tiny conv splits", 1, 128, 8, 7, 3, 1).only("cuda.conv.matrix", "splits=2");
   add_conv("tiny conv groups together", 8, 64, 64, 9, 3, 1).only("cuda.conv.matrix", "bundle=");
   add_conv("tiny stem", 1, 3, 16, 19, 3, 2).only("cuda.conv.stem");
+  add_conv("tiny stem odd stride", 1, 3, 16, 19, 3, 1).only("cuda.conv.stem");
   add_conv("tiny conv f32", 1, 12, 20, 9, 3, 1, kFloat).only("cuda.conv.simt", "splits=1");
   add_conv("tiny conv f32 splits", 1, 64, 20, 5, 3, 2, kFloat).only("cuda.conv.simt", "splits=8");
   add_conv("tiny conv direct", 3, 6, 9, 5, 3, 2).only("cuda.conv.direct");
