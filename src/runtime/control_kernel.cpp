@@ -73,7 +73,11 @@ class BranchKernel final : public ControlKernel {
     if (const auto known = known_element(graph, node_, 0)) taken_ = *known != 0 ? 0 : 1;
     for (int body = 0; body < 2; ++body) {
       if (taken_.value_or(body) != body) continue;
-      TENON_ASSIGN(bodies_[body], make_program(backend_, constants, graph, node_, body, threads));
+      auto made = make_program(backend_, constants, graph, node_, body, threads);
+      if (made.ok())
+        bodies_[body] = std::move(made).value();
+      else
+        TENON_TRY(refuse(made.error()));
     }
     return {};
   }
@@ -85,6 +89,7 @@ class BranchKernel final : public ControlKernel {
                                                       arguments.inputs[0], arguments.queue));
       taken = condition != 0 ? 0 : 1;
     }
+    if (bodies_[taken] == nullptr) return *refused_;
     const auto given = arguments.inputs.subspan(1);
     const std::span<void*> inputs = scratch.first(given.size());
     for (size_t i = 0; i < given.size(); ++i) inputs[i] = const_cast<void*>(given[i]);
@@ -114,10 +119,18 @@ class BranchKernel final : public ControlKernel {
   bool uses_input(int index) const override { return index != 0 || !taken_.has_value(); }
 
  private:
+  /// One of two branches may not fit the extents: an error when it is taken.
+  Status refuse(const Error& error) {
+    if (taken_.has_value() || refused_.has_value() || error.kind != ErrorKind::kUser) return error;
+    refused_ = error;
+    return {};
+  }
+
   Backend backend_;
   const Node& node_;
   std::optional<int> taken_;  ///< The branch, where it is known.
   std::unique_ptr<Program> bodies_[2];
+  std::optional<Error> refused_;  ///< Of the branch that has no program.
 };
 
 /// Loops and scans. States alternate between two places in the workspace; the first iteration reads

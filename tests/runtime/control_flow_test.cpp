@@ -133,6 +133,39 @@ TEST(ControlFlow, BranchesOfTheSameShapeStayStatic) {
     expect_reference(text, {flag(taken), numbers({2, 3}, 1, 0.3)}, false);
 }
 
+TEST(ControlFlow, BranchesThatAreNotTakenMayNotFit) {
+  auto graph = parse_graph(R"(graph "" (%0 "taken": bool[], %1 "x": f32[n,8]) where n in [1,4] {
+  %2 "y" = if "if"(%0, %1) graph "then" (%0: f32[n,8]) where n in [1,4] {
+      %1 = constant() {value = i64[2]{2,8}} : i64[2]
+      %2 = reshape "two rows"(%0, %1) : f32[2,8]
+      %3 = reduce "mean"(%2) {function = mean, axes = [0]} : f32[1,8]
+      return %3
+    } graph "else" (%0: f32[n,8]) where n in [1,4] {
+      %1 = reduce "sum"(%0) {function = sum, axes = [0]} : f32[1,8]
+      return %1
+    } : f32[1,8]
+  return %2
+})");
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  ASSERT_TRUE(infer_graph(**graph).ok());
+  const Profile profile = {{"taken", {{}, {}, {}}}, {"x", {{1, 8}, {2, 8}, {4, 8}}}};
+  const auto engine = engine_of((*graph)->clone(), {profile});
+  ASSERT_TRUE(engine.ok()) << engine.error().message;
+  for (const int64_t rows : {1, 2, 3})
+    for (const bool taken : {false, true}) {
+      const std::vector<Tensor> inputs = {flag(taken), numbers({rows, 8}, 1, 0.3)};
+      const auto results = run_engine(*engine, inputs);
+      const auto expected = evaluate_graph(**graph, inputs);
+      ASSERT_EQ(results.ok(), !taken || rows == 2) << rows;
+      ASSERT_EQ(expected.ok(), results.ok());
+      if (!results.ok())
+        EXPECT_NE(results.error().message.find("cannot take the shape"), std::string::npos);
+      else
+        for (int64_t k = 0; k < 8; ++k)
+          EXPECT_NEAR((*results)[0].as_double(k), (*expected)[0].as_double(k), 1e-5);
+    }
+}
+
 TEST(ControlFlow, BranchesMayDifferInShape) {
   const std::string text = R"((%0: bool[], %1: f32[2,3]) {
   %2 = if "if"(%0, %1) graph "then" (%0: f32[2,3]) {
