@@ -13,6 +13,8 @@ constexpr int64_t kRowBlock = 128;
 constexpr int64_t kFinishedRows = 64;
 constexpr int64_t kTasksPerThread = 4;
 constexpr int64_t kLine = 64;
+/// Rows that are evenly apart may be so many times as many as ones that are gathered for each tap.
+constexpr double kWorthSpread = 1.5;
 
 }  // namespace
 
@@ -26,6 +28,7 @@ Result<ByteConvolution> ByteConvolution::prepare(ByteProblem problem, const Byte
   conv.join_ = byte_planes(capped_isa(p.isa));
   conv.choose_parts();
   conv.choose_image();
+  conv.choose_spread();
   conv.choose_tasks();
   const size_t bytes = conv.panels() * (conv.panel_bytes() + kBytePanel * sizeof(int32_t));
   TENON_ASSIGN(conv.packed_, PackedWeights::make(bytes, p.packed, weights));
@@ -68,14 +71,41 @@ void ByteConvolution::choose_image() {
   taps_wide_ = 1;
 }
 
+void ByteConvolution::choose_spread() {
+  const ByteProblem& p = problem_;
+  const bool is_flat = p.input[0] == 1 && p.kernel[0] == 1 && p.output[0] == 1 && p.pad[0] == 0;
+  const bool is_window = p.window() > 1 || p.stride[1] > 1 || p.stride[2] > 1;
+  if (!kernel_->wants_even_rows || copied_ || !is_flat || !is_window) return;
+  if (p.input_channels % kLine != 0 || parts_.bytes % kLine != 0) return;
+  Spread spread;
+  std::array<int64_t, 2> reach{};
+  std::vector<std::array<int64_t, 3>> taps;  // Residue, line and column.
+  for (int64_t h = 0; h < p.kernel[1]; ++h)
+    for (int64_t w = 0; w < p.kernel[2]; ++w) {
+      const int64_t at[] = {h * p.dilation[1], w * p.dilation[2]};
+      const std::array<int64_t, 2> residue = {at[0] % p.stride[1], at[1] % p.stride[2]};
+      const auto known = std::find(spread.residues.begin(), spread.residues.end(), residue);
+      taps.push_back({known - spread.residues.begin(), at[0] / p.stride[1], at[1] / p.stride[2]});
+      if (known == spread.residues.end()) spread.residues.push_back(residue);
+      for (int i = 0; i < 2; ++i) reach[i] = std::max(reach[i], at[i] / p.stride[i + 1]);
+    }
+  spread.lines = p.output[1] + reach[0], spread.width = p.output[2] + reach[1];
+  for (const auto& [residue, line, column] : taps)
+    spread.taps.push_back((residue * spread.lines + line) * spread.width + column);
+  const auto of_tiles = [&](int64_t width) {
+    return static_cast<double>(round_up(p.output[1] * width, int64_t{kernel_->row_unit}));
+  };
+  if (of_tiles(spread.width) <= kWorthSpread * of_tiles(p.output[2])) spread_ = std::move(spread);
+}
+
 void ByteConvolution::choose_tasks() {
-  const int64_t rows = problem_.pixels();
+  const int64_t rows = this->rows();
   const int64_t most = kRowBlock / kernel_->max_rows * kernel_->max_rows;
   row_tasks_ = std::max<int64_t>(1, ceil_div(rows, most));
   row_block_ = round_up(ceil_div(rows, row_tasks_), int64_t{kernel_->row_unit});
   row_tasks_ = ceil_div(rows, row_block_);
-  const int64_t wanted =
-      ceil_div(problem_.threads == 1 ? 1 : problem_.threads * kTasksPerThread, row_tasks_);
+  const int64_t wanted = ceil_div(problem_.threads == 1 ? 1 : problem_.threads * kTasksPerThread,
+                                  row_tasks_ * products());
   panel_tasks_ = std::min(wanted, panels());
   panel_block_ = ceil_div(panels(), panel_tasks_);
   panel_tasks_ = ceil_div(panels(), panel_block_);
@@ -134,6 +164,11 @@ void ByteConvolution::find_flatness() {
 }
 
 int64_t ByteConvolution::image_bytes() const {
+  if (is_spread()) {  // Dropped rows reach beyond the last line.
+    const int64_t beyond =
+        *std::max_element(spread_.taps.begin(), spread_.taps.end()) + rows() - spread_.pixels();
+    return (problem_.batch * spread_.pixels() + beyond) * problem_.input_channels;
+  }
   if (!copied_) return 0;
   const ByteSpatial& e = image_.extents;
   // The last run may end within a group.
@@ -203,6 +238,44 @@ void ByteConvolution::copy_line(const uint8_t* input, int32_t zero, int64_t line
   }
 }
 
+/// One line of a residue of the spread image.
+void ByteConvolution::copy_spread(const uint8_t* input, int32_t zero, int64_t line,
+                                  uint8_t* to) const {
+  const ByteProblem& p = problem_;
+  const int64_t pixel = p.input_channels, of_image = line / spread_.lines;
+  const auto residues = static_cast<int64_t>(spread_.residues.size());
+  const auto& [down, right] = spread_.residues[of_image % residues];
+  const int64_t h = line % spread_.lines * p.stride[1] + down - p.pad[1];
+  to += line * spread_.width * pixel;
+  const auto fill = static_cast<uint8_t>(zero);
+  if (h < 0 || h >= p.input[1]) return std::fill_n(to, spread_.width * pixel, fill), void();
+  input += (of_image / residues * p.input[1] + h) * p.input[2] * p.input_pixel_stride;
+  for (int64_t i = 0; i < spread_.width; ++i, to += pixel) {
+    const int64_t w = i * p.stride[2] + right - p.pad[2];
+    if (w >= 0 && w < p.input[2])
+      std::memcpy(to, input + w * p.input_pixel_stride, pixel);
+    else
+      std::fill_n(to, pixel, fill);
+  }
+}
+
+/// The image that products read.
+const uint8_t* ByteConvolution::copy_image(const Run& run, ThreadPool& pool, uint8_t* to) const {
+  if (!copied_ && !is_spread()) return run.image;
+  constexpr int64_t kBytesTogether = 16384;
+  const auto copy = is_spread() ? &ByteConvolution::copy_spread : &ByteConvolution::copy_line;
+  const int64_t bytes =
+      is_spread() ? spread_.width * problem_.input_channels : image_.extents[2] * image_.pixel;
+  const int64_t lines = problem_.batch * (is_spread() ? spread_.pixels() / spread_.width
+                                                      : image_.extents[0] * image_.extents[1]);
+  pool.parallel_for(lines, std::max<int64_t>(1, kBytesTogether / bytes),
+                    [&](int64_t begin, int64_t end, int) {
+                      for (int64_t line = begin; line < end; ++line)
+                        (this->*copy)(run.image, run.numbers.zero, line, to);
+                    });
+  return to;
+}
+
 /// Addresses of the input of each tap of `count` neighbours of a line, the first of whose windows
 /// begins at `origin`.
 void ByteConvolution::find_line(const ByteSpatial& origin, int64_t count, const uint8_t* base,
@@ -227,12 +300,25 @@ void ByteConvolution::find_line(const ByteSpatial& origin, int64_t count, const 
     }
 }
 
+void ByteConvolution::find_spread_rows(const Run& run, int64_t first, int64_t count,
+                                       const uint8_t** rows) const {
+  const int64_t pixel = problem_.input_channels;
+  const int64_t product = first / this->rows(), row = first % this->rows();
+  const uint8_t* image = run.image + (product * spread_.pixels() + row) * pixel;
+  for (const int64_t tap : spread_.taps) {
+    const uint8_t* at = image + tap * pixel;
+    for (int64_t r = 0; r < count; ++r, at += pixel) rows[r] = at;
+    rows += row_block_;
+  }
+}
+
 /// Addresses of the input of each tap of the output pixels.
 void ByteConvolution::find_rows(const Run& run, int64_t first, int64_t count,
                                 const uint8_t** rows) const {
   const ByteProblem& p = problem_;
   const ByteSpatial& e = image_.extents;
   const int64_t image_bytes = e[0] * e[1] * e[2] * image_.pixel;
+  if (is_spread()) return find_spread_rows(run, first, count, rows);
   if (is_flat_) {
     for (int64_t r = 0; r < count; ++r) rows[r] = run.image + (first + r) * image_.pixel;
     return;
@@ -259,6 +345,18 @@ void ByteConvolution::prefetch_next(int64_t panel, int64_t block, int64_t blocks
   const bool is_there = panel + 1 < panels() && blocks > 1 && from + bytes <= panel_bytes();
   tile.ahead = is_there ? tile.weights + panel_bytes() + from : tile.weights;
   tile.ahead_step = is_there ? kLine : 0;
+}
+
+/// Rows [first, first + count), of which those beyond the output's lines are dropped.
+void ByteConvolution::finish_rows(PanelFinish& finish, int64_t first, int64_t count) const {
+  if (!is_spread()) return finish.run(finish_, first, count);
+  const int64_t width = problem_.output[2];
+  for (int64_t done = 0; done < count;) {
+    const int64_t line = (first + done) / spread_.width, at = (first + done) % spread_.width;
+    const int64_t left = std::min(count - done, spread_.width - at);
+    if (at < width) finish.run(finish_, line * width + at, std::min(left, width - at), done);
+    done += left;
+  }
 }
 
 void ByteConvolution::run_panel(const Run& run, const uint8_t* const* rows, int64_t first,
@@ -288,14 +386,16 @@ void ByteConvolution::run_panel(const Run& run, const uint8_t* const* rows, int6
     prefetch_next(panel, block, blocks, tile);
     kernel_->run(tile);
     if (block + 1 < blocks && (block + 1) % blocks_together != 0) continue;
-    finish.run(finish_, first + done, end - done);
+    finish_rows(finish, first + done, end - done);
     done = end;
   }
 }
 
 void ByteConvolution::run_task(const Run& run, int64_t task, char* scratch) const {
-  const int64_t first = task / panel_tasks_ * row_block_;
-  const int64_t count = std::min(row_block_, problem_.pixels() - first);
+  const int64_t row_task = task / panel_tasks_;
+  const int64_t in_product = row_task % row_tasks_ * row_block_;
+  const int64_t first = row_task / row_tasks_ * this->rows() + in_product;
+  const int64_t count = std::min(row_block_, this->rows() - in_product);
   if (count <= 0) return;
   auto* rows = reinterpret_cast<const uint8_t**>(scratch);
   auto* sums = reinterpret_cast<int32_t*>(scratch + rows_bytes());
@@ -312,22 +412,14 @@ void ByteConvolution::run(const ByteArguments& arguments, ThreadPool& pool, void
   Run run{arguments, numbers_of(arguments, own), static_cast<const uint8_t*>(arguments.input)};
   own += numbers_bytes();
   char* workers = own + image_bytes();
-  if (copied_) {
-    auto* copy = reinterpret_cast<uint8_t*>(own);
-    const int64_t lines = problem_.batch * image_.extents[0] * image_.extents[1];
-    pool.parallel_for(lines, std::max<int64_t>(1, 16384 / (image_.extents[2] * image_.pixel)),
-                      [&](int64_t begin, int64_t end, int) {
-                        for (int64_t line = begin; line < end; ++line)
-                          copy_line(run.image, run.numbers.zero, line, copy);
-                      });
-    run.image = copy;
-  }
-  pool.parallel_for(row_tasks_ * panel_tasks_, 1, [&](int64_t begin, int64_t end, int worker) {
-    kernel_->begin();
-    for (int64_t task = begin; task < end; ++task)
-      run_task(run, task, workers + worker * worker_bytes());
-    kernel_->end();
-  });
+  run.image = copy_image(run, pool, reinterpret_cast<uint8_t*>(own));
+  pool.parallel_for(products() * row_tasks_ * panel_tasks_, 1,
+                    [&](int64_t begin, int64_t end, int worker) {
+                      kernel_->begin();
+                      for (int64_t task = begin; task < end; ++task)
+                        run_task(run, task, workers + worker * worker_bytes());
+                      kernel_->end();
+                    });
 }
 
 }  // namespace tenon::cpu

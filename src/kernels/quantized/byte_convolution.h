@@ -12,8 +12,9 @@
 namespace tenon::cpu {
 
 /// Each output pixel is a row of a product, whose parts are read where they lie; images whose
-/// channels come first or are no multiple of kByteGroup are copied before. Groups of few channels
-/// go together as one product, whose weights are 0 where groups differ.
+/// channels come first or are no multiple of kByteGroup are copied before, and those whose windows
+/// would be gathered for kernels that want even rows. Groups of few channels go together as one
+/// product, whose weights are 0 where groups differ.
 class ByteConvolution {
  public:
   /// `weights` may be null where they lie packed.
@@ -29,6 +30,15 @@ class ByteConvolution {
   struct Image {
     ByteSpatial extents, pad;
     int64_t pixel = 0;  ///< Bytes from one pixel to the next.
+  };
+  /// A copy of the image with its padding, cut by the residues of positions by the stride, where
+  /// the pixels of every tap are evenly apart, from one line to the next too: rows are the
+  /// positions of whole lines, of which those beyond the output's are dropped.
+  struct Spread {
+    int64_t lines = 0, width = 0;                  ///< Of each residue; 0: there is no copy.
+    std::vector<std::array<int64_t, 2>> residues;  ///< That a tap meets.
+    std::vector<int64_t> taps;                     ///< Pixels from a row to that of each tap.
+    int64_t pixels() const { return lines * width * static_cast<int64_t>(residues.size()); }
   };
   /// What depends on the input's scale and zero point.
   struct Numbers {
@@ -52,20 +62,31 @@ class ByteConvolution {
 
   void choose_parts();
   void choose_image();
+  void choose_spread();
   void choose_tasks();
   void pack(const ByteWeights& weights);
   void finish_packing();
   Numbers numbers_of(const ByteArguments& arguments, char* scratch) const;
   void copy_line(const uint8_t* input, int32_t zero, int64_t line, uint8_t* to) const;
+  void copy_spread(const uint8_t* input, int32_t zero, int64_t line, uint8_t* to) const;
+  const uint8_t* copy_image(const Run& run, ThreadPool& pool, uint8_t* to) const;
   int32_t subtracted(int32_t zero) const;
   void find_flatness();
   void find_line(const ByteSpatial& origin, int64_t count, const uint8_t* base,
                  const uint8_t* zeros, const uint8_t** to) const;
+  void find_spread_rows(const Run& run, int64_t first, int64_t count, const uint8_t** rows) const;
   void find_rows(const Run& run, int64_t first, int64_t count, const uint8_t** rows) const;
+  void finish_rows(PanelFinish& finish, int64_t first, int64_t count) const;
   void run_task(const Run& run, int64_t task, char* scratch) const;
   void prefetch_next(int64_t panel, int64_t block, int64_t blocks, ByteTile& tile) const;
   void run_panel(const Run& run, const uint8_t* const* rows, int64_t first, int64_t count,
                  int64_t panel, int32_t* sums) const;
+  bool is_spread() const { return spread_.lines > 0; }
+  /// Rows of a product, and products one after the other: rows of a task are of one of them.
+  int64_t rows() const {
+    return is_spread() ? problem_.output[1] * spread_.width : problem_.pixels();
+  }
+  int64_t products() const { return is_spread() ? problem_.batch : 1; }
   int64_t panels() const { return parts_.count * parts_.panels; }
   int64_t panel_bytes() const {
     return problem_.copies() * taps_ * groups_ * kByteGroup * kBytePanel;
@@ -82,6 +103,7 @@ class ByteConvolution {
   BytePlanesFunction join_ = nullptr;
   bool copied_ = false;
   Image image_;
+  Spread spread_;
   int64_t taps_ = 1, groups_ = 1, taps_wide_ = 1;
   bool is_flat_ = false;  ///< Each pixel of the input is the window of one of the output.
   int64_t row_block_ = 1, row_tasks_ = 1, panel_block_ = 1, panel_tasks_ = 1;

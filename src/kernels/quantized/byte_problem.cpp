@@ -7,6 +7,7 @@ PanelFinish::PanelFinish(const ByteProblem& problem, const ByteArguments& argume
     : problem_(problem),
       arguments_(arguments),
       column_(panel.first),
+      sums_(sums),
       finish_{.sums = sums,
               .columns = panel.count,
               .scales = panel.scales,
@@ -21,7 +22,7 @@ PanelFinish::PanelFinish(const ByteProblem& problem, const ByteArguments& argume
               .high = problem.high,
               .zero = problem.output_zero} {}
 
-void PanelFinish::run(ByteFinishFunction finish, int64_t first, int64_t count) {
+void PanelFinish::run(ByteFinishFunction finish, int64_t first, int64_t count, int64_t row) {
   const ByteProblem& p = problem_;
   for (size_t i = 0; i < p.steps.size(); ++i) {
     const ByteStepOperand& o = arguments_.operands[i];
@@ -30,6 +31,7 @@ void PanelFinish::run(ByteFinishFunction finish, int64_t first, int64_t count) {
     operands_[i] = {static_cast<const char*>(o.data) + at * byte_type_size(p.steps[i].type),
                     o.row_stride};
   }
+  finish_.sums = sums_ + row * kBytePanel;
   finish_.rows = count;
   finish_.output = static_cast<char*>(arguments_.output) +
                    (first * p.output_pixel_stride + column_) * byte_type_size(p.type);

@@ -76,13 +76,14 @@ class PanelFinish {
  public:
   PanelFinish(const ByteProblem& problem, const ByteArguments& arguments, const BytePanel& panel,
               const int32_t* sums);
-  /// Pixels [first, first + count), whose sums lie at the front.
-  void run(ByteFinishFunction finish, int64_t first, int64_t count);
+  /// Pixels [first, first + count), whose sums begin at row `row`.
+  void run(ByteFinishFunction finish, int64_t first, int64_t count, int64_t row = 0);
 
  private:
   const ByteProblem& problem_;
   const ByteArguments& arguments_;
   int64_t column_;
+  const int32_t* sums_;
   ByteStepOperand operands_[kMaxByteSteps];
   ByteFinish finish_;
 };

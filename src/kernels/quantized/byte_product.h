@@ -32,6 +32,7 @@ struct ByteKernel {
   int max_rows;
   int row_unit;       ///< Fewer rows, or more up to the next multiple, take as long.
   bool takes_signed;  ///< Rows of i8 are multiplied as they are; `flip` says only that they are i8.
+  bool wants_even_rows;  ///< Rows that are not evenly apart, in whole cache lines, take longer.
   void (*run)(const ByteTile& tile);
   /// Called by a thread ahead of its tiles and behind them.
   void (*begin)() = [] {};

@@ -158,6 +158,6 @@ void run(const ByteTile& t) {
 
 }  // namespace
 
-const ByteKernel kByteKernelAmx = {kMostTiles * kTileRows, kTileRows, true, run, begin, end};
+const ByteKernel kByteKernelAmx = {kMostTiles * kTileRows, kTileRows, true, true, run, begin, end};
 
 }  // namespace tenon::cpu
