@@ -370,6 +370,7 @@ void ByteConvolution::run_panel(const Run& run, const uint8_t* const* rows, int6
   };
   ByteTile tile{.tap_stride = row_block_, .taps = p.copies() * taps_, .groups = groups_};
   tile.row_offset = part * parts_.bytes;
+  tile.row_step = is_spread() ? problem_.input_channels : is_flat_ ? image_.pixel : 0;
   tile.flip = p.is_signed ? 0x80808080u : 0;
   tile.weights = reinterpret_cast<const int8_t*>(packed_.at(panel * panel_bytes()));
   tile.start = run.numbers.starts + panel * kBytePanel;

@@ -19,6 +19,7 @@ struct ByteTile {
   int64_t tap_stride = 0;
   int64_t taps = 0, groups = 0;
   int64_t row_offset = 0;  ///< Bytes that each of these addresses is ahead of the tile's own.
+  int64_t row_step = 0;    ///< From each row to the next in all taps; 0: not known to be the same.
   uint32_t flip = 0;       ///< 0x80808080 turns i8 into u8.
   const int8_t* weights;
   const int8_t* ahead;     ///< Is fetched into the second-level cache meanwhile:

@@ -56,6 +56,7 @@ struct Position {
 /// Rows [first, first + kTileRows) of a tap are there and evenly apart.
 bool are_even(const ByteTile& t, int64_t tap, int first) {
   if (t.rows < first + kTileRows) return false;
+  if (t.row_step != 0) return true;
   const uint8_t* const* rows = t.rows_of_taps + tap * t.tap_stride + first;
   const int64_t step = rows[1] - rows[0];
   int64_t different = 0;
@@ -137,7 +138,8 @@ void run_tiles(const ByteTile& t) {
       std::fill(std::copy_n(weights, count * kWeightStep, last), std::end(last), int8_t{0});
       whole = last;
     }
-    for (int64_t i = 0; i < count; ++i, ahead += t.ahead_step) __builtin_prefetch(ahead, 0, 2);
+    if (t.ahead_step != 0)
+      for (int64_t i = 0; i < count; ++i, ahead += t.ahead_step) __builtin_prefetch(ahead, 0, 2);
     finish_stores(gathered);
     multiply<kSigned, kTiles>(rows, whole);
   }
