@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/arithmetic.h"
 
@@ -13,6 +14,8 @@ constexpr int64_t kRowBlock = 128;
 constexpr int64_t kFinishedRows = 64;
 constexpr int64_t kTasksPerThread = 4;
 constexpr int64_t kLine = 64;
+/// Gathered windows of a task stay in the caches.
+constexpr int64_t kMostGathered = 64 << 10;
 /// Rows that are evenly apart may be so many times as many as ones that are gathered for each tap.
 constexpr double kWorthSpread = 1.5;
 
@@ -30,6 +33,7 @@ Result<ByteConvolution> ByteConvolution::prepare(ByteProblem problem, const Byte
   conv.choose_image();
   conv.choose_spread();
   conv.choose_tasks();
+  conv.choose_gathering();
   const size_t bytes = conv.panels() * (conv.panel_bytes() + kBytePanel * sizeof(int32_t));
   TENON_ASSIGN(conv.packed_, PackedWeights::make(bytes, p.packed, weights));
   if (!conv.packed_.filled()) conv.pack(*weights);
@@ -75,7 +79,7 @@ void ByteConvolution::choose_spread() {
   const ByteProblem& p = problem_;
   const bool is_flat = p.input[0] == 1 && p.kernel[0] == 1 && p.output[0] == 1 && p.pad[0] == 0;
   const bool is_window = p.window() > 1 || p.stride[1] > 1 || p.stride[2] > 1;
-  if (!kernel_->wants_even_rows || copied_ || !is_flat || !is_window) return;
+  if (kernel_->gather == nullptr || copied_ || !is_flat || !is_window) return;
   if (p.input_channels % kLine != 0 || parts_.bytes % kLine != 0) return;
   Spread spread;
   std::array<int64_t, 2> reach{};
@@ -109,6 +113,16 @@ void ByteConvolution::choose_tasks() {
   panel_tasks_ = std::min(wanted, panels());
   panel_block_ = ceil_div(panels(), panel_tasks_);
   panel_tasks_ = ceil_div(panels(), panel_block_);
+}
+
+/// Where parts of a window are no whole lines, kernels that want even rows would gather them for
+/// each panel.
+void ByteConvolution::choose_gathering() {
+  const int64_t bytes = problem_.copies() * taps_ * groups_ * kByteGroup;
+  const int64_t step = round_up(bytes, kLine);
+  const bool is_ragged = groups_ * kByteGroup % kLine != 0;
+  if (kernel_->gather == nullptr || !is_ragged || parts_.count > 1 || panel_block_ == 1) return;
+  if (step * row_block_ <= kMostGathered) gathered_step_ = step;
 }
 
 void ByteConvolution::pack(const ByteWeights& weights) {
@@ -178,10 +192,13 @@ size_t ByteConvolution::rows_bytes() const {
   const int64_t addresses = problem_.copies() * taps_ * row_block_;
   return round_up(addresses * static_cast<int64_t>(sizeof(void*)), 64);
 }
-size_t ByteConvolution::worker_bytes() const {
+size_t ByteConvolution::sums_bytes() const {
   const int64_t rows =
       round_up(std::max<int64_t>(kernel_->max_rows, kFinishedRows), int64_t{kernel_->row_unit});
-  return rows_bytes() + rows * kBytePanel * sizeof(int32_t);
+  return rows * kBytePanel * sizeof(int32_t);
+}
+size_t ByteConvolution::worker_bytes() const {
+  return rows_bytes() + sums_bytes() + gathered_step_ * row_block_;
 }
 size_t ByteConvolution::scratch_bytes() const {
   return numbers_bytes() + image_bytes() + worker_bytes() * problem_.threads;
@@ -359,8 +376,8 @@ void ByteConvolution::finish_rows(PanelFinish& finish, int64_t first, int64_t co
   }
 }
 
-void ByteConvolution::run_panel(const Run& run, const uint8_t* const* rows, int64_t first,
-                                int64_t count, int64_t panel, int32_t* sums) const {
+void ByteConvolution::run_panel(const Run& run, const ByteTile& task, int64_t first, int64_t count,
+                                int64_t panel, int32_t* sums) const {
   const ByteProblem& p = problem_;
   const int64_t part = panel / parts_.panels, within = panel % parts_.panels * kBytePanel;
   const int64_t blocks = ceil_div(count, kernel_->max_rows);
@@ -368,10 +385,8 @@ void ByteConvolution::run_panel(const Run& run, const uint8_t* const* rows, int6
   const auto boundary = [&](int64_t block) {
     return std::min(count, round_up(count * block / blocks, int64_t{kernel_->row_unit}));
   };
-  ByteTile tile{.tap_stride = row_block_, .taps = p.copies() * taps_, .groups = groups_};
+  ByteTile tile = task;
   tile.row_offset = part * parts_.bytes;
-  tile.row_step = is_spread() ? problem_.input_channels : is_flat_ ? image_.pixel : 0;
-  tile.flip = p.is_signed ? 0x80808080u : 0;
   tile.weights = reinterpret_cast<const int8_t*>(packed_.at(panel * panel_bytes()));
   tile.start = run.numbers.starts + panel * kBytePanel;
   const int64_t column = part * parts_.columns + within;
@@ -381,7 +396,7 @@ void ByteConvolution::run_panel(const Run& run, const uint8_t* const* rows, int6
   int64_t done = 0;
   for (int64_t block = 0; block < blocks; ++block) {
     const int64_t begin = boundary(block), end = boundary(block + 1);
-    tile.rows_of_taps = rows + begin;
+    tile.rows_of_taps = task.rows_of_taps + begin;
     tile.rows = static_cast<int>(end - begin);
     tile.sums = sums + (begin - done) * kBytePanel;
     prefetch_next(panel, block, blocks, tile);
@@ -390,6 +405,16 @@ void ByteConvolution::run_panel(const Run& run, const uint8_t* const* rows, int6
     finish_rows(finish, first + done, end - done);
     done = end;
   }
+}
+
+/// Windows of a task, whose rows are then those of one tap.
+void ByteConvolution::gather_rows(int64_t count, const uint8_t** rows, uint8_t* to,
+                                  ByteTile& tile) const {
+  tile.rows = static_cast<int>(count);
+  kernel_->gather(tile, to, gathered_step_);
+  for (int64_t r = 0; r < count; ++r) rows[r] = to + r * gathered_step_;
+  tile.groups *= std::exchange(tile.taps, 1);
+  tile.row_step = gathered_step_;
 }
 
 void ByteConvolution::run_task(const Run& run, int64_t task, char* scratch) const {
@@ -402,9 +427,18 @@ void ByteConvolution::run_task(const Run& run, int64_t task, char* scratch) cons
   auto* sums = reinterpret_cast<int32_t*>(scratch + rows_bytes());
   find_rows(run, first, count, rows);
   if (problem_.wide_weights) std::copy_n(rows, taps_ * row_block_, rows + taps_ * row_block_);
+  ByteTile tile{.rows_of_taps = rows,
+                .tap_stride = row_block_,
+                .taps = problem_.copies() * taps_,
+                .groups = groups_};
+  tile.row_step = is_spread() ? problem_.input_channels : is_flat_ ? image_.pixel : 0;
+  tile.flip = problem_.is_signed ? 0x80808080u : 0;
+  if (gathered_step_ > 0)
+    gather_rows(count, rows, reinterpret_cast<uint8_t*>(scratch + rows_bytes() + sums_bytes()),
+                tile);
   const int64_t panel = task % panel_tasks_ * panel_block_;
   for (int64_t i = panel; i < std::min(panel + panel_block_, panels()); ++i)
-    run_panel(run, rows, first, count, i, sums);
+    run_panel(run, tile, first, count, i, sums);
 }
 
 void ByteConvolution::run(const ByteArguments& arguments, ThreadPool& pool, void* scratch) const {

@@ -12,8 +12,8 @@
 namespace tenon::cpu {
 
 /// Each output pixel is a row of a product, whose parts are read where they lie; images whose
-/// channels come first or are no multiple of kByteGroup are copied before, and those whose windows
-/// would be gathered for kernels that want even rows. Groups of few channels go together as one
+/// channels come first or are no multiple of kByteGroup are copied before. For kernels that want
+/// even rows, images are spread or windows gathered. Groups of few channels go together as one
 /// product, whose weights are 0 where groups differ.
 class ByteConvolution {
  public:
@@ -64,6 +64,7 @@ class ByteConvolution {
   void choose_image();
   void choose_spread();
   void choose_tasks();
+  void choose_gathering();
   void pack(const ByteWeights& weights);
   void finish_packing();
   Numbers numbers_of(const ByteArguments& arguments, char* scratch) const;
@@ -76,11 +77,12 @@ class ByteConvolution {
                  const uint8_t* zeros, const uint8_t** to) const;
   void find_spread_rows(const Run& run, int64_t first, int64_t count, const uint8_t** rows) const;
   void find_rows(const Run& run, int64_t first, int64_t count, const uint8_t** rows) const;
+  void gather_rows(int64_t count, const uint8_t** rows, uint8_t* to, ByteTile& tile) const;
   void finish_rows(PanelFinish& finish, int64_t first, int64_t count) const;
   void run_task(const Run& run, int64_t task, char* scratch) const;
   void prefetch_next(int64_t panel, int64_t block, int64_t blocks, ByteTile& tile) const;
-  void run_panel(const Run& run, const uint8_t* const* rows, int64_t first, int64_t count,
-                 int64_t panel, int32_t* sums) const;
+  void run_panel(const Run& run, const ByteTile& task, int64_t first, int64_t count, int64_t panel,
+                 int32_t* sums) const;
   bool is_spread() const { return spread_.lines > 0; }
   /// Rows of a product, and products one after the other: rows of a task are of one of them.
   int64_t rows() const {
@@ -94,6 +96,7 @@ class ByteConvolution {
   int64_t image_bytes() const;
   size_t numbers_bytes() const;
   size_t rows_bytes() const;
+  size_t sums_bytes() const;
   size_t worker_bytes() const;
 
   ByteProblem problem_;
@@ -106,6 +109,7 @@ class ByteConvolution {
   Spread spread_;
   int64_t taps_ = 1, groups_ = 1, taps_wide_ = 1;
   bool is_flat_ = false;  ///< Each pixel of the input is the window of one of the output.
+  int64_t gathered_step_ = 0;  ///< Bytes of a window that a task gathers for all panels; 0: none.
   int64_t row_block_ = 1, row_tasks_ = 1, panel_block_ = 1, panel_tasks_ = 1;
   PackedWeights packed_;  ///< Panels, then the sum of each column.
   /// See Numbers; where the zero point is computed, for one of 1.

@@ -33,8 +33,10 @@ struct ByteKernel {
   int max_rows;
   int row_unit;       ///< Fewer rows, or more up to the next multiple, take as long.
   bool takes_signed;  ///< Rows of i8 are multiplied as they are; `flip` says only that they are i8.
-  bool wants_even_rows;  ///< Rows that are not evenly apart, in whole cache lines, take longer.
   void (*run)(const ByteTile& tile);
+  /// Where rows that are not evenly apart, in whole cache lines, take longer: copies a tile's rows
+  /// of all taps, `step` bytes apart. Bytes up to the next line are left as they are.
+  void (*gather)(const ByteTile& tile, uint8_t* to, int64_t step) = nullptr;
   /// Called by a thread ahead of its tiles and behind them.
   void (*begin)() = [] {};
   void (*end)() = [] {};

@@ -12,6 +12,6 @@ void run(const ByteTile& t) {
 
 }  // namespace
 
-const ByteKernel kByteKernelAvx2 = {kRows, 1, false, false, run};
+const ByteKernel kByteKernelAvx2 = {kRows, 1, false, run};
 
 }  // namespace tenon::cpu

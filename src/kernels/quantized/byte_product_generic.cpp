@@ -24,6 +24,6 @@ void run(const ByteTile& t) {
 
 }  // namespace
 
-const ByteKernel kByteKernelGeneric = {8, 1, false, false, run};
+const ByteKernel kByteKernelGeneric = {8, 1, false, run};
 
 }  // namespace tenon::cpu
