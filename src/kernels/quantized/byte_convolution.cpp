@@ -16,8 +16,6 @@ constexpr int64_t kTasksPerThread = 4;
 constexpr int64_t kLine = 64;
 /// Gathered windows of a task stay in the caches.
 constexpr int64_t kMostGathered = 64 << 10;
-/// Rows that are evenly apart may be so many times as many as ones that are gathered for each tap.
-constexpr double kWorthSpread = 1.5;
 
 }  // namespace
 
@@ -31,7 +29,7 @@ Result<ByteConvolution> ByteConvolution::prepare(ByteProblem problem, const Byte
   conv.join_ = byte_planes(capped_isa(p.isa));
   conv.choose_parts();
   conv.choose_image();
-  conv.choose_spread();
+  if (conv.kernel_->gather != nullptr) conv.spread_ = ByteSpread::of(p, conv.kernel_->row_unit);
   conv.choose_tasks();
   conv.choose_gathering();
   const size_t bytes = conv.panels() * (conv.panel_bytes() + kBytePanel * sizeof(int32_t));
@@ -73,33 +71,6 @@ void ByteConvolution::choose_image() {
   if (together < groups_ * p.kernel[2]) image_.pixel = p.input_channels;
   taps_ /= p.kernel[2], groups_ = ceil_div(p.kernel[2] * image_.pixel, kByteGroup);
   taps_wide_ = 1;
-}
-
-void ByteConvolution::choose_spread() {
-  const ByteProblem& p = problem_;
-  const bool is_flat = p.input[0] == 1 && p.kernel[0] == 1 && p.output[0] == 1 && p.pad[0] == 0;
-  const bool is_window = p.window() > 1 || p.stride[1] > 1 || p.stride[2] > 1;
-  if (kernel_->gather == nullptr || copied_ || !is_flat || !is_window) return;
-  if (p.input_channels % kLine != 0 || parts_.bytes % kLine != 0) return;
-  Spread spread;
-  std::array<int64_t, 2> reach{};
-  std::vector<std::array<int64_t, 3>> taps;  // Residue, line and column.
-  for (int64_t h = 0; h < p.kernel[1]; ++h)
-    for (int64_t w = 0; w < p.kernel[2]; ++w) {
-      const int64_t at[] = {h * p.dilation[1], w * p.dilation[2]};
-      const std::array<int64_t, 2> residue = {at[0] % p.stride[1], at[1] % p.stride[2]};
-      const auto known = std::find(spread.residues.begin(), spread.residues.end(), residue);
-      taps.push_back({known - spread.residues.begin(), at[0] / p.stride[1], at[1] / p.stride[2]});
-      if (known == spread.residues.end()) spread.residues.push_back(residue);
-      for (int i = 0; i < 2; ++i) reach[i] = std::max(reach[i], at[i] / p.stride[i + 1]);
-    }
-  spread.lines = p.output[1] + reach[0], spread.width = p.output[2] + reach[1];
-  for (const auto& [residue, line, column] : taps)
-    spread.taps.push_back((residue * spread.lines + line) * spread.width + column);
-  const auto of_tiles = [&](int64_t width) {
-    return static_cast<double>(round_up(p.output[1] * width, int64_t{kernel_->row_unit}));
-  };
-  if (of_tiles(spread.width) <= kWorthSpread * of_tiles(p.output[2])) spread_ = std::move(spread);
 }
 
 void ByteConvolution::choose_tasks() {
@@ -178,11 +149,7 @@ void ByteConvolution::find_flatness() {
 }
 
 int64_t ByteConvolution::image_bytes() const {
-  if (is_spread()) {  // Dropped rows reach beyond the last line.
-    const int64_t beyond =
-        *std::max_element(spread_.taps.begin(), spread_.taps.end()) + rows() - spread_.pixels();
-    return (problem_.batch * spread_.pixels() + beyond) * problem_.input_channels;
-  }
+  if (is_spread()) return static_cast<int64_t>(spread_.bytes(problem_));
   if (!copied_) return 0;
   const ByteSpatial& e = image_.extents;
   // The last run may end within a group.
@@ -255,40 +222,22 @@ void ByteConvolution::copy_line(const uint8_t* input, int32_t zero, int64_t line
   }
 }
 
-/// One line of a residue of the spread image.
-void ByteConvolution::copy_spread(const uint8_t* input, int32_t zero, int64_t line,
-                                  uint8_t* to) const {
-  const ByteProblem& p = problem_;
-  const int64_t pixel = p.input_channels, of_image = line / spread_.lines;
-  const auto residues = static_cast<int64_t>(spread_.residues.size());
-  const auto& [down, right] = spread_.residues[of_image % residues];
-  const int64_t h = line % spread_.lines * p.stride[1] + down - p.pad[1];
-  to += line * spread_.width * pixel;
-  const auto fill = static_cast<uint8_t>(zero);
-  if (h < 0 || h >= p.input[1]) return std::fill_n(to, spread_.width * pixel, fill), void();
-  input += (of_image / residues * p.input[1] + h) * p.input[2] * p.input_pixel_stride;
-  for (int64_t i = 0; i < spread_.width; ++i, to += pixel) {
-    const int64_t w = i * p.stride[2] + right - p.pad[2];
-    if (w >= 0 && w < p.input[2])
-      std::memcpy(to, input + w * p.input_pixel_stride, pixel);
-    else
-      std::fill_n(to, pixel, fill);
-  }
-}
-
 /// The image that products read.
 const uint8_t* ByteConvolution::copy_image(const Run& run, ThreadPool& pool, uint8_t* to) const {
   if (!copied_ && !is_spread()) return run.image;
   constexpr int64_t kBytesTogether = 16384;
-  const auto copy = is_spread() ? &ByteConvolution::copy_spread : &ByteConvolution::copy_line;
-  const int64_t bytes =
-      is_spread() ? spread_.width * problem_.input_channels : image_.extents[2] * image_.pixel;
-  const int64_t lines = problem_.batch * (is_spread() ? spread_.pixels() / spread_.width
-                                                      : image_.extents[0] * image_.extents[1]);
-  pool.parallel_for(lines, std::max<int64_t>(1, kBytesTogether / bytes),
+  const ByteSpatial& e = image_.extents;
+  const int64_t bytes = is_spread() ? spread_.width * problem_.input_channels : e[2] * image_.pixel;
+  const int64_t lines = is_spread() ? spread_.pixels() / spread_.width : e[0] * e[1];
+  const int32_t zero = run.numbers.zero;
+  pool.parallel_for(problem_.batch * lines, std::max<int64_t>(1, kBytesTogether / bytes),
                     [&](int64_t begin, int64_t end, int) {
                       for (int64_t line = begin; line < end; ++line)
-                        (this->*copy)(run.image, run.numbers.zero, line, to);
+                        if (is_spread())
+                          spread_.copy_line(problem_, run.image, static_cast<uint8_t>(zero), line,
+                                            to);
+                        else
+                          copy_line(run.image, zero, line, to);
                     });
   return to;
 }

@@ -8,6 +8,7 @@
 #include "device/cpu/thread_pool.h"
 #include "kernels/quantized/byte_planes.h"
 #include "kernels/quantized/byte_problem.h"
+#include "kernels/quantized/byte_spread.h"
 
 namespace tenon::cpu {
 
@@ -31,15 +32,6 @@ class ByteConvolution {
     ByteSpatial extents, pad;
     int64_t pixel = 0;  ///< Bytes from one pixel to the next.
   };
-  /// A copy of the image with its padding, cut by the residues of positions by the stride, where
-  /// the pixels of every tap are evenly apart, from one line to the next too: rows are the
-  /// positions of whole lines, of which those beyond the output's are dropped.
-  struct Spread {
-    int64_t lines = 0, width = 0;                  ///< Of each residue; 0: there is no copy.
-    std::vector<std::array<int64_t, 2>> residues;  ///< That a tap meets.
-    std::vector<int64_t> taps;                     ///< Pixels from a row to that of each tap.
-    int64_t pixels() const { return lines * width * static_cast<int64_t>(residues.size()); }
-  };
   /// What depends on the input's scale and zero point.
   struct Numbers {
     int32_t zero;
@@ -62,14 +54,12 @@ class ByteConvolution {
 
   void choose_parts();
   void choose_image();
-  void choose_spread();
   void choose_tasks();
   void choose_gathering();
   void pack(const ByteWeights& weights);
   void finish_packing();
   Numbers numbers_of(const ByteArguments& arguments, char* scratch) const;
   void copy_line(const uint8_t* input, int32_t zero, int64_t line, uint8_t* to) const;
-  void copy_spread(const uint8_t* input, int32_t zero, int64_t line, uint8_t* to) const;
   const uint8_t* copy_image(const Run& run, ThreadPool& pool, uint8_t* to) const;
   int32_t subtracted(int32_t zero) const;
   void find_flatness();
@@ -83,7 +73,7 @@ class ByteConvolution {
   void prefetch_next(int64_t panel, int64_t block, int64_t blocks, ByteTile& tile) const;
   void run_panel(const Run& run, const ByteTile& task, int64_t first, int64_t count, int64_t panel,
                  int32_t* sums) const;
-  bool is_spread() const { return spread_.lines > 0; }
+  bool is_spread() const { return !spread_.empty(); }
   /// Rows of a product, and products one after the other: rows of a task are of one of them.
   int64_t rows() const {
     return is_spread() ? problem_.output[1] * spread_.width : problem_.pixels();
@@ -106,7 +96,7 @@ class ByteConvolution {
   BytePlanesFunction join_ = nullptr;
   bool copied_ = false;
   Image image_;
-  Spread spread_;
+  ByteSpread spread_;
   int64_t taps_ = 1, groups_ = 1, taps_wide_ = 1;
   bool is_flat_ = false;  ///< Each pixel of the input is the window of one of the output.
   int64_t gathered_step_ = 0;  ///< Bytes of a window that a task gathers for all panels; 0: none.
