@@ -1,7 +1,7 @@
 // Speed of the CPU's matrix and convolution kernels on the layers of known networks, in GFLOP/s and
 // as a part of this machine's multipliers' rate at the same moment.
 //
-// usage: bench_cpu_kernels [threads] [substring of the layers wanted] [cold] [plain]
+// usage: bench_cpu_kernels [threads] [substring of the layers wanted] [tiles] [cold] [plain]
 #include <fmt/format.h>
 
 #include <chrono>
@@ -56,6 +56,7 @@ constexpr size_t kColdBytes = size_t{160} << 20;
 
 struct Bench {
   int threads;
+  bool tiles;  ///< Matrix products of floats by tiles of bf16.
   bool cold;
   bool plain;
   std::string filter;
@@ -97,6 +98,7 @@ struct Bench {
   void conv(const char* kind, ConvProblem p, int count, int epilogue) {
     p.output_pixel_stride = p.output_channels, p.input_pixel_stride = p.input_channels;
     p.threads = threads;
+    p.tiles = tiles && DirectConvolution::fits_tiles(p);
     p.steps = {{PointwiseFunction::k_add, OperandKind::per_column}};
     if (epilogue >= 2)
       p.steps.push_back({PointwiseFunction::k_add, OperandKind::full, p.output_type});
@@ -152,7 +154,8 @@ struct Bench {
     const auto a = random_buffer(batch * m * k, type), b = random_buffer(batch * n * k, type);
     const auto c = random_buffer(batch * m * n, type), bias = random_buffer(n, ElementType::f32);
     p.constant_b = constant;
-    p.strassen = !plain;
+    p.tiles = tiles && constant && Gemm::fits_tiles(p);
+    p.strassen = !plain && !p.tiles;
     // As in a model, where weights come from memory: enough copies to fill every cache.
     std::vector<Gemm> copies;
     size_t bytes = 0, next = 0;
@@ -216,11 +219,10 @@ constexpr Layer kMobileNet[] = {
     {14, 672, 672, 3, 1, -1, 1}, {14, 672, 672, 5, 2, -1, 1}, {7, 672, 160, 1, 1, 1, 0},
     {7, 160, 960, 1, 1, 3, 1},   {7, 960, 960, 5, 1, -2, 1},  {7, 960, 160, 1, 1, 2, 2}};
 
-void all(int threads, bool cold, bool plain, const char* filter) {
-  Bench bench{threads, cold, plain, filter};
+void all(Bench bench) {
   bench.peak[0] = bench.measure_peak(ElementType::f32);
   bench.peak[1] = bench.measure_peak(ElementType::bf16);
-  fmt::print("{} threads, {}: f32 {:.0f} GF/s, bf16 {:.0f} GF/s\n", threads,
+  fmt::print("{} threads, {}: f32 {:.0f} GF/s, bf16 {:.0f} GF/s\n", bench.threads,
              isa_name(detected_isa()), bench.peak[0], bench.peak[1]);
   bench.section("stems that read NCHW");
   for (const Layer& l : {kResNet50[0], kMobileNet[0]}) {
@@ -284,6 +286,10 @@ int main(int argc, char** argv) {
     argc -= is;
     return is;
   };
-  const bool plain = last_is("plain"), cold = last_is("cold");
-  tenon::cpu::all(argc > 1 ? std::atoi(argv[1]) : 2, cold, plain, argc > 2 ? argv[2] : "");
+  const bool plain = last_is("plain"), cold = last_is("cold"), tiles = last_is("tiles");
+  tenon::cpu::all({.threads = argc > 1 ? std::atoi(argv[1]) : 2,
+                   .tiles = tiles,
+                   .cold = cold,
+                   .plain = plain,
+                   .filter = argc > 2 ? argv[2] : ""});
 }

@@ -37,8 +37,9 @@ class ConvKernel final : public Kernel {
   ConvKernel(Implementation implementation, ConvDescription description)
       : implementation_(std::move(implementation)), description_(std::move(description)) {}
 
-  static Result<std::unique_ptr<Kernel>> create(const Problem& problem) {
+  static Result<std::unique_ptr<Kernel>> create(const Problem& problem, bool tiles = false) {
     TENON_ASSIGN(ConvDescription description, describe_convolution(problem));
+    description.conv.tiles = tiles;
     const Tensor* weights = problem.input(description.weights).constant;
     TENON_ASSIGN(
         Implementation implementation,

@@ -176,6 +176,11 @@ void Gather::find_extent() {
   }
 }
 
+bool DirectConvolution::fits_tiles(const ConvProblem& p) {
+  return p.input_type == ElementType::f32 && p.compute == ElementType::f32 && !p.weights_change &&
+         tile_microkernels(capped_isa(p.isa)) != nullptr;
+}
+
 Result<DirectConvolution> DirectConvolution::prepare(const ConvProblem& problem,
                                                      const void* weights) {
   DirectConvolution conv;
@@ -184,7 +189,9 @@ Result<DirectConvolution> DirectConvolution::prepare(const ConvProblem& problem,
   if (p.input_pixel_stride == 0) p.input_pixel_stride = p.input_channels;
   if (p.output_pixel_stride == 0) p.output_pixel_stride = p.output_channels;
   TENON_TRY(check(p));
-  const Microkernels& kernels = microkernels(p.compute, capped_isa(p.isa));
+  const Isa isa = capped_isa(p.isa);
+  if (p.tiles && !fits_tiles(p)) return unsupported("no tiles of such a convolution");
+  const Microkernels& kernels = p.tiles ? *tile_microkernels(isa) : microkernels(p.compute, isa);
   conv.gather_ = gather_function(kernels.isa);
   p.transposed ? conv.make_phases(kernels) : conv.make_convolution(kernels);
   TENON_TRY(conv.pack(kernels, weights));

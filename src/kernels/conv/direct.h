@@ -21,6 +21,9 @@ class DirectConvolution {
   /// kernel; null where they come with each run.
   static Result<DirectConvolution> prepare(const ConvProblem& problem, const void* weights);
 
+  /// Whether tiles can multiply.
+  static bool fits_tiles(const ConvProblem& problem);
+
   size_t scratch_bytes() const;
   std::span<const std::byte> packed() const { return packed_.bytes(); }
   size_t fetch_capacity() const;

@@ -48,6 +48,28 @@ Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view)
 
 }  // namespace conv_direct
 
+namespace conv_tiles {
+
+Support supports(const Problem& problem) {
+  if (!problem.numerics.allows(Algorithm::kWinograd))
+    return Support::no("an infinity would become no number, which exact numerics forbid");
+  // A plan whose weights are packed already runs under smaller shapes of its profile too.
+  const bool is_packed = !problem.packed.empty();
+  const auto fits = [is_packed](const cpu::ConvProblem& p) {
+    const int64_t channels = p.input_channels / p.groups, columns = p.output_channels / p.groups;
+    return cpu::DirectConvolution::fits_tiles(p) &&
+           (is_packed || cpu::pays_by_tiles(p.batch * cpu::volume(p.output), columns,
+                                            channels * cpu::volume(p.kernel)));
+  };
+  return supports_where(problem, fits,
+                        "not f32, few pixels or channels, or a machine without tiles (AMX)");
+}
+Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
+  return cpu::ConvKernel<cpu::DirectConvolution>::create(problem, true);
+}
+
+}  // namespace conv_tiles
+
 namespace conv_depthwise {
 
 Support supports(const Problem& problem) {

@@ -69,12 +69,21 @@ bool Gemm::fits_strassen(const GemmProblem& problem) {
   return plan_strassen(problem).usable();
 }
 
+bool Gemm::fits_tiles(const GemmProblem& problem) {
+  return problem.a.type == ElementType::f32 && problem.b.type == ElementType::f32 &&
+         problem.compute == ElementType::f32 &&
+         tile_microkernels(capped_isa(problem.isa)) != nullptr;
+}
+
 Result<Gemm> Gemm::prepare(const GemmProblem& problem, const void* b) {
   TENON_TRY(check(problem));
+  if (problem.tiles && !fits_tiles(problem)) return unsupported("no tiles of such a product");
   Gemm gemm;
   gemm.problem_ = problem;
   gemm.problem_.step_batch_strides.resize(problem.steps.size());
-  const Microkernels& kernels = microkernels(problem.compute, capped_isa(problem.isa));
+  const Isa isa = capped_isa(problem.isa);
+  const Microkernels& kernels =
+      problem.tiles ? *tile_microkernels(isa) : microkernels(problem.compute, isa);
   gemm.direct_a_ = problem.a.type == kernels.type && problem.a.column_stride == 1 &&
                    can_read_directly(kernels, problem.k, problem.a.row_stride);
   gemm.plan_ = plan_product(kernels, problem.m, problem.n, problem.k, problem.c.type, problem.steps,

@@ -38,6 +38,7 @@ struct GemmProblem {
   int threads = 1;
   /// Fewer multiplications by Strassen's scheme where that pays.
   bool strassen = true;
+  bool tiles = false;  ///< By tile_microkernels(), of floats.
   /// B's contents are known to prepare(), or lie packed here (see tenon::Problem).
   bool constant_b = false;
   std::span<const std::byte> packed;
@@ -60,6 +61,8 @@ class Gemm {
   static Result<Gemm> prepare(const GemmProblem& problem, const void* b = nullptr);
   /// Whether Strassen's scheme serves the problem, once B is constant.
   static bool fits_strassen(const GemmProblem& problem);
+  /// Whether tiles can multiply.
+  static bool fits_tiles(const GemmProblem& problem);
 
   size_t scratch_bytes() const;
   std::span<const std::byte> packed() const { return packed_.bytes(); }

@@ -57,6 +57,24 @@ struct StrassenLoops {
                     const int64_t (&to_stride)[4]);
 };
 
+/// Of kernels that multiply other numbers than the operands are: both operands of a block are
+/// prepared, rows of A for all panels that they meet and a panel of B for all these rows.
+struct Preparation {
+  int64_t element_bytes;  ///< Of a prepared element.
+  int64_t depth;          ///< Steps of k are prepared up to a multiple of so many.
+  int64_t k_block;        ///< A panel of so many stays in the first-level cache,
+  int64_t row_block;      ///< and so many rows make up for its preparation.
+  /// Both floats; strides in elements of f32. Rows may be prepared where they end.
+  void (*rows)(const float* a, int64_t stride, int64_t rows, int64_t k, float* to,
+               int64_t to_stride);
+  void (*panel)(const float* b, int64_t k, void* to);
+
+  /// In elements of f32.
+  int64_t row_stride(int64_t k) const {
+    return (k + depth - 1) / depth * depth * element_bytes / static_cast<int64_t>(sizeof(float));
+  }
+};
+
 /// The microkernels of one instruction set and type of operands.
 struct Microkernels {
   Isa isa;
@@ -67,6 +85,12 @@ struct Microkernels {
   int wide_rows;  ///< up to so many rows a tile may span two panels
   void (*run)(const Tile& tile);
   const StrassenLoops* strassen = nullptr;
+  int row_unit = 1;  ///< Fewer rows, or more up to the next multiple, take as long.
+  /// Where set, A and B of a tile are prepared, with rows up to a multiple of row_unit.
+  const Preparation* preparation = nullptr;
+  /// Called by a thread ahead of its tiles and behind them.
+  void (*begin)() = [] {};
+  void (*end)() = [] {};
 
   int columns_for(int rows) const { return rows <= wide_rows ? 2 * panel : panel; }
 };
@@ -74,5 +98,15 @@ struct Microkernels {
 /// The best set up to `isa` for operands stored as `type`; bf16 operands are widened to float (then
 /// `type` of the result is f32) where the machine has no bf16 products.
 const Microkernels& microkernels(ElementType type, Isa isa);
+
+/// Those of floats that multiply by tiles of bf16, six products for each; null where the machine
+/// has none.
+const Microkernels* tile_microkernels(Isa isa);
+
+/// Whether a product may be faster by these: few rows do not make up for preparing B, nor few
+/// columns for A, and few steps of k fill no tiles.
+inline bool pays_by_tiles(int64_t m, int64_t n, int64_t k) {
+  return m >= 64 && n >= 64 && k >= 64;
+}
 
 }  // namespace tenon::cpu

@@ -27,4 +27,12 @@ const Microkernels& microkernels(ElementType type, Isa isa) {
   return kMicrokernelsGenericF32;
 }
 
+const Microkernels* tile_microkernels(Isa isa) {
+#if defined(__x86_64__)
+  if (isa >= Isa::avx512_bf16 && has_tiles()) return &kMicrokernelsAmxF32;
+#endif
+  (void)isa;
+  return nullptr;
+}
+
 }  // namespace tenon::cpu

@@ -8,5 +8,6 @@ extern const Microkernels kMicrokernelsGenericF32;
 extern const Microkernels kMicrokernelsAvx2F32;
 extern const Microkernels kMicrokernelsAvx512F32;
 extern const Microkernels kMicrokernelsAvx512Bf16;
+extern const Microkernels kMicrokernelsAmxF32;
 
 }  // namespace tenon::cpu

@@ -8,31 +8,23 @@
 namespace tenon::cpu {
 namespace {
 
-// One panel of this many steps stays in the first-level cache beside the rows of A that it meets.
-constexpr int64_t kBlockK = 256;
-constexpr int64_t kRowBlock = 56;
-// Products of no more rows are not cut by rows: each would read all of B again.
-constexpr int64_t kWholeRows = 128;
-constexpr int64_t kColumnBlock = 512;
-constexpr int64_t kTasksPerThread = 4;
-constexpr int64_t kGatherTasksPerThread = 2;
-// Gathered rows of all tasks together stay in the caches until the last one.
-constexpr int64_t kMostStaged = int64_t{4} << 20;
-// Rows of gathered blocks lie this many bytes further apart than needed, off the powers of two.
-constexpr int64_t kRowPadding = 64;
-
-/// The scratch of one worker: gathered rows of A, sums over parts of k, one tile.
+/// The scratch of one worker: gathered rows of A, sums over parts of k, one tile, prepared
+/// operands.
 struct Scratch {
   char* rows;
   int64_t row_stride;  // elements
   float* sums;
   float* tile;
+  float* prepared_rows;
+  char* prepared_panel;
 
   Scratch(const ProductPlan& plan, void* memory)
       : rows(static_cast<char*>(memory)),
         row_stride(stride(plan)),
         sums(reinterpret_cast<float*>(rows + row_bytes(plan))),
-        tile(sums + sum_bytes(plan) / sizeof(float)) {}
+        tile(sums + sum_bytes(plan) / sizeof(float)),
+        prepared_rows(tile + tile_bytes(plan) / sizeof(float)),
+        prepared_panel(reinterpret_cast<char*>(prepared_rows) + prepared_row_bytes(plan)) {}
 
   static int64_t stride(const ProductPlan& plan) {
     const int64_t size = element_size(plan.kernels->type);
@@ -43,10 +35,21 @@ struct Scratch {
   }
   static size_t sum_bytes(const ProductPlan& plan) {
     if (plan.depths.size() <= 1) return 0;
-    return align_up(plan.row_block * plan.column_block * sizeof(float));
+    return align_up(tile_rows(plan) * plan.column_block * sizeof(float));
   }
   static size_t tile_bytes(const ProductPlan& plan) {
     return align_up(plan.kernels->max_rows * 2 * plan.kernels->panel * sizeof(float));
+  }
+  static int64_t tile_rows(const ProductPlan& plan) { return plan.rows_of_tiles(plan.row_block); }
+  static size_t prepared_row_bytes(const ProductPlan& plan) {
+    const Preparation* preparation = plan.kernels->preparation;
+    if (preparation == nullptr || plan.staged) return 0;
+    return align_up(tile_rows(plan) * preparation->row_stride(plan.k_block) * sizeof(float));
+  }
+  static size_t prepared_panel_bytes(const ProductPlan& plan) {
+    const Preparation* preparation = plan.kernels->preparation;
+    if (preparation == nullptr) return 0;
+    return align_up(preparation->row_stride(plan.k_block) * plan.kernels->panel * sizeof(float));
   }
 };
 
@@ -68,12 +71,12 @@ struct Run {
   std::span<const std::byte> ahead = operands.ahead;
 
   void all() {
-    for (size_t i = 0; i < plan.depths.size(); ++i)
-      part(plan.depths[i], i == 0, i + 1 == plan.depths.size());
+    for (size_t i = 0; i < plan.depths.size(); ++i) part(i);
   }
 
-  void part(const DepthRange& depth, bool first, bool last) {
-    const auto [k, count] = depth;
+  void part(size_t index) {
+    const auto [k, count] = plan.depths[index];
+    const bool first = index == 0, last = index + 1 == plan.depths.size();
     Tile tile;
     place_a(k, count, tile);
     tile.k = ceil_div(count, plan.kernels->k_unit);
@@ -83,13 +86,15 @@ struct Run {
     const int step = plan.kernels->columns_for(static_cast<int>(height));
     for (int64_t c = 0; c < columns; c += step) {
       const int64_t panel = (column + c) / plan.kernels->panel;
-      tile.b = static_cast<const char*>(operands.b) +
-               (panel * tile.b_panel_stride + k * plan.kernels->panel) *
-                   element_size(plan.kernels->type);
+      const char* b = static_cast<const char*>(operands.b) +
+                      (panel * tile.b_panel_stride + k * plan.kernels->panel) *
+                          element_size(plan.kernels->type);
+      tile.b = b;
       tile.columns = static_cast<int>(std::min<int64_t>(step, columns - c));
-      const char* next = static_cast<const char*>(tile.b) + step / plan.kernels->panel *
-                                                                tile.b_panel_stride *
-                                                                element_size(plan.kernels->type);
+      const char* next =
+          b + step / plan.kernels->panel * tile.b_panel_stride * element_size(plan.kernels->type);
+      prepare_panel(count, tile);
+      if (!last) fetch_rows(plan.depths[index + 1], c, c + step);
       int64_t lines = lines_a_step(*plan.kernels, step);
       if (c + step >= columns) next_rows(k, tile.k, next, lines);
       panel_of_tiles(tile, tiles, c, first, last, next, lines);
@@ -107,7 +112,43 @@ struct Run {
     lines = ceil_div(bytes / share, steps * kLine);
   }
 
+  /// The next part's rows of A are prepared at once: each panel of this one fetches its share.
+  void fetch_rows(const DepthRange& depth, int64_t begin, int64_t end) const {
+    if (plan.kernels->preparation == nullptr || operands.source != nullptr || plan.staged) return;
+    const auto* a = static_cast<const float*>(operands.a) + row * operands.a_stride + depth.first;
+    for (int64_t r = rows * begin / columns; r < rows * std::min(end, columns) / columns; ++r)
+      for (int64_t at = 0; at < depth.count; at += kLine / 4)
+        __builtin_prefetch(a + r * operands.a_stride + at, 0, 2);
+  }
+
+  void prepare_panel(int64_t count, Tile& tile) const {
+    const Preparation* preparation = plan.kernels->preparation;
+    if (preparation == nullptr) return;
+    preparation->panel(static_cast<const float*>(tile.b), count, scratch.prepared_panel);
+    tile.b = scratch.prepared_panel;
+  }
+
+  void prepare_rows(int64_t count, Tile& tile) const {
+    const Preparation* preparation = plan.kernels->preparation;
+    if (preparation == nullptr) return;
+    const int64_t stride = preparation->row_stride(count);
+    preparation->rows(static_cast<const float*>(tile.a), tile.a_stride, rows, count,
+                      scratch.prepared_rows, stride);
+    tile.a = scratch.prepared_rows, tile.a_stride = stride;
+  }
+
   void place_a(int64_t k, int64_t count, Tile& tile) const {
+    if (plan.staged && plan.kernels->preparation != nullptr) {
+      tile.a_stride = operands.a_stride;
+      tile.a = static_cast<const float*>(operands.a) + row * operands.a_stride +
+               plan.kernels->preparation->row_stride(k);
+      return;
+    }
+    find_a(k, count, tile);
+    prepare_rows(count, tile);
+  }
+
+  void find_a(int64_t k, int64_t count, Tile& tile) const {
     if (operands.source == nullptr) {
       tile.a_stride = operands.a_stride;
       tile.a = static_cast<const char*>(operands.a) +
@@ -140,6 +181,7 @@ struct Run {
   /// last one would waste its loads of B. Where rows lie in lines, each tile is of one line.
   int64_t end_of_tile(int64_t index, int64_t tiles, int64_t r) const {
     const int64_t line = plan.lines.rows;
+    if (line == 0 && plan.kernels->row_unit > 1) return std::min(rows, r + plan.kernels->max_rows);
     if (line == 0) return (index + 1) * rows / tiles;
     const int64_t at = (row + r) % line, cuts = ceil_div(line, plan.kernels->max_rows);
     int64_t cut = at * cuts / line + 1;
@@ -237,85 +279,11 @@ struct Run {
   }
 };
 
-bool has_full_operand(const std::vector<EpilogueStep>& steps) {
-  return std::any_of(steps.begin(), steps.end(),
-                     [](const EpilogueStep& s) { return s.operand == OperandKind::full; });
-}
-
-/// The largest block of up to `block` panels with which few tasks share out evenly: nine equal ones
-/// keep one of two threads waiting for a tenth of the time.
-int64_t even_block(int64_t panels, int64_t block, int64_t others, int64_t threads) {
-  const auto is_even = [&](int64_t size) {
-    const int64_t tasks = ceil_div(panels, size) * others;
-    return tasks % threads == 0 || tasks >= threads * 4 * kTasksPerThread;
-  };
-  for (int64_t size = block; 2 * size > block; --size)
-    if (is_even(size)) return size;
-  return block;
-}
-
-/// Cuts m x n into enough tasks for the threads, first by rows; a gathered block of A is worth many
-/// columns.
-void choose_blocks(ProductPlan& plan, int64_t batch, int threads, bool gathered) {
-  const int64_t panel = plan.kernels->panel, rows = plan.kernels->max_rows;
-  const int64_t wanted = threads > 1 ? threads * kTasksPerThread : 1;
-  const bool whole = plan.m <= kWholeRows && batch * ceil_div(plan.n, 2 * panel) >= wanted;
-  plan.row_block = std::min(plan.m, whole ? kWholeRows : std::max(rows, kRowBlock / rows * rows));
-  // Equal blocks, whole tiles where possible.
-  plan.row_block = ceil_div(plan.m, ceil_div(plan.m, plan.row_block));
-  // Whole lines: blocks that end within one would have short tiles.
-  if (plan.lines.rows > 0 && plan.row_block > plan.lines.rows)
-    plan.row_block = plan.row_block / plan.lines.rows * plan.lines.rows;
-  plan.column_block = std::min(round_up(plan.n, panel), round_up(kColumnBlock, panel));
-  const int64_t smallest = gathered ? 4 * panel : 2 * panel;
-  // Rows that are gathered are better gathered by one task each than for all before.
-  const int64_t least = gathered && !whole ? threads * kGatherTasksPerThread : wanted;
-  while (batch * plan.row_tasks() * plan.column_tasks() < least &&
-         plan.column_block >= 2 * smallest)
-    plan.column_block = round_up(plan.column_block / 2, panel);
-  // Equal column blocks in whole panels.
-  const int64_t panels = ceil_div(plan.n, panel);
-  const int64_t block = ceil_div(panels, ceil_div(plan.n, plan.column_block));
-  plan.column_block = even_block(panels, block, batch * plan.row_tasks(), threads) * panel;
-  if (batch == 1 && plan.row_tasks() % threads == 0) plan.row_groups = threads;
-}
-
-/// Equal parts of each range, none longer than a panel in the first-level cache. An empty k has one
-/// too: its products are zeros.
-void cut_depth(ProductPlan& plan, std::vector<DepthRange> ranges) {
-  const int64_t most = kBlockK * 4 / element_size(plan.kernels->type);
-  if (ranges.empty()) ranges.push_back({0, plan.k});
-  for (const auto& [first, count] : ranges) {
-    const int64_t parts = std::max<int64_t>(1, ceil_div(count, most));
-    const int64_t step = round_up(ceil_div(count, parts), 8) + (count == 0 ? 8 : 0);
-    plan.k_block = std::max(plan.k_block, step);
-    for (int64_t at = 0; at == 0 || at < count; at += step)
-      plan.depths.push_back({first + at, std::min(step, count - at)});
-  }
-}
-
 }  // namespace
 
-ProductPlan::Place ProductPlan::place_of(int64_t task, int64_t copies) const {
-  const int64_t rows = row_tasks() * copies / row_groups, group = task / (rows * column_tasks());
-  return {group * rows + task % rows, task / rows % column_tasks() * column_block};
-}
-
-int64_t ProductPlan::tile_height() const {
-  if (lines.rows == 0) return kernels->max_rows;
-  return ceil_div(lines.rows, ceil_div(lines.rows, kernels->max_rows));
-}
-
-int64_t ProductPlan::staged_stride() const {
-  const int64_t size = element_size(kernels->type);
-  return static_cast<int64_t>(align_up((k + kernels->k_unit) * size) + kRowPadding) / size;
-}
-size_t ProductPlan::staged_bytes() const {
-  return staged ? align_up(m * staged_stride() * element_size(kernels->type)) : 0;
-}
-
 size_t ProductPlan::worker_scratch_bytes() const {
-  return Scratch::row_bytes(*this) + Scratch::sum_bytes(*this) + Scratch::tile_bytes(*this);
+  return Scratch::row_bytes(*this) + Scratch::sum_bytes(*this) + Scratch::tile_bytes(*this) +
+         Scratch::prepared_row_bytes(*this) + Scratch::prepared_panel_bytes(*this);
 }
 
 int64_t ProductPlan::fetch_bytes_of_task() const {
@@ -331,42 +299,26 @@ std::span<const std::byte> part_of(std::span<const std::byte> bytes, int64_t ind
   return bytes.subspan(begin * kLine, (end - begin) * kLine);
 }
 
-ProductPlan plan_product(const Microkernels& kernels, int64_t m, int64_t n, int64_t k,
-                         ElementType output_type, std::vector<EpilogueStep> steps, int64_t batch,
-                         int threads, bool gathered, const PartialProduct& part) {
-  ProductPlan plan{.kernels = &kernels,
-                   .finish = finish_function(kernels.isa),
-                   .m = m,
-                   .n = n,
-                   .k = k,
-                   .output_type = output_type,
-                   .steps = std::move(steps),
-                   .lines = part.lines};
-  plan.registers = register_epilogue(plan.steps, output_type);
-  plan.finish_in_place = output_type == ElementType::f32 && !has_full_operand(plan.steps);
-  cut_depth(plan, part.depths);
-  choose_blocks(plan, batch, threads, gathered);
-  plan.staged = gathered && part.depths.empty() && batch == 1 && plan.column_tasks() > 1 &&
-                m * plan.staged_stride() * element_size(kernels.type) <= kMostStaged;
-  return plan;
-}
-
-bool can_read_directly(const Microkernels& kernels, int64_t k, int64_t a_stride) {
-  return k % kernels.k_unit == 0 && a_stride * element_size(kernels.type) % 2048 != 0;
-}
-
 void stage_rows(const ProductPlan& plan, const RowSource& source, ThreadPool& pool, void* to) {
   const int64_t stride = plan.staged_stride();
   pool.parallel_for(plan.m, 8, [&](int64_t begin, int64_t end, int) {
     char* row = static_cast<char*>(to) + begin * stride * element_size(plan.kernels->type);
-    source(begin, end - begin, 0, plan.k, row, stride);
+    const Preparation* preparation = plan.kernels->preparation;
+    if (preparation == nullptr) return source(begin, end - begin, 0, plan.k, row, stride);
+    auto* prepared = reinterpret_cast<float*>(row);
+    float* at_end =
+        prepared + preparation->row_stride(plan.k) - round_up(plan.k, preparation->depth);
+    source(begin, end - begin, 0, plan.k, at_end, stride);
+    preparation->rows(at_end, stride, end - begin, plan.k, prepared, stride);
   });
 }
 
 void run_product(const ProductPlan& plan, const ProductOperands& operands, int64_t row,
                  int64_t rows, int64_t column, int64_t columns, void* scratch) {
   Run run{plan, operands, Scratch(plan, scratch), row, rows, column, columns};
+  plan.kernels->begin();
   run.all();
+  plan.kernels->end();
 }
 
 }  // namespace tenon::cpu

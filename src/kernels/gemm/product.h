@@ -31,6 +31,9 @@ struct OutputLines {
   }
 };
 
+/// Rows of gathered blocks lie this many bytes further apart than needed, off the powers of two.
+inline constexpr int64_t kRowPadding = 64;
+
 /// Steps [first, first + count) of k.
 struct DepthRange {
   int64_t first, count;
@@ -64,6 +67,8 @@ struct ProductPlan {
 
   /// Rows of most tiles.
   int64_t tile_height() const;
+  /// So many, with those that the last tile has beyond them.
+  int64_t rows_of_tiles(int64_t rows) const;
   int64_t row_tasks() const { return (m + row_block - 1) / row_block; }
   int64_t column_tasks() const { return (n + column_block - 1) / column_block; }
   /// Which block of rows (of all `copies` of the product together) and which column a task begins

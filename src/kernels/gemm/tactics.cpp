@@ -189,12 +189,15 @@ class GemmKernel final : public Kernel {
 };
 
 /// Each scheme has the weights in one form.
-Result<std::unique_ptr<Kernel>> create_product(const Problem& problem, bool strassen) {
+enum class Scheme { plain, strassen, tiles };
+
+Result<std::unique_ptr<Kernel>> create_product(const Problem& problem, Scheme scheme) {
   TENON_ASSIGN(Description description, describe(problem));
   const Tensor* b = problem.input(description.b).constant;
   description.gemm.constant_b = b != nullptr;
   description.gemm.packed = problem.packed;
-  description.gemm.strassen = strassen;
+  description.gemm.strassen = scheme == Scheme::strassen;
+  description.gemm.tiles = scheme == Scheme::tiles;
   TENON_ASSIGN(cpu::Gemm gemm, cpu::Gemm::prepare(description.gemm, b ? b->bytes() : nullptr));
   return make_kernel<GemmKernel>(std::move(gemm), std::move(description));
 }
@@ -208,7 +211,7 @@ Support supports(const Problem& problem) {
 }
 
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
-  return create_product(problem, false);
+  return create_product(problem, Scheme::plain);
 }
 
 }  // namespace gemm_packed
@@ -232,9 +235,32 @@ Support supports(const Problem& problem) {
 }
 
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
-  return create_product(problem, true);
+  return create_product(problem, Scheme::strassen);
 }
 
 }  // namespace gemm_strassen
+
+namespace gemm_tiles {
+
+Support supports(const Problem& problem) {
+  const auto description = describe(problem);
+  if (!description.ok()) return Support::of(description);
+  if (problem.input(description->b).constant == nullptr)
+    return Support::no("the right operand is not constant");
+  const cpu::GemmProblem& p = description->gemm;
+  if (!cpu::Gemm::fits_tiles(p)) return Support::no("not f32, or a machine without tiles (AMX)");
+  // A plan whose weights are packed already runs under smaller shapes of its profile too.
+  if (problem.packed.empty() && !cpu::pays_by_tiles(p.m, p.n, p.k))
+    return Support::no("few rows, columns or steps");
+  if (!problem.numerics.allows(Algorithm::kStrassen))
+    return Support::no("an infinity would become no number, which exact numerics forbid");
+  return {};
+}
+
+Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
+  return create_product(problem, Scheme::tiles);
+}
+
+}  // namespace gemm_tiles
 
 }  // namespace tenon::tactics

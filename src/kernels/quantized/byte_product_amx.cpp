@@ -2,40 +2,15 @@
 
 #include <algorithm>
 
+#include "kernels/gemm/tiles_amx.h"
 #include "kernels/quantized/byte_product.h"
 
 namespace tenon::cpu {
 namespace {
 
-constexpr int kTileRows = 16;       ///< Of sums; as many groups are multiplied at once.
-constexpr int64_t kTileBytes = 64;  ///< Of a row of a tile: 16 groups, or a group of 16 columns.
 constexpr int64_t kChunk = kTileBytes / kByteGroup;
 constexpr int64_t kWeightStep = kBytePanel * kByteGroup;
 constexpr int kMostTiles = 2;
-
-/// What LDTILECFG reads.
-struct alignas(64) TileShapes {
-  uint8_t palette = 1, start_row = 0, reserved[14] = {};
-  uint16_t row_bytes[16] = {};
-  uint8_t rows[16] = {};
-};
-
-/// The intrinsics do not say that they read memory.
-[[gnu::always_inline]] inline void finish_stores(const void* to) {
-  asm volatile("" : : "r"(to) : "memory");
-}
-
-/// Sums are tiles 0 to 3, two of a row of tiles side by side; rows are 4 and 5, weights 6 and 7.
-void begin() {
-  TileShapes shapes;
-  std::fill_n(shapes.row_bytes, 8, static_cast<uint16_t>(kTileBytes));
-  std::fill_n(shapes.rows, 8, static_cast<uint8_t>(kTileRows));
-  finish_stores(&shapes);
-  _tile_loadconfig(&shapes);
-}
-void end() {
-  _tile_release();
-}
 
 /// Where a tile is read, and the bytes from one row to the next.
 struct Source {
@@ -156,13 +131,7 @@ void run_tiles(const ByteTile& t) {
     finish_stores(gathered);
     multiply<kSigned, kTiles>(rows, whole);
   }
-  constexpr int64_t kStep = kBytePanel * sizeof(int32_t);
-  _tile_stored(0, t.sums, kStep);
-  _tile_stored(1, t.sums + kBytePanel / 2, kStep);
-  if constexpr (kTiles == 2) {
-    _tile_stored(2, t.sums + kTileRows * kBytePanel, kStep);
-    _tile_stored(3, t.sums + kTileRows * kBytePanel + kBytePanel / 2, kStep);
-  }
+  store_sums<kTiles>(t.sums, kBytePanel * sizeof(int32_t));
 }
 
 void run(const ByteTile& t) {
@@ -174,6 +143,6 @@ void run(const ByteTile& t) {
 }  // namespace
 
 const ByteKernel kByteKernelAmx = {
-    kMostTiles * kTileRows, kTileRows, true, run, gather_rows, begin, end};
+    kMostTiles * kTileRows, kTileRows, true, run, gather_rows, begin_tiles, end_tiles};
 
 }  // namespace tenon::cpu

@@ -308,6 +308,8 @@ TEST(Coverage, EveryTacticHasACase) {
   missing.erase("cpu.reference");  // the reference of the others
   missing.erase("cpu.plugin");     // computes its author's code: tests/api/plugin_test.cpp
   if (cpu::detected_isa() < cpu::Isa::avx512) missing.erase("cpu.conv.mixed_winograd");
+  if (!cpu::has_tiles())
+    for (const char* of_tiles : {"cpu.gemm.tiles", "cpu.conv.tiles"}) missing.erase(of_tiles);
   for (const Case& test : all_cases())
     for (const Placements placements : kPlacements) {
       const Setting setting(test, false, placements);

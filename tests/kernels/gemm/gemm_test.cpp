@@ -119,16 +119,22 @@ struct Setup {
   }
 };
 
+void check_by_threads(Setup& setup, Isa isa) {
+  SCOPED_TRACE(isa_name(isa));
+  const Buffer one = setup.run(isa, 1);
+  setup.check(one);
+  for (int threads = 2; threads <= 4; ++threads)
+    ASSERT_EQ(one.bytes, setup.run(isa, threads).bytes) << threads << " threads differ";
+}
+
 void check_everywhere(const Case& c) {
   SCOPED_TRACE(testing::Message() << c);
   Setup setup(c);
-  for (Isa isa : available_levels()) {
-    SCOPED_TRACE(isa_name(isa));
-    const Buffer one = setup.run(isa, 1);
-    setup.check(one);
-    for (int threads = 2; threads <= 4; ++threads)
-      ASSERT_EQ(one.bytes, setup.run(isa, threads).bytes) << threads << " threads differ";
-  }
+  for (Isa isa : available_levels()) check_by_threads(setup, isa);
+  if (!Gemm::fits_tiles(setup.problem)) return;
+  SCOPED_TRACE("tiles");
+  setup.problem.tiles = true;
+  check_by_threads(setup, detected_isa());
 }
 
 TEST(Gemm, EveryTileHeightAndColumnTail) {

@@ -1,0 +1,141 @@
+#include <algorithm>
+
+#include "base/arithmetic.h"
+#include "device/cpu/aligned_buffer.h"
+#include "kernels/gemm/product.h"
+
+namespace tenon::cpu {
+namespace {
+
+// One panel of this many steps stays in the first-level cache beside the rows of A that it meets.
+constexpr int64_t kBlockK = 256;
+constexpr int64_t kRowBlock = 56;
+// Products of no more rows are not cut by rows: each would read all of B again.
+constexpr int64_t kWholeRows = 128;
+constexpr int64_t kColumnBlock = 512;
+constexpr int64_t kTasksPerThread = 4;
+constexpr int64_t kGatherTasksPerThread = 2;
+// Each task prepares its rows of A.
+constexpr int64_t kPreparedTasksPerThread = 2;
+// Gathered rows of all tasks together stay in the caches until the last one.
+constexpr int64_t kMostStaged = int64_t{4} << 20;
+
+bool has_full_operand(const std::vector<EpilogueStep>& steps) {
+  return std::any_of(steps.begin(), steps.end(),
+                     [](const EpilogueStep& s) { return s.operand == OperandKind::full; });
+}
+
+/// The largest block of up to `block` panels with which few tasks share out evenly: nine equal ones
+/// keep one of two threads waiting for a tenth of the time.
+int64_t even_block(int64_t panels, int64_t block, int64_t others, int64_t threads) {
+  const auto is_even = [&](int64_t size) {
+    const int64_t tasks = ceil_div(panels, size) * others;
+    return tasks % threads == 0 || tasks >= threads * 4 * kTasksPerThread;
+  };
+  for (int64_t size = block; 2 * size > block; --size)
+    if (is_even(size)) return size;
+  return block;
+}
+
+/// Cuts m x n into enough tasks for the threads, first by rows; a gathered block of A is worth many
+/// columns.
+void choose_blocks(ProductPlan& plan, int64_t batch, int threads, bool gathered) {
+  const int64_t panel = plan.kernels->panel, rows = plan.kernels->max_rows;
+  const Preparation* preparation = plan.kernels->preparation;
+  const int64_t per_thread = preparation != nullptr ? kPreparedTasksPerThread : kTasksPerThread;
+  const int64_t wanted = threads > 1 ? threads * per_thread : 1;
+  const int64_t most = preparation != nullptr ? preparation->row_block : kRowBlock;
+  const int64_t all = std::max(most, kWholeRows);
+  const bool whole = plan.m <= all && batch * ceil_div(plan.n, 2 * panel) >= wanted;
+  plan.row_block = std::min(plan.m, whole ? all : std::max(rows, most / rows * rows));
+  // Equal blocks, whole tiles where possible.
+  plan.row_block =
+      round_up(ceil_div(plan.m, ceil_div(plan.m, plan.row_block)), int64_t{plan.kernels->row_unit});
+  // Whole lines: blocks that end within one would have short tiles.
+  if (plan.lines.rows > 0 && plan.row_block > plan.lines.rows)
+    plan.row_block = plan.row_block / plan.lines.rows * plan.lines.rows;
+  plan.column_block = std::min(round_up(plan.n, panel), round_up(kColumnBlock, panel));
+  const int64_t smallest = gathered ? 4 * panel : 2 * panel;
+  // Rows that are gathered are better gathered by one task each than for all before.
+  const int64_t least = gathered && !whole ? threads * kGatherTasksPerThread : wanted;
+  while (batch * plan.row_tasks() * plan.column_tasks() < least &&
+         plan.column_block >= 2 * smallest)
+    plan.column_block = round_up(plan.column_block / 2, panel);
+  // Equal column blocks in whole panels.
+  const int64_t panels = ceil_div(plan.n, panel);
+  const int64_t block = ceil_div(panels, ceil_div(plan.n, plan.column_block));
+  plan.column_block = even_block(panels, block, batch * plan.row_tasks(), threads) * panel;
+  if (batch == 1 && plan.row_tasks() % threads == 0) plan.row_groups = threads;
+}
+
+/// Equal parts of each range, none longer than a panel in the first-level cache. An empty k has one
+/// too: its products are zeros.
+void cut_depth(ProductPlan& plan, std::vector<DepthRange> ranges) {
+  const Preparation* preparation = plan.kernels->preparation;
+  const int64_t most = preparation != nullptr ? preparation->k_block
+                                              : kBlockK * 4 / element_size(plan.kernels->type);
+  const int64_t unit = preparation != nullptr ? preparation->depth : 8;
+  if (ranges.empty()) ranges.push_back({0, plan.k});
+  for (const auto& [first, count] : ranges) {
+    const int64_t parts = std::max<int64_t>(1, ceil_div(count, most));
+    const int64_t step = round_up(ceil_div(count, parts), unit) + (count == 0 ? unit : 0);
+    plan.k_block = std::max(plan.k_block, step);
+    for (int64_t at = 0; at == 0 || at < count; at += step)
+      plan.depths.push_back({first + at, std::min(step, count - at)});
+  }
+}
+
+}  // namespace
+
+ProductPlan::Place ProductPlan::place_of(int64_t task, int64_t copies) const {
+  const int64_t rows = row_tasks() * copies / row_groups, group = task / (rows * column_tasks());
+  return {group * rows + task % rows, task / rows % column_tasks() * column_block};
+}
+
+int64_t ProductPlan::tile_height() const {
+  if (lines.rows == 0) return kernels->max_rows;
+  return ceil_div(lines.rows, ceil_div(lines.rows, kernels->max_rows));
+}
+
+int64_t ProductPlan::rows_of_tiles(int64_t rows) const {
+  const int64_t unit = kernels->row_unit;
+  return round_up(rows, unit) + (lines.rows > 0 && unit > 1 ? kernels->max_rows : 0);
+}
+
+int64_t ProductPlan::staged_stride() const {
+  if (kernels->preparation != nullptr) return kernels->preparation->row_stride(k) + kRowPadding / 4;
+  const int64_t size = element_size(kernels->type);
+  return static_cast<int64_t>(align_up((k + kernels->k_unit) * size) + kRowPadding) / size;
+}
+
+size_t ProductPlan::staged_bytes() const {
+  if (!staged) return 0;
+  return align_up(rows_of_tiles(m) * staged_stride() * element_size(kernels->type));
+}
+
+ProductPlan plan_product(const Microkernels& kernels, int64_t m, int64_t n, int64_t k,
+                         ElementType output_type, std::vector<EpilogueStep> steps, int64_t batch,
+                         int threads, bool gathered, const PartialProduct& part) {
+  ProductPlan plan{.kernels = &kernels,
+                   .finish = finish_function(kernels.isa),
+                   .m = m,
+                   .n = n,
+                   .k = k,
+                   .output_type = output_type,
+                   .steps = std::move(steps),
+                   .lines = part.lines};
+  plan.registers = register_epilogue(plan.steps, output_type);
+  plan.finish_in_place = output_type == ElementType::f32 && !has_full_operand(plan.steps);
+  cut_depth(plan, part.depths);
+  choose_blocks(plan, batch, threads, gathered);
+  plan.staged = gathered && part.depths.empty() && batch == 1 && plan.column_tasks() > 1 &&
+                m * plan.staged_stride() * element_size(kernels.type) <= kMostStaged;
+  return plan;
+}
+
+bool can_read_directly(const Microkernels& kernels, int64_t k, int64_t a_stride) {
+  if (kernels.preparation != nullptr) return true;
+  return k % kernels.k_unit == 0 && a_stride * element_size(kernels.type) % 2048 != 0;
+}
+
+}  // namespace tenon::cpu
