@@ -63,12 +63,17 @@ struct Preparation {
   int64_t element_bytes;  ///< Of a prepared element.
   int64_t depth;          ///< Steps of k are prepared up to a multiple of so many.
   int64_t k_block;        ///< A panel of so many stays in the first-level cache,
-  int64_t row_block;      ///< and so many rows make up for its preparation.
+  int64_t row_block;      ///< and so many rows in the second.
+  /// Times of preparing a row and a column, in those of multiplying a row with a column.
+  double row_time, column_time;
   /// Both floats; strides in elements of f32. Rows may be prepared where they end.
   void (*rows)(const float* a, int64_t stride, int64_t rows, int64_t k, float* to,
                int64_t to_stride);
   void (*panel)(const float* b, int64_t k, void* to);
 
+  double work(double rows, double columns) const {
+    return rows * columns + rows * row_time + columns * column_time;
+  }
   /// In elements of f32.
   int64_t row_stride(int64_t k) const {
     return (k + depth - 1) / depth * depth * element_bytes / static_cast<int64_t>(sizeof(float));

@@ -188,6 +188,8 @@ constexpr Preparation kPreparation = {.element_bytes = kParts * sizeof(uint16_t)
                                       .depth = kDepth,
                                       .k_block = 128,
                                       .row_block = 256,
+                                      .row_time = 24,
+                                      .column_time = 18,
                                       .rows = prepare_rows,
                                       .panel = prepare_panel};
 

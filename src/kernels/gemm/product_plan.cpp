@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 
 #include "base/arithmetic.h"
 #include "device/cpu/aligned_buffer.h"
@@ -13,10 +14,9 @@ constexpr int64_t kRowBlock = 56;
 // Products of no more rows are not cut by rows: each would read all of B again.
 constexpr int64_t kWholeRows = 128;
 constexpr int64_t kColumnBlock = 512;
+constexpr int64_t kMostColumnParts = 64;
 constexpr int64_t kTasksPerThread = 4;
 constexpr int64_t kGatherTasksPerThread = 2;
-// Each task prepares its rows of A.
-constexpr int64_t kPreparedTasksPerThread = 2;
 // Gathered rows of all tasks together stay in the caches until the last one.
 constexpr int64_t kMostStaged = int64_t{4} << 20;
 
@@ -41,16 +41,11 @@ int64_t even_block(int64_t panels, int64_t block, int64_t others, int64_t thread
 /// columns.
 void choose_blocks(ProductPlan& plan, int64_t batch, int threads, bool gathered) {
   const int64_t panel = plan.kernels->panel, rows = plan.kernels->max_rows;
-  const Preparation* preparation = plan.kernels->preparation;
-  const int64_t per_thread = preparation != nullptr ? kPreparedTasksPerThread : kTasksPerThread;
-  const int64_t wanted = threads > 1 ? threads * per_thread : 1;
-  const int64_t most = preparation != nullptr ? preparation->row_block : kRowBlock;
-  const int64_t all = std::max(most, kWholeRows);
-  const bool whole = plan.m <= all && batch * ceil_div(plan.n, 2 * panel) >= wanted;
-  plan.row_block = std::min(plan.m, whole ? all : std::max(rows, most / rows * rows));
+  const int64_t wanted = threads > 1 ? threads * kTasksPerThread : 1;
+  const bool whole = plan.m <= kWholeRows && batch * ceil_div(plan.n, 2 * panel) >= wanted;
+  plan.row_block = std::min(plan.m, whole ? kWholeRows : std::max(rows, kRowBlock / rows * rows));
   // Equal blocks, whole tiles where possible.
-  plan.row_block =
-      round_up(ceil_div(plan.m, ceil_div(plan.m, plan.row_block)), int64_t{plan.kernels->row_unit});
+  plan.row_block = ceil_div(plan.m, ceil_div(plan.m, plan.row_block));
   // Whole lines: blocks that end within one would have short tiles.
   if (plan.lines.rows > 0 && plan.row_block > plan.lines.rows)
     plan.row_block = plan.row_block / plan.lines.rows * plan.lines.rows;
@@ -65,6 +60,28 @@ void choose_blocks(ProductPlan& plan, int64_t batch, int threads, bool gathered)
   const int64_t panels = ceil_div(plan.n, panel);
   const int64_t block = ceil_div(panels, ceil_div(plan.n, plan.column_block));
   plan.column_block = even_block(panels, block, batch * plan.row_tasks(), threads) * panel;
+  if (batch == 1 && plan.row_tasks() % threads == 0) plan.row_groups = threads;
+}
+
+/// Where each task prepares its operands: the cut whose tasks are done first.
+void choose_prepared_blocks(ProductPlan& plan, int64_t batch, int threads) {
+  const Preparation& preparation = *plan.kernels->preparation;
+  const int64_t unit = plan.kernels->row_unit, panel = plan.kernels->panel;
+  const int64_t rows = ceil_div(plan.m, unit), panels = ceil_div(plan.n, panel);
+  // Sums over parts of k stay in the second-level cache.
+  const int64_t fewest = ceil_div(plan.n, kColumnBlock);
+  double least = std::numeric_limits<double>::infinity();
+  for (int64_t r = 1; r <= std::min(rows, preparation.row_block / unit); ++r)
+    for (int64_t parts = fewest; parts <= std::min(panels, fewest + kMostColumnParts); ++parts) {
+      const int64_t c = ceil_div(panels, parts);
+      const int64_t tasks = batch * ceil_div(rows, r) * ceil_div(panels, c);
+      const double time =
+          static_cast<double>(ceil_div(tasks, int64_t{threads})) *
+          preparation.work(static_cast<double>(r * unit), static_cast<double>(c * panel));
+      if (time >= least) continue;
+      least = time;
+      plan.row_block = r * unit, plan.column_block = c * panel;
+    }
   if (batch == 1 && plan.row_tasks() % threads == 0) plan.row_groups = threads;
 }
 
@@ -127,7 +144,10 @@ ProductPlan plan_product(const Microkernels& kernels, int64_t m, int64_t n, int6
   plan.registers = register_epilogue(plan.steps, output_type);
   plan.finish_in_place = output_type == ElementType::f32 && !has_full_operand(plan.steps);
   cut_depth(plan, part.depths);
-  choose_blocks(plan, batch, threads, gathered);
+  if (kernels.preparation != nullptr && part.lines.rows == 0 && m > 0 && n > 0)
+    choose_prepared_blocks(plan, batch, threads);
+  else
+    choose_blocks(plan, batch, threads, gathered);
   plan.staged = gathered && part.depths.empty() && batch == 1 && plan.column_tasks() > 1 &&
                 m * plan.staged_stride() * element_size(kernels.type) <= kMostStaged;
   return plan;
