@@ -177,8 +177,8 @@ void Gather::find_extent() {
 }
 
 bool DirectConvolution::fits_tiles(const ConvProblem& p) {
-  return p.input_type == ElementType::f32 && p.compute == ElementType::f32 && !p.weights_change &&
-         tile_microkernels(capped_isa(p.isa)) != nullptr;
+  return (p.input_type == ElementType::f32 || p.compute == ElementType::bf16) &&
+         !p.weights_change && tile_microkernels(p.compute, capped_isa(p.isa)) != nullptr;
 }
 
 Result<DirectConvolution> DirectConvolution::prepare(const ConvProblem& problem,
@@ -191,7 +191,8 @@ Result<DirectConvolution> DirectConvolution::prepare(const ConvProblem& problem,
   TENON_TRY(check(p));
   const Isa isa = capped_isa(p.isa);
   if (p.tiles && !fits_tiles(p)) return unsupported("no tiles of such a convolution");
-  const Microkernels& kernels = p.tiles ? *tile_microkernels(isa) : microkernels(p.compute, isa);
+  const Microkernels& kernels =
+      p.tiles ? *tile_microkernels(p.compute, isa) : microkernels(p.compute, isa);
   conv.gather_ = gather_function(kernels.isa);
   p.transposed ? conv.make_phases(kernels) : conv.make_convolution(kernels);
   TENON_TRY(conv.pack(kernels, weights));

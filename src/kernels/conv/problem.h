@@ -33,7 +33,7 @@ struct ConvProblem {
   ElementType weight_type = ElementType::f32;
   /// Multiply in bf16 (accumulating in float) where the machine can; without, everything is float.
   ElementType compute = ElementType::f32;
-  bool tiles = false;                 ///< DirectConvolution: by tile_microkernels(), of floats.
+  bool tiles = false;                 ///< DirectConvolution: by tile_microkernels().
   bool channels_first_input = false;  ///< the input is dense NCHW instead
 
   /// Elements from one pixel to the next: more than the channels inside a wider tensor.

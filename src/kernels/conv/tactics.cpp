@@ -51,18 +51,19 @@ Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view)
 namespace conv_tiles {
 
 Support supports(const Problem& problem) {
-  if (!problem.numerics.allows(Algorithm::kWinograd))
-    return Support::no("an infinity would become no number, which exact numerics forbid");
   // A plan whose weights are packed already runs under smaller shapes of its profile too.
   const bool is_packed = !problem.packed.empty();
-  const auto fits = [is_packed](const cpu::ConvProblem& p) {
+  const bool is_exact = !problem.numerics.allows(Algorithm::kWinograd);
+  const auto fits = [&](const cpu::ConvProblem& p) {
+    // An infinity would become no number.
+    if (is_exact && p.compute == cpu::ElementType::f32) return false;
     const int64_t channels = p.input_channels / p.groups, columns = p.output_channels / p.groups;
     return cpu::DirectConvolution::fits_tiles(p) &&
-           (is_packed || cpu::pays_by_tiles(p.batch * cpu::volume(p.output), columns,
+           (is_packed || cpu::pays_by_tiles(p.compute, p.batch * cpu::volume(p.output), columns,
                                             channels * cpu::volume(p.kernel)));
   };
   return supports_where(problem, fits,
-                        "not f32, few pixels or channels, or a machine without tiles (AMX)");
+                        "few pixels or channels, exact numerics, or a machine without tiles (AMX)");
 }
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
   return cpu::ConvKernel<cpu::DirectConvolution>::create(problem, true);

@@ -70,9 +70,8 @@ bool Gemm::fits_strassen(const GemmProblem& problem) {
 }
 
 bool Gemm::fits_tiles(const GemmProblem& problem) {
-  return problem.a.type == ElementType::f32 && problem.b.type == ElementType::f32 &&
-         problem.compute == ElementType::f32 &&
-         tile_microkernels(capped_isa(problem.isa)) != nullptr;
+  return problem.a.type == problem.compute && problem.b.type == problem.compute &&
+         tile_microkernels(problem.compute, capped_isa(problem.isa)) != nullptr;
 }
 
 Result<Gemm> Gemm::prepare(const GemmProblem& problem, const void* b) {
@@ -83,7 +82,7 @@ Result<Gemm> Gemm::prepare(const GemmProblem& problem, const void* b) {
   gemm.problem_.step_batch_strides.resize(problem.steps.size());
   const Isa isa = capped_isa(problem.isa);
   const Microkernels& kernels =
-      problem.tiles ? *tile_microkernels(isa) : microkernels(problem.compute, isa);
+      problem.tiles ? *tile_microkernels(problem.compute, isa) : microkernels(problem.compute, isa);
   gemm.direct_a_ = problem.a.type == kernels.type && problem.a.column_stride == 1 &&
                    can_read_directly(kernels, problem.k, problem.a.row_stride);
   gemm.plan_ = plan_product(kernels, problem.m, problem.n, problem.k, problem.c.type, problem.steps,

@@ -38,7 +38,7 @@ struct GemmProblem {
   int threads = 1;
   /// Fewer multiplications by Strassen's scheme where that pays.
   bool strassen = true;
-  bool tiles = false;  ///< By tile_microkernels(), of floats.
+  bool tiles = false;  ///< By tile_microkernels().
   /// B's contents are known to prepare(), or lie packed here (see tenon::Problem).
   bool constant_b = false;
   std::span<const std::byte> packed;

@@ -90,7 +90,8 @@ struct Microkernels {
   int wide_rows;  ///< up to so many rows a tile may span two panels
   void (*run)(const Tile& tile);
   const StrassenLoops* strassen = nullptr;
-  int row_unit = 1;  ///< Fewer rows, or more up to the next multiple, take as long.
+  int row_unit = 1;   ///< Fewer rows, or more up to the next multiple, take as long.
+  int64_t depth = 8;  ///< Steps that parts of k best are multiples of.
   /// Where set, A and B of a tile are prepared, with rows up to a multiple of row_unit.
   const Preparation* preparation = nullptr;
   /// Called by a thread ahead of its tiles and behind them.
@@ -104,14 +105,15 @@ struct Microkernels {
 /// `type` of the result is f32) where the machine has no bf16 products.
 const Microkernels& microkernels(ElementType type, Isa isa);
 
-/// Those of floats that multiply by tiles of bf16, six products for each; null where the machine
-/// has none.
-const Microkernels* tile_microkernels(Isa isa);
+/// Those that multiply by tiles, floats by six products of bf16 for each; null where the machine
+/// has none. Whoever runs them calls begin() and end().
+const Microkernels* tile_microkernels(ElementType type, Isa isa);
 
-/// Whether a product may be faster by these: few rows do not make up for preparing B, nor few
-/// columns for A, and few steps of k fill no tiles.
-inline bool pays_by_tiles(int64_t m, int64_t n, int64_t k) {
-  return m >= 64 && n >= 64 && k >= 64;
+/// Whether a product may be faster by these: fewer rows, columns or steps fill no tiles, or do not
+/// make up for the preparation of operands.
+inline bool pays_by_tiles(ElementType type, int64_t m, int64_t n, int64_t k) {
+  const int64_t least = type == ElementType::bf16 ? 16 : 64;
+  return m >= least && n >= least && k >= least;
 }
 
 }  // namespace tenon::cpu

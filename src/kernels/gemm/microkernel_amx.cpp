@@ -94,7 +94,7 @@ template <int kTiles>
     _tile_dpbf16ps(3, 5, 7);
   }
 }
-/// The operands of one step of k.
+/// The operands of kDepth steps of k.
 template <int kTiles>
 struct Step {
   const std::byte *a, *b;
@@ -109,6 +109,11 @@ struct Step {
     _tile_loadd(7, b + part * kPartOfB + kTileBytes, kStepOfB);
   }
   [[gnu::always_inline]] void multiply() const {
+    load_b(0);
+    load_a(0);
+    multiply_parts<kTiles>();
+  }
+  [[gnu::always_inline]] void multiply_split() const {
     load_b(0);
     for (int part : {2, 1, 0}) {
       load_a(part);
@@ -136,12 +141,50 @@ void product(const Tile& t, const Sums& start, const Sums& end) {
                     t.a_stride * static_cast<int64_t>(sizeof(float))};
   const char* ahead = static_cast<const char*>(t.prefetch);
   for (int64_t k = 0; k < t.k; k += kDepth) {
-    step.multiply();
+    step.multiply_split();
     step.a += kParts * kTileBytes;
     step.b += kParts * kPartOfB;
     for (int64_t at = 0; at < kDepth * t.prefetch_step; at += kTileBytes)
       __builtin_prefetch(ahead + at, 0, 2);
     ahead += kDepth * t.prefetch_step;
+  }
+  store_sums<kTiles>(const_cast<void*>(end.data), end.row_bytes);
+}
+
+/// Of bf16 as they lie in memory. What a tile has beyond the rows or the last step is 0.
+struct Bf16Operands {
+  static constexpr int64_t kUnits = kDepth / 2;  ///< Pairs of steps.
+  const Tile& t;
+  alignas(64) std::byte rows[kMostTiles * kTileRows * kTileBytes] = {};
+  alignas(64) std::byte panel[kPartOfB] = {};
+
+  template <int kTiles>
+  Step<kTiles> at(int64_t k) {
+    const int64_t units = std::min(kUnits, t.k - k), a_bytes = t.a_stride * 2;
+    Step<kTiles> step{static_cast<const std::byte*>(t.a) + k * 4,
+                      static_cast<const std::byte*>(t.b) + k * kStepOfB, a_bytes};
+    if (units < kUnits) step.b = std::copy_n(step.b, units * kStepOfB, panel) - units * kStepOfB;
+    if (units == kUnits && t.rows == kTiles * kTileRows) return step;
+    const auto mask = static_cast<__mmask16>((1u << units) - 1);
+    for (int r = 0; r < t.rows; ++r)
+      _mm512_store_si512(rows + r * kTileBytes,
+                         _mm512_maskz_loadu_epi32(mask, step.a + r * a_bytes));
+    finish_stores(rows);
+    finish_stores(panel);
+    return {rows, step.b, kTileBytes};
+  }
+};
+
+template <int kTiles>
+void product_bf16(const Tile& t, const Sums& start, const Sums& end) {
+  start.data != nullptr ? load_sums<kTiles>(start.data, start.row_bytes) : clear_sums<kTiles>();
+  Bf16Operands operands{t};
+  const char* ahead = static_cast<const char*>(t.prefetch);
+  for (int64_t k = 0; k < t.k; k += Bf16Operands::kUnits) {
+    operands.at<kTiles>(k).multiply();
+    for (int64_t at = 0; at < Bf16Operands::kUnits * t.prefetch_step; at += kTileBytes)
+      __builtin_prefetch(ahead + at, 0, 2);
+    ahead += Bf16Operands::kUnits * t.prefetch_step;
   }
   store_sums<kTiles>(const_cast<void*>(end.data), end.row_bytes);
 }
@@ -167,6 +210,7 @@ void finish(Tile t, const float* sums) {
   }
 }
 
+template <bool kSplit>
 void run(const Tile& t) {
   constexpr int64_t kSize = sizeof(float);
   alignas(64) float sums[kMostTiles * kTileRows * kPanel];
@@ -177,7 +221,10 @@ void run(const Tile& t) {
                     t.activation == RegisterActivation::none && t.output_type == ElementType::f32;
   const Sums start = starts ? Sums{t.initial, t.initial_stride * kSize} : Sums{};
   const Sums end = ends ? Sums{t.output, t.output_stride * kSize} : Sums{sums, kPanel * kSize};
-  t.rows > kTileRows ? product<2>(t, start, end) : product<1>(t, start, end);
+  if constexpr (kSplit)
+    t.rows > kTileRows ? product<2>(t, start, end) : product<1>(t, start, end);
+  else
+    t.rows > kTileRows ? product_bf16<2>(t, start, end) : product_bf16<1>(t, start, end);
   if (ends) return;
   Tile rest = t;
   if (starts) rest.initial = nullptr;
@@ -201,10 +248,23 @@ const Microkernels kMicrokernelsAmxF32 = {.isa = Isa::avx512_bf16,
                                           .panel = kPanel,
                                           .max_rows = kMostTiles * kTileRows,
                                           .wide_rows = 0,
-                                          .run = run,
+                                          .run = run<true>,
                                           .row_unit = kTileRows,
+                                          .depth = kDepth,
                                           .preparation = &kPreparation,
                                           .begin = begin_tiles,
                                           .end = end_tiles};
+
+const Microkernels kMicrokernelsAmxBf16 = {.isa = Isa::avx512_bf16,
+                                           .type = ElementType::bf16,
+                                           .k_unit = 2,
+                                           .panel = kPanel,
+                                           .max_rows = kMostTiles * kTileRows,
+                                           .wide_rows = 0,
+                                           .run = run<false>,
+                                           .row_unit = kTileRows,
+                                           .depth = kDepth,
+                                           .begin = begin_tiles,
+                                           .end = end_tiles};
 
 }  // namespace tenon::cpu

@@ -27,11 +27,12 @@ const Microkernels& microkernels(ElementType type, Isa isa) {
   return kMicrokernelsGenericF32;
 }
 
-const Microkernels* tile_microkernels(Isa isa) {
+const Microkernels* tile_microkernels(ElementType type, Isa isa) {
 #if defined(__x86_64__)
-  if (isa >= Isa::avx512_bf16 && has_tiles()) return &kMicrokernelsAmxF32;
+  if (isa >= Isa::avx512_bf16 && has_tiles())
+    return type == ElementType::bf16 ? &kMicrokernelsAmxBf16 : &kMicrokernelsAmxF32;
 #endif
-  (void)isa;
+  (void)type, (void)isa;
   return nullptr;
 }
 

@@ -9,5 +9,6 @@ extern const Microkernels kMicrokernelsAvx2F32;
 extern const Microkernels kMicrokernelsAvx512F32;
 extern const Microkernels kMicrokernelsAvx512Bf16;
 extern const Microkernels kMicrokernelsAmxF32;
+extern const Microkernels kMicrokernelsAmxBf16;
 
 }  // namespace tenon::cpu

@@ -42,8 +42,9 @@ int64_t even_block(int64_t panels, int64_t block, int64_t others, int64_t thread
 void choose_blocks(ProductPlan& plan, int64_t batch, int threads, bool gathered) {
   const int64_t panel = plan.kernels->panel, rows = plan.kernels->max_rows;
   const int64_t wanted = threads > 1 ? threads * kTasksPerThread : 1;
+  const int64_t most = plan.kernels->row_unit > 1 ? kWholeRows : kRowBlock;
   const bool whole = plan.m <= kWholeRows && batch * ceil_div(plan.n, 2 * panel) >= wanted;
-  plan.row_block = std::min(plan.m, whole ? kWholeRows : std::max(rows, kRowBlock / rows * rows));
+  plan.row_block = std::min(plan.m, whole ? kWholeRows : std::max(rows, most / rows * rows));
   // Equal blocks, whole tiles where possible.
   plan.row_block = ceil_div(plan.m, ceil_div(plan.m, plan.row_block));
   // Whole lines: blocks that end within one would have short tiles.
@@ -91,11 +92,11 @@ void cut_depth(ProductPlan& plan, std::vector<DepthRange> ranges) {
   const Preparation* preparation = plan.kernels->preparation;
   const int64_t most = preparation != nullptr ? preparation->k_block
                                               : kBlockK * 4 / element_size(plan.kernels->type);
-  const int64_t unit = preparation != nullptr ? preparation->depth : 8;
   if (ranges.empty()) ranges.push_back({0, plan.k});
   for (const auto& [first, count] : ranges) {
     const int64_t parts = std::max<int64_t>(1, ceil_div(count, most));
-    const int64_t step = round_up(ceil_div(count, parts), unit) + (count == 0 ? unit : 0);
+    const int64_t step = round_up(ceil_div(count, parts), plan.kernels->depth) +
+                         (count == 0 ? plan.kernels->depth : 0);
     plan.k_block = std::max(plan.k_block, step);
     for (int64_t at = 0; at == 0 || at < count; at += step)
       plan.depths.push_back({first + at, std::min(step, count - at)});

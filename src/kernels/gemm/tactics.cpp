@@ -248,11 +248,12 @@ Support supports(const Problem& problem) {
   if (problem.input(description->b).constant == nullptr)
     return Support::no("the right operand is not constant");
   const cpu::GemmProblem& p = description->gemm;
-  if (!cpu::Gemm::fits_tiles(p)) return Support::no("not f32, or a machine without tiles (AMX)");
+  if (!cpu::Gemm::fits_tiles(p))
+    return Support::no("operands of two types, or a machine without tiles (AMX)");
   // A plan whose weights are packed already runs under smaller shapes of its profile too.
-  if (problem.packed.empty() && !cpu::pays_by_tiles(p.m, p.n, p.k))
+  if (problem.packed.empty() && !cpu::pays_by_tiles(p.compute, p.m, p.n, p.k))
     return Support::no("few rows, columns or steps");
-  if (!problem.numerics.allows(Algorithm::kStrassen))
+  if (p.compute == cpu::ElementType::f32 && !problem.numerics.allows(Algorithm::kStrassen))
     return Support::no("an infinity would become no number, which exact numerics forbid");
   return {};
 }
