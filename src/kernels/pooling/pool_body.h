@@ -1,6 +1,6 @@
-// One pixel of pooling; included once (after <algorithm>, <bit>, <cmath>, <cstdint>, <limits>) per
-// instruction set, inside a namespace of that set's own. The loops over channels are vectorized by
-// the compiler.
+// One pixel of pooling; included once (after <algorithm>, <bit>, <cmath>, <cstdint>, <cstring>,
+// <limits>) per instruction set, inside a namespace of that set's own. The loops over channels are
+// vectorized by the compiler.
 
 constexpr int64_t kBlock = 64;  // Channels kept in registers.
 
@@ -11,8 +11,12 @@ struct Taps {
   int64_t begin, end;
 };
 inline Taps taps_inside(int64_t start, int64_t kernel, int64_t dilation, int64_t extent) {
-  const int64_t begin = start >= 0 ? 0 : (-start + dilation - 1) / dilation;
-  const int64_t end = std::min(kernel, start >= extent ? 0 : (extent - 1 - start) / dilation + 1);
+  // Divisions take as long as several taps.
+  const auto steps = [&](int64_t distance) {
+    return dilation == 1 ? distance : distance / dilation;
+  };
+  const int64_t begin = start >= 0 ? 0 : steps(-start + dilation - 1);
+  const int64_t end = std::min(kernel, start >= extent ? 0 : steps(extent - 1 - start) + 1);
   return {begin, std::max(begin, end)};
 }
 
@@ -105,18 +109,22 @@ void pixel_of(const Window& window, const T* image, T* out) {
 /// The largest byte of each channel.
 template <class T>
 void largest_bytes(const Window& window, const void* from, void* to) {
-  constexpr int64_t kBytes = 4 * kBlock;
+  typedef T Block __attribute__((vector_size(kBlock)));
   const T* image = static_cast<const T*>(from);
   T* out = static_cast<T*>(to);
-  for (int64_t c = 0; c < window.p.channels; c += kBytes) {
-    const int64_t n = std::min(kBytes, window.p.channels - c);
-    T largest[kBytes];
-    std::fill_n(largest, n, std::numeric_limits<T>::lowest());
-    window.each([&](int64_t at) {
-      const T* tap = image + at + c;
-      for (int64_t k = 0; k < n; ++k) largest[k] = tap[k] > largest[k] ? tap[k] : largest[k];
-    });
-    std::copy_n(largest, n, out + c);
+  for (int64_t c = 0; c < window.p.channels; c += kBlock) {
+    const auto n = static_cast<size_t>(std::min(kBlock, window.p.channels - c));
+    Block largest = Block{} + std::numeric_limits<T>::lowest();
+    const auto take = [&](int64_t at, size_t count) {
+      Block tap = largest;
+      std::memcpy(&tap, image + at + c, count);
+      largest = tap > largest ? tap : largest;
+    };
+    if (n == kBlock)
+      window.each([&](int64_t at) { take(at, kBlock); });
+    else
+      window.each([&](int64_t at) { take(at, n); });
+    std::memcpy(out + c, &largest, n);
   }
 }
 
