@@ -39,33 +39,35 @@ bool are_even(const ByteTile& t, int64_t tap, int first) {
   return different == 0;
 }
 
-/// Copies `count` groups of rows from `first` on to rows `step` bytes apart; they may lie in
-/// several taps.
-void gather(const ByteTile& t, Position from, int64_t count, int first, uint8_t* to,
-            int64_t step = kTileBytes) {
+/// Copies `count` groups of up to kTileRows rows of a tap from `first` on.
+void copy_groups(const ByteTile& t, Position from, int64_t count, int first, uint8_t* to,
+                 int64_t step) {
+  const auto mask = static_cast<__mmask16>((1u << count) - 1);
   const int rows = std::min(t.rows - first, kTileRows);
+  const uint8_t* const* row = t.rows_of_taps + from.tap * t.tap_stride + first;
+  const int64_t offset = t.row_offset + from.group * kByteGroup;
+  for (int r = 0; r < rows; ++r)
+    _mm512_mask_storeu_epi32(to + r * step, mask, _mm512_maskz_loadu_epi32(mask, row[r] + offset));
+}
+
+/// Copies `count` groups of rows from `first` on; they may lie in several taps.
+void gather(const ByteTile& t, Position from, int64_t count, int first, uint8_t* to) {
   for (int64_t done = 0; done < count;) {
     const int64_t run = std::min(count - done, t.groups - from.group);
-    const auto mask = static_cast<__mmask16>((1u << run) - 1);
-    const uint8_t* const* row = t.rows_of_taps + from.tap * t.tap_stride + first;
-    const int64_t offset = t.row_offset + from.group * kByteGroup;
-    for (int r = 0; r < rows; ++r)
-      _mm512_mask_storeu_epi32(to + r * step + done * kByteGroup, mask,
-                               _mm512_maskz_loadu_epi32(mask, row[r] + offset));
+    copy_groups(t, from, run, first, to + done * kByteGroup, kTileBytes);
     done += run;
     from.advance(run, t.groups);
   }
 }
 
 void gather_rows(const ByteTile& t, uint8_t* to, int64_t step) {
-  for (int first = 0; first < t.rows; first += kTileRows) {
-    Position position;
-    for (int64_t done = 0; done < t.taps * t.groups; done += kChunk) {
-      const int64_t count = std::min(kChunk, t.taps * t.groups - done);
-      gather(t, position, count, first, to + first * step + done * kByteGroup, step);
-      position.advance(count, t.groups);
+  for (int first = 0; first < t.rows; first += kTileRows)
+    for (Position from; from.tap < t.taps;) {
+      const int64_t run = std::min(kChunk, t.groups - from.group);
+      const int64_t at = (from.tap * t.groups + from.group) * kByteGroup;
+      copy_groups(t, from, run, first, to + first * step + at, step);
+      from.advance(run, t.groups);
     }
-  }
 }
 
 template <bool kSigned, int kTiles>
