@@ -178,12 +178,23 @@ _SHARED = {
     "SetDevice": lambda number: _device(number) and None, "GetDevice": lambda: 0, "GetDeviceCount DeviceGetCount": lambda: 1,
     "MemGetInfo": _memory_left, "GetDeviceProperties": _properties,
     "RuntimeGetVersion DriverGetVersion": lambda: 13000, "DeviceGetAttribute": lambda *_: 0,
+    "HostGetDevicePointer MemHostGetDevicePointer": lambda memory, *_: address_of(memory),
+    "DeviceGetStreamPriorityRange CtxGetStreamPriorityRange": lambda: (0, 0),
+    "SetDeviceFlags": _nothing,
     "GetLastError PeekAtLastError Init CtxDestroy CtxSetCurrent CtxPushCurrent DevicePrimaryCtxRelease DevicePrimaryCtxReset "
     "DeviceReset": _nothing,
     "DeviceGet": _device, "DeviceGetName": lambda *_: b"CPU", "DeviceTotalMem": lambda *_: _memory_left()[1],
     "CtxCreate CtxGetCurrent CtxPopCurrent DevicePrimaryCtxRetain CtxGetDevice": lambda *_: Handle(1),
     "ModuleLoadData ModuleLoad ModuleGetFunction LaunchKernel StreamBeginCapture StreamEndCapture GraphInstantiate GraphLaunch "
     "LibraryLoadData": _refuse,
+}
+# Numbers of the run time, by value: they change nothing here.
+_FLAGS = {
+    0: "HostAllocDefault HostRegisterDefault EventDefault EventWaitDefault EventRecordDefault StreamDefault DeviceScheduleAuto",
+    1: "HostAllocPortable HostRegisterPortable StreamNonBlocking EventBlockingSync MemAttachGlobal DeviceScheduleSpin",
+    2: "HostAllocMapped HostRegisterMapped EventDisableTiming MemAttachHost DeviceScheduleYield",
+    4: "HostAllocWriteCombined EventInterprocess DeviceScheduleBlockingSync",
+    8: "DeviceMapHost",
 }
 _COMPILER = "nvrtcCreateProgram nvrtcCompileProgram nvrtcGetPTX nvrtcGetPTXSize nvrtcGetCUBIN nvrtcGetCUBINSize nvrtcGetProgramLog " \
             "nvrtcGetProgramLogSize nvrtcDestroyProgram nvrtcVersion"
@@ -232,9 +243,9 @@ def bindings() -> dict[str, types.ModuleType]:
     runtime.cudaDeviceAttr = runtime.cudaStreamCaptureMode = _AnyMember()
     driver.CUdevice_attribute = _AnyMember()
     driver.cuuint64_t = int
-    runtime.cudaHostAllocDefault = runtime.cudaEventDefault = runtime.cudaStreamDefault = 0
-    runtime.cudaStreamNonBlocking = runtime.cudaHostAllocPortable = runtime.cudaMemAttachGlobal = 1
-    runtime.cudaHostAllocMapped = runtime.cudaEventDisableTiming = 2
+    for number, flags in _FLAGS.items():
+        for flag in flags.split():
+            setattr(runtime, f"cuda{flag}", number)
     _with_errors(nvrtc, nvrtcResult, "nvrtc")
     for name in _COMPILER.split():
         setattr(nvrtc, name, _answering(_refuse_source, nvrtcResult))

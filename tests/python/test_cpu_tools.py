@@ -96,6 +96,8 @@ assert ctypes.CDLL("libcudart.so").cudaDeviceSynchronize() == 0
 pinned = call(cudart.cudaHostAlloc(16, 0))
 array = np.ctypeslib.as_array((ctypes.c_float * 4).from_address(pinned))
 assert call(cudart.cudaFreeHost(array)) == 0 and cudart.cudaFreeHost(pinned)[0] == invalid
+written = call(cudart.cudaHostAlloc(16, cudart.cudaHostAllocWriteCombined | cudart.cudaHostAllocMapped))
+assert call(cudart.cudaHostGetDevicePointer(written, 0)) == written and call(cudart.cudaFreeHost(written)) == 0
 """
 
 
