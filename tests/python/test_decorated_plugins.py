@@ -106,16 +106,25 @@ def test_what_functions_raise_reaches_the_caller():
 
 
 def test_mistakes_are_named(logger):
-    with pytest.raises(ValueError, match="not registered"):
+    with pytest.raises(AttributeError, match="not registered"):
         trtp.op.tests.nothing
+    assert hasattr(trtp.op.tests, "halves") and not hasattr(trtp.op.tests, "nothing")
     with pytest.raises(ValueError, match="registered already"):
         trtp.register("tests::halves")(halves_desc)
     with pytest.raises(ValueError, match="<namespace>::<name>"):
         trtp.register("halves")
     with pytest.raises(TypeError, match="missing"):
         trtp.op.tests.halves()
-    with pytest.raises(NotImplementedError, match="upper bound"):
-        trtp.size_tensor(1, 2)
+
+
+def test_plugins_tell_their_functions_and_parameters():
+    """As PyTorch's exporter for TensorRT reads them."""
+    from tensorrt.plugin._lib import QDP_REGISTRY
+
+    plugin = trtp.op.tests.scaled_sum
+    assert QDP_REGISTRY["tests::scaled_sum"] is plugin and plugin.plugin_id == "tests::scaled_sum"
+    assert plugin.input_tensor_names == ["x", "y"] and plugin.input_attrs == {"factor": float, "table": np.ndarray}
+    assert plugin.impl_func is scaled_sum and plugin.aot_impl_func is None
 
 
 def test_expressions_fold_constants():
@@ -256,3 +265,130 @@ def test_what_a_plugin_lacks_is_named(logger):
     combination = trtp.AutoTuneCombination("FP32, FP32")
     combination.tactics([2, 1])
     assert combination._tactics == [2, 1]
+
+
+@trtp.register("tests::positive")
+def positive_desc(x: trtp.TensorDesc, columns: int) -> Tuple[trtp.TensorDesc, trtp.TensorDesc]:
+    count = trtp.size_tensor(x.shape_expr.numel() // 2, x.shape_expr.numel())
+    count.dtype = trt.int64
+    return trtp.from_shape_expr((count.expr(), columns), dtype=trt.float32), count
+
+
+@trtp.impl("tests::positive")
+def positive(x, columns: int, outputs, stream):
+    found = x.numpy()[x.numpy() > 0]
+    assert outputs[0].ndim == 2 and not outputs[1].is_data_dependent
+    taken = outputs[0].aliased((len(found), columns))
+    assert taken.get_aliased() is outputs[0] and taken.is_aliased
+    taken.numpy()[...] = found[:, None]
+    outputs[1].numpy()[...] = len(found)
+
+
+@pytest.mark.skipif(has_gpu(), reason="its memory is the host's")
+def test_size_tensors_say_how_large_an_output_is(logger):
+    """Plugins find out an extent while they run."""
+    builder = trt.Builder(logger)
+    network = builder.create_network(0)
+    layer = network.add_plugin(trtp.op.tests.positive(network.add_input("x", trt.float32, (3, 4)), columns=2))
+    for name, tensor in (("y", layer.get_output(0)), ("count", layer.get_output(1))):
+        tensor.name = name
+        network.mark_output(tensor)
+    assert tuple(layer.get_output(0).shape) == (-1, 2) and layer.get_output(1).dtype == trt.int64
+    engine = trt.Runtime(logger).deserialize_cuda_engine(builder.build_serialized_network(network, cpu_config(builder)))
+    context = engine.create_execution_context()
+    x = np.random.default_rng(0).standard_normal((3, 4)).astype(np.float32)
+    y, count = np.zeros((12, 2), np.float32), np.zeros((), np.int64)
+
+    class Allocator(trt.IOutputAllocator):
+        def reallocate_output_async(self, tensor_name, memory, size, alignment, stream):
+            return y.ctypes.data
+
+        def notify_shape(self, tensor_name, shape):
+            self.shape = tuple(shape)
+
+    allocator = Allocator()
+    context.set_tensor_address("x", x.ctypes.data)
+    context.set_tensor_address("count", count.ctypes.data)
+    context.set_output_allocator("y", allocator)
+    assert context.execute_async_v3(0)
+    found = x[x > 0]
+    assert count == len(found) and allocator.shape == (len(found), 2)
+    np.testing.assert_array_equal(y[:count], np.stack([found, found], 1))
+
+
+def test_extents_of_size_tensors_take_part_in_no_operation():
+    count = trtp.size_tensor(trtp.ShapeExpr(4), 9)
+    assert count.is_size_tensor and count.expr().is_size_tensor and not count.expr().is_constant
+    assert (count.opt.constant_value(), count.upper_bound.constant_value()) == (4, 9)
+    for operation in (lambda: count.expr() + 1, lambda: trtp.ShapeExpr(2) - count.expr(), lambda: trtp.max(3, count.expr())):
+        with pytest.raises(ValueError, match="no operation"):
+            operation()
+
+
+def test_shapes_are_changed_and_counted():
+    shape = trtp.Shape((2, 3))
+    shape[1] += 4
+    assert shape == (2, 7) and shape.numel() == 14 and str(shape) == "Shape(2, 7)" and not shape.is_dynamic
+    with pytest.raises(ValueError, match="no opt"):
+        shape.opt
+    dynamic = trtp.Shape((2, -1))
+    assert dynamic.is_dynamic
+    with pytest.raises(ValueError, match="not known"):
+        dynamic.numel()
+    with pytest.raises(AttributeError, match="no max"):
+        dynamic.max
+    extents = trtp.ShapeExprs.from_tuple((2, trtp.ShapeExpr(3)))
+    extents[0] = 5
+    assert extents.numel().constant_value() == 15 and all(isinstance(one, trtp.ShapeExpr) for one in extents)
+    with pytest.raises(ValueError, match="not 1.5"):
+        extents[0] = 1.5
+    with pytest.raises(ValueError, match="8 extents at most"):
+        trtp.ShapeExprs(9)
+
+
+SEEN = []
+
+
+@trtp.register("tests::watched")
+def watched_desc(x: trtp.TensorDesc, gain: int) -> trtp.TensorDesc:
+    rows = x.shape_expr[0]
+    SEEN.append(("fake",) if rows.is_fake else (rows.is_constant, x.shape_expr[1].constant_value()))
+    assert not x.has_shape and x.has_shape_expr and not x.is_aliased
+    with pytest.raises(ValueError, match="like"):
+        x.dtype = trt.float16
+    return x.like()
+
+
+@trtp.autotune("tests::watched")
+def watched_autotune(x: trtp.TensorDesc, gain: int, outputs: Tuple[trtp.TensorDesc]) -> trtp.AutoTuneCombination:
+    assert x.has_shape and x.ndim == 2 and outputs[0].shape == x.shape and x.format == trt.TensorFormat.LINEAR
+    SEEN.append(("tuned", x.is_dynamic, gain, tuple(x.shape)))
+    return trtp.AutoTuneCombination("FP32, FP32", "LINEAR", [5, 3])
+
+
+@trtp.impl("tests::watched")
+def watched(x: trtp.Tensor, gain: int, outputs: Tuple[trtp.Tensor], stream: int, tactic: int):
+    assert (x.strides, x.is_aliased, x.numel()) == ((3, 1), False, x.shape[0] * 3)
+    SEEN.append(tactic)
+    outputs[0].numpy()[...] = x.numpy() * gain
+
+
+@pytest.mark.skipif(has_gpu(), reason="its memory is the host's")
+def test_functions_see_extents_as_far_as_they_are_known(logger):
+    SEEN.clear()
+    builder = trt.Builder(logger)
+    network = builder.create_network(0)
+    layer = network.add_plugin(trtp.op.tests.watched(network.add_input("x", trt.float32, (-1, 3)), gain=7))
+    layer.get_output(0).name = "y"
+    network.mark_output(layer.get_output(0))
+    config, profile = cpu_config(builder), builder.create_optimization_profile()
+    profile.set_shape("x", (1, 3), (2, 3), (4, 3))
+    config.add_optimization_profile(profile)
+    plan = builder.build_serialized_network(network, config)
+    context = trt.Runtime(logger).deserialize_cuda_engine(plan).create_execution_context()
+    assert {("fake",), (False, 3), ("tuned", True, 7, (-1, 3)), ("tuned", False, 7, (2, 3)), 3, 5} <= set(SEEN)
+    x, y = np.arange(9, dtype=np.float32).reshape(3, 3), np.zeros((3, 3), np.float32)
+    context.set_input_shape("x", x.shape)
+    assert context.set_tensor_address("x", x.ctypes.data) and context.set_tensor_address("y", y.ctypes.data)
+    assert context.execute_async_v3(0)
+    np.testing.assert_array_equal(y, x * 7)

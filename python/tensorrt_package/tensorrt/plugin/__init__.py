@@ -15,11 +15,10 @@ and so do plugins that have nothing else. Plans hold it with its launch, and run
 """
 from tensorrt import KernelLaunchParams
 
-from ._decorators import aot_impl, autotune, impl, op, register
-from ._descriptions import (AutoTuneCombination, PluginDef, Shape, SizeTensorDesc, Tensor, TensorDesc, from_shape_expr,
-                            size_tensor)
+from ._descriptions import AutoTuneCombination, Shape, SizeTensorDesc, Tensor, TensorDesc, from_shape_expr, size_tensor
 from ._expressions import (ShapeExpr, ShapeExprs, SizeTensorShapeExpr, SymExpr, SymExprImpl, SymExprs, SymInt8, SymInt16,
                            SymInt32, SymIntExpr, SymIntExprs, cdiv, max, min)
+from ._lib import PluginDef, aot_impl, autotune, impl, op, register
 
 __all__ = ["AutoTuneCombination", "KernelLaunchParams", "PluginDef", "Shape", "ShapeExpr", "ShapeExprs", "SizeTensorDesc",
            "SizeTensorShapeExpr", "SymExpr", "SymExprImpl", "SymExprs", "SymInt16", "SymInt32", "SymInt8", "SymIntExpr",

@@ -94,8 +94,8 @@ def _function(context: int, text: bytes, name: str):
 
 def wanted_ahead(plugin, aot) -> bool:
     """Whether a plugin's kernels are compiled ahead of time: by request, else where there is no impl()."""
-    ahead = aot if aot is not None else plugin.impl is None
-    if (plugin.aot_impl if ahead else plugin.impl) is None:
+    ahead = aot if aot is not None else plugin.impl_func is None
+    if (plugin.aot_impl_func if ahead else plugin.impl_func) is None:
         missing = "aot_impl()" if ahead else "impl()"
         raise ValueError(f"plugin '{plugin.plugin_id}' has no {missing}")
     return bool(ahead)

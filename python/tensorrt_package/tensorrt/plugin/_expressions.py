@@ -15,15 +15,20 @@ class SymExpr:
 
 
 class SymIntExpr(SymExpr):
-    """An integer: a constant, an extent of an input, or an operation of two."""
+    """An integer: a constant, an extent of an input, or an operation of two.
 
-    def __init__(self, value=None, *, place=None, operation=None, operands=()):
+    It is fake where a plugin is asked for the types of its outputs: no extent is known there."""
+
+    def __init__(self, value=None, *, place=None, operation=None, operands=(), fake=False):
         if isinstance(value, SymIntExpr):  # The same in another type.
-            value, place, operation, operands = value._value, value._place, value._operation, value._operands
+            value, place, operation, operands, fake = value._value, value._place, value._operation, value._operands, value._fake
         self._value, self._place, self._operation, self._operands = value, place, operation, operands
+        self._fake = fake or any(operand._fake for operand in operands)
 
     def _with(self, operation, other):
         other = other if isinstance(other, SymIntExpr) else type(self)(int(other))
+        if other.is_size_tensor:
+            return other._with(operation, self)
         if self._value is not None and other._value is not None:
             return type(self)(_EVALUATE[operation](self._value, other._value))
         return type(self)(operation=operation, operands=(self, other))
@@ -66,18 +71,27 @@ class SymIntExpr(SymExpr):
 
     __hash__ = None
 
+    def __bool__(self) -> bool:
+        return bool(self.constant_value())
+
+    def __repr__(self) -> str:
+        shown = "fake" if self._fake else "dynamic" if self._value is None else self._value
+        return f"{type(self).__name__}[{shown}]"
+
     @property
     def is_constant(self) -> bool:
+        if self._fake:
+            raise RuntimeError("types of outputs are asked for, and extents are not known yet: see is_fake")
         return self._value is not None
 
     def constant_value(self) -> int:
-        if self._value is None:
-            raise ValueError("the extent is not constant")
+        if not self.is_constant:
+            raise RuntimeError("the extent is not constant: see is_constant")
         return self._value
 
     @property
     def is_fake(self) -> bool:
-        return False
+        return self._fake
 
     @property
     def is_size_tensor(self) -> bool:
@@ -123,7 +137,25 @@ class ShapeExpr(SymIntExpr):
 
 
 class SizeTensorShapeExpr(ShapeExpr):
-    """An extent that a run finds out; networks here have none."""
+    """An extent that a run finds out, and writes to an output: SizeTensorDesc.expr()."""
+
+    def __init__(self, size_tensor_desc):
+        super().__init__(fake=size_tensor_desc.opt.is_fake)
+        self._described = size_tensor_desc
+
+    def _with(self, operation, other):
+        raise ValueError("the extent that a size tensor has takes part in no operation")
+
+    @property
+    def is_size_tensor(self) -> bool:
+        return True
+
+    def lower(self, inputs, builder):
+        described = self._described
+        if described.index is None:
+            raise ValueError("an extent is of a size tensor that is not among the plugin's outputs")
+        return builder.declare_size_tensor(described.index, described.opt.lower(inputs, builder),
+                                           described.upper_bound.lower(inputs, builder))
 
 
 class SymInt8(SymIntExpr):
@@ -146,10 +178,23 @@ class SymExprImpl(trt.ISymExpr):
 
 
 class SymExprs(list):
-    """Several expressions: as a list of them, or as many empty places."""
+    """Several expressions: as a list of them, or as many empty places. Numbers become constants."""
+
+    _kind = SymInt32
 
     def __init__(self, expressions=()):
-        super().__init__([None] * expressions if isinstance(expressions, int) else expressions)
+        super().__init__([None] * expressions if isinstance(expressions, int) else map(self._taken, expressions))
+
+    def __setitem__(self, index, expression):
+        super().__setitem__(index, list(map(self._taken, expression)) if isinstance(index, slice) else self._taken(expression))
+
+    @classmethod
+    def _taken(cls, expression):
+        if isinstance(expression, SymExpr):
+            return expression
+        if isinstance(expression, float) or not hasattr(expression, "__index__"):
+            raise ValueError(f"an expression or an integer is wanted, not {expression!r}")
+        return cls._kind(int(expression))
 
     @classmethod
     def from_tuple(cls, expressions):
@@ -163,10 +208,19 @@ class SymIntExprs(SymExprs):
 class ShapeExprs(SymIntExprs):
     """A shape."""
 
+    _kind = ShapeExpr
+
     def __init__(self, extents=(), _is_dummy=False):
         if isinstance(extents, int):
-            extents = [0] * extents
-        super().__init__(extent if isinstance(extent, SymIntExpr) else ShapeExpr(int(extent)) for extent in extents)
+            extents = [ShapeExpr(0, fake=_is_dummy) for _ in range(extents)]
+        super().__init__(extents)
+        if len(self) > trt.Dims.MAX_DIMS:
+            raise ValueError(f"a shape has {trt.Dims.MAX_DIMS} extents at most, and not {len(self)}")
+
+    @classmethod
+    def _taken(cls, expression):
+        taken = super()._taken(expression)
+        return taken if isinstance(taken, ShapeExpr) else ShapeExpr(taken)
 
     def numel(self):
         product = ShapeExpr(1)

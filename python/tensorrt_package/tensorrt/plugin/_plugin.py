@@ -8,7 +8,7 @@ import numpy as np
 import tensorrt as trt
 
 from ._ahead import Kernel, wanted_ahead
-from ._descriptions import SizeTensorDesc, Tensor, TensorDesc
+from ._descriptions import AutoTuneCombination, Shape, SizeTensorDesc, Tensor, TensorDesc
 from ._expressions import ShapeExpr, ShapeExprs
 
 _FIELD = "attributes"
@@ -41,9 +41,8 @@ class FunctionPlugin(trt.IPluginV3, trt.IPluginV3OneCore, trt.IPluginV3OneBuildV
         self.plugin_namespace, _, self.plugin_name = plugin.plugin_id.partition("::")
         self.plugin_version = "1"
         self.tactic = 0
-        names = list(inspect.signature(plugin.register).parameters)
-        self.tensors = [name for name in names if name not in attributes]
-        self._combinations = None
+        self.tensors = plugin.input_tensor_names
+        self._tuned_for, self._combinations, self._configured, self._input_types = None, [], [], None
         self.ahead, self._types, self._kernels = wanted_ahead(plugin, None), None, {}
 
     def choose(self, aot) -> None:
@@ -52,7 +51,7 @@ class FunctionPlugin(trt.IPluginV3, trt.IPluginV3OneCore, trt.IPluginV3OneBuildV
 
     @property
     def num_outputs(self) -> int:
-        annotation = inspect.signature(self.plugin.register).return_annotation
+        annotation = inspect.signature(self.plugin.register_func).return_annotation
         parts = getattr(annotation, "__args__", None)
         if parts:
             return len(parts)
@@ -61,77 +60,86 @@ class FunctionPlugin(trt.IPluginV3, trt.IPluginV3OneCore, trt.IPluginV3OneBuildV
         return 1
 
     def _described(self, shapes, types):
-        """The outputs' descriptions."""
-        inputs = {}
-        for index, name in enumerate(self.tensors):
-            inputs[name] = TensorDesc(shapes[index], types[index] if types else trt.float32, trt.TensorFormat.LINEAR)
-            inputs[name]._index = index
-        outputs = _outputs_of(self.plugin.register(**inputs, **self.attributes))
+        """Descriptions of inputs and outputs."""
+        types = types or [trt.float32] * len(shapes)
+        inputs = [TensorDesc(shape, kind, trt.TensorFormat.LINEAR)._fix() for shape, kind in zip(shapes, types)]
+        outputs = _outputs_of(self.plugin.register_func(**dict(zip(self.tensors, inputs)), **self.attributes))
         if len(outputs) != self.num_outputs:
             raise TypeError(f"{self.plugin.plugin_id}: the function gave {len(outputs)} outputs, and its annotation says "
                             f"{self.num_outputs}")
-        if any(isinstance(output, SizeTensorDesc) for output in outputs):
-            raise NotImplementedError(f"{self.plugin.plugin_id}: size tensors are not supported")
-        return outputs
+        for index, output in enumerate(outputs):
+            if isinstance(output, SizeTensorDesc):
+                output.index = index
+        return inputs, outputs
 
-    def _symbolic(self, ranks):
-        return [ShapeExprs(ShapeExpr(place=(index, axis)) for axis in range(rank)) for index, rank in enumerate(ranks)]
+    def _symbolic(self, ranks, fake=False):
+        return [ShapeExprs(ShapeExpr(place=(index, axis), fake=fake) for axis in range(rank)) for index, rank in enumerate(ranks)]
+
+    @staticmethod
+    def _expressions(shapes):
+        """Of the library's: constants where extents are constant."""
+        return [ShapeExprs(ShapeExpr(extent.get_constant_value()) if extent.is_constant() else ShapeExpr(place=(index, axis))
+                           for axis, extent in enumerate(shape)) for index, shape in enumerate(shapes)]
 
     def get_output_data_types(self, input_types):
-        outputs = self._described(self._symbolic(self.ranks), input_types)
-        return [output.dtype for output in outputs]
+        self._input_types = list(input_types)
+        return [output.dtype for output in self._described(self._symbolic(self.ranks, fake=True), input_types)[1]]
 
     def get_output_shapes(self, inputs, shape_inputs, expr_builder):
-        outputs = self._described(self._symbolic([len(shape) for shape in inputs]), None)
+        outputs = self._described(self._expressions(inputs), self._input_types)[1]
         return [trt.DimsExprs([extent.lower(inputs, expr_builder) for extent in output.shape_expr]) for output in outputs]
 
     def get_aliased_input(self, output_index):
         """The input that the function let an output lie in (TensorDesc.aliased)."""
-        aliased = self._described(self._symbolic(self.ranks), None)[output_index].get_aliased()
-        return -1 if aliased is None else aliased
+        inputs, outputs = self._described(self._symbolic(self.ranks, fake=True), None)
+        aliased = outputs[output_index].get_aliased()
+        return next((index for index, one in enumerate(inputs) if one is aliased), -1)
 
-    def _alternatives(self, count, in_out, num_inputs):
-        if self._combinations is None:
-            if self.plugin.autotune is None:
-                types = [desc.desc.type for desc in in_out[:num_inputs]]
-                types += self.get_output_data_types(types)
-                self._combinations = [[(kind, trt.TensorFormat.LINEAR) for kind in types]]
-            else:
-                self._combinations = [row for combination in self._asked() for row in combination.alternatives(count)]
+    def _alternatives(self, in_out, num_inputs):
+        """Pairs: a type and a format for each tensor, and tactics. The function is asked for the network's extents, and once."""
+        key = [tuple(desc.desc.dims) for desc in in_out]
+        if self.plugin.autotune_func is None:
+            types = [desc.desc.type for desc in in_out[:num_inputs]]
+            return [([(kind, trt.TensorFormat.LINEAR) for kind in types + self.get_output_data_types(types)], [])]
+        if self._tuned_for is None or (key != self._tuned_for and any(-1 in extents for extents in key)):
+            self._tuned_for = key
+            self._combinations = [(row, combination._tactics) for combination in self._tuned(in_out, num_inputs)
+                                  for row in combination.alternatives(len(in_out))]
         return self._combinations
 
-    def _asked(self):
-        described = {name: TensorDesc() for name in self.tensors}
-        known = {**described, **self.attributes, "outputs": tuple(TensorDesc() for _ in range(self.num_outputs))}
-        return self._called(self.plugin.autotune, known)
+    def _tuned(self, in_out, num_inputs):
+        shapes = [ShapeExprs(ShapeExpr(place=(index, axis)) if extent < 0 else ShapeExpr(extent)
+                             for axis, extent in enumerate(desc.desc.dims)) for index, desc in enumerate(in_out[:num_inputs])]
+        inputs, outputs = self._described(shapes, self._input_types or [desc.desc.type for desc in in_out[:num_inputs]])
+        for described, desc in zip((*inputs, *outputs), in_out):
+            described.__dict__.update(_shape=Shape(desc), format=desc.desc.format, scale=desc.desc.scale)
+        known = {**dict(zip(self.tensors, inputs)), **self.attributes, "outputs": tuple(outputs)}
+        result = self._called(self.plugin.autotune_func, known)
+        return [result] if isinstance(result, AutoTuneCombination) else result
 
     def supports_format_combination(self, pos, in_out, num_inputs):
-        if self.plugin.autotune is None:
-            self._combinations = None
         given = [(desc.desc.type, desc.desc.format) for desc in in_out[:pos + 1]]
-        return any(all(kind in (None, type_) and layout == format_ for (kind, layout), (type_, format_) in zip(row, given))
-                   for row in self._alternatives(len(in_out), in_out, num_inputs))
+        return any(_matches(row, given) for row, _ in self._alternatives(in_out, num_inputs))
 
     def get_valid_tactics(self):
-        if self.plugin.autotune is None:
-            return []
-        return sorted({int(tactic) for combination in self._asked() for tactic in combination._tactics})
+        chosen = (tactics for row, tactics in self._combinations if _matches(row, self._configured))
+        return sorted({int(tactic) for tactics in chosen for tactic in tactics})
 
     def set_tactic(self, tactic):
         self.tactic = tactic
 
     def configure_plugin(self, in_out, outputs):
         self._types = [described.desc.type for described in in_out]
+        self._configured = [(described.desc.type, described.desc.format) for described in (*in_out, *outputs)]
 
     def _kernel(self, types) -> Kernel:
         """Compiled for the tactic and the inputs' types; of a plan that was loaded, the one that the build compiled."""
         key = None if None in self._kernels else (self.tactic, *map(str, types))
         if key not in self._kernels:
             shapes = self._symbolic(self.ranks)
-            known = {name: TensorDesc(shape, kind, trt.TensorFormat.LINEAR)
-                     for name, shape, kind in zip(self.tensors, shapes, types)}
-            known.update(self.attributes, outputs=tuple(self._described(shapes, types)), tactic=self.tactic)
-            self._kernels[key] = Kernel.of(self._called(self.plugin.aot_impl, known))
+            inputs, outputs = self._described(shapes, types)
+            known = {**dict(zip(self.tensors, inputs)), **self.attributes, "outputs": tuple(outputs), "tactic": self.tactic}
+            self._kernels[key] = Kernel.of(self._called(self.plugin.aot_impl_func, known))
         return self._kernels[key]
 
     @staticmethod
@@ -153,15 +161,23 @@ class FunctionPlugin(trt.IPluginV3, trt.IPluginV3OneCore, trt.IPluginV3OneBuildV
             kernel = self._kernel([desc.type for desc in input_desc])
             kernel.launch(inputs, outputs, [tuple(desc.dims) for desc in input_desc], stream)
             return
-        known = {name: Tensor(desc, address) for name, desc, address in zip(self.tensors, input_desc, inputs)}
-        known.update(self.attributes, stream=stream, tactic=self.tactic,
-                     outputs=tuple(Tensor(desc, address) for desc, address in zip(output_desc, outputs)))
-        self._called(self.plugin.impl, known)
+        read, written = ([Tensor(desc, address, stream) for desc, address in zip(*pair)]
+                         for pair in ((input_desc, inputs), (output_desc, outputs)))
+        for output in written:
+            output._aliased = next((one for one in read if one.data_ptr == output.data_ptr), None)
+        known = {**dict(zip(self.tensors, read)), **self.attributes, "stream": stream, "tactic": self.tactic,
+                 "outputs": tuple(written)}
+        self._called(self.plugin.impl_func, known)
 
     def clone(self):
         copy = FunctionPlugin(self.plugin, dict(self.attributes), self.ranks)
-        copy.tactic, copy.ahead, copy._types, copy._kernels = self.tactic, self.ahead, self._types, self._kernels
+        copy.__dict__.update(self.__dict__)
         return copy
+
+
+def _matches(row, given) -> bool:
+    """Whether the first tensors of a row have these types and formats; a row leaves a type open by None."""
+    return all(kind in (None, type_) and layout == format_ for (kind, layout), (type_, format_) in zip(row, given))
 
 
 _MOST_AXES = 8
@@ -172,10 +188,7 @@ class Creator(trt.IPluginCreatorV3One):
 
     def __init__(self, plugin, space: str, name: str):
         self.plugin, self.name, self.plugin_namespace, self.plugin_version = plugin, name, space, "1"
-        parameters = inspect.signature(plugin.register).parameters.values()
-        self._attributes = {one.name: one.annotation for one in parameters if "TensorDesc" not in str(one.annotation)
-                            and one.annotation is not inspect.Parameter.empty}
-        self._inputs = len(parameters) - len(self._attributes)
+        self._attributes, self._inputs = plugin.input_attrs, len(plugin.input_tensor_names)
         self.field_names = trt.PluginFieldCollection([trt.PluginField(field, b"", trt.PluginFieldType.CHAR)
                                                       for field in (_FIELD, *self._attributes, "aot")])
 
