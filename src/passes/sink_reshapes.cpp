@@ -26,11 +26,27 @@ Value* transposed(Graph& graph, Value* value, std::vector<int64_t> permutation, 
   return add_op(graph, std::move(transpose), {value}, like);
 }
 
-/// A reshape or transpose that a pointwise operator is to change places with.
+/// A reshape or transpose that a pointwise operator is to change places with, or several of a kind
+/// behind each other, which are one: each by itself would take steps that grow with the square of a
+/// chain of them.
 class Mover {
  public:
-  /// Null for other nodes.
-  static std::optional<Mover> of(Node* node) {
+  /// Null for other nodes. `backs` are not looked through.
+  static std::optional<Mover> of(const Graph& graph, Node* node,
+                                 const std::unordered_set<const Node*>& backs) {
+    auto mover = one(node);
+    if (!mover.has_value()) return mover;
+    for (Node* before = mover->source_->producer();; before = mover->source_->producer()) {
+      const auto inner = one(before);
+      if (!inner.has_value() || inner->permutation_.empty() != mover->permutation_.empty() ||
+          backs.contains(before) || only_user(graph, before->output()) == nullptr)
+        return mover;
+      mover->source_ = inner->source_;
+      for (int64_t& axis : mover->permutation_) axis = inner->permutation_[axis];
+    }
+  }
+  /// The node alone.
+  static std::optional<Mover> one(Node* node) {
     if (node == nullptr) return std::nullopt;
     const auto* transpose = node->as<Transpose>();
     if (transpose != nullptr && !transpose->permutation.empty())
@@ -38,14 +54,16 @@ class Mover {
     return is_reshape(node) ? std::optional(Mover(node, {})) : std::nullopt;
   }
 
-  Value* source() const { return node_->input(0); }
+  Value* source() const { return source_; }
   /// As the node does, on another value of its source's shape.
   Value* move(Graph& graph, Value* value) const {
+    if (moves_nothing()) return value;
     if (permutation_.empty()) return add_reshape(graph, value, node_->output()->type.shape, *node_);
     return transposed(graph, value, permutation_, *node_);
   }
   /// The way back.
   Value* move_back(Graph& graph, Value* value) const {
+    if (moves_nothing()) return value;
     if (permutation_.empty()) return add_reshape(graph, value, source()->type.shape, *node_);
     std::vector<int64_t> inverse(permutation_.size());
     for (size_t i = 0; i < permutation_.size(); ++i)
@@ -69,7 +87,13 @@ class Mover {
 
  private:
   Mover(Node* node, std::vector<int64_t> permutation)
-      : node_(node), permutation_(std::move(permutation)) {}
+      : node_(node), source_(node->input(0)), permutation_(std::move(permutation)) {}
+
+  /// Several may undo each other.
+  bool moves_nothing() const {
+    if (permutation_.empty()) return source()->type.shape == node_->output()->type.shape;
+    return std::is_sorted(permutation_.begin(), permutation_.end());
+  }
 
   /// By a reshape that only joins axes, or only parts them, each wholly broadcast or not at all.
   static std::optional<Shape> regrouped(const Shape& operand, const Shape& from, const Shape& to) {
@@ -97,7 +121,8 @@ class Mover {
     return before;
   }
 
-  Node* node_;
+  Node* node_;  ///< The last.
+  Value* source_;
   std::vector<int64_t> permutation_;  ///< Empty: a reshape.
 };
 
@@ -150,34 +175,48 @@ bool joins_another_operand(const Graph& graph, const Node& node, int moved, cons
   return false;
 }
 
+/// Without users: else it would count as a user of the value before it. So with those in front.
+void drop_unused(Graph& graph, Node* node) {
+  while (node != nullptr && node->output()->uses().empty() && !graph.is_output(node->output()) &&
+         !node->inputs().empty()) {
+    Node* before = node->input(0)->producer();
+    node->truncate_inputs(0);
+    node = Mover::one(before).has_value() ? before : nullptr;
+  }
+}
+
 /// `backs` collects the moves back: sinking through them too would never end.
+bool sink_through(Graph& graph, Node& node, int i, const Mover& mover,
+                  std::unordered_set<const Node*>& backs) {
+  if (!is_computed(mover.source())) return false;
+  if (joins_another_operand(graph, node, i, mover.source())) return false;
+  std::vector<Value*> operands(node.inputs().size(), mover.source());
+  for (int k = 0; k < static_cast<int>(operands.size()); ++k) {
+    if (k == i) continue;
+    operands[k] = matching_operand(graph, node.input(k), node, mover);
+    if (operands[k] == nullptr) return false;
+    if (operands[k] != node.input(k) && operands[k]->constant() == nullptr)
+      backs.insert(operands[k]->producer());
+  }
+  Value* outer = mover.move(graph, add_op(graph, node.op->clone(), std::move(operands), node));
+  stand_in(graph, node, outer);
+  Node* moved = node.input(i)->producer();
+  node.truncate_inputs(0);
+  drop_unused(graph, moved);
+  return true;
+}
+
 bool sink(Graph& graph, Node& node, std::unordered_set<const Node*>& backs) {
   for (int i = 0; i < static_cast<int>(node.inputs().size()); ++i) {
-    const auto mover = Mover::of(node.input(i)->producer());
-    if (!mover.has_value() || backs.contains(node.input(i)->producer()) ||
-        only_user(graph, node.input(i)) == nullptr)
+    Node* const move = node.input(i)->producer();
+    const auto all = Mover::of(graph, move, backs);
+    if (!all.has_value() || backs.contains(move) || only_user(graph, node.input(i)) == nullptr ||
+        node.output()->type.shape != node.input(i)->type.shape)
       continue;
-    if (!is_computed(mover->source()) || node.output()->type.shape != node.input(i)->type.shape)
-      continue;
-    if (joins_another_operand(graph, node, i, mover->source())) continue;
-    std::vector<Value*> operands(node.inputs().size(), mover->source());
-    bool fits = true;
-    for (int k = 0; k < static_cast<int>(operands.size()) && fits; ++k) {
-      if (k == i) continue;
-      operands[k] = matching_operand(graph, node.input(k), node, *mover);
-      fits = operands[k] != nullptr;
-      if (fits && operands[k] != node.input(k) && operands[k]->constant() == nullptr)
-        backs.insert(operands[k]->producer());
-    }
-    if (!fits) continue;
-    Value* outer = mover->move(graph, add_op(graph, node.op->clone(), std::move(operands), node));
-    stand_in(graph, node, outer);
-    // Else dead nodes would count as users of the value before the move.
-    Node* moved = node.input(i)->producer();
-    node.truncate_inputs(0);
-    if (moved->output()->uses().empty() && !graph.is_output(moved->output()))
-      moved->truncate_inputs(0);
-    return true;
+    if (sink_through(graph, node, i, *all, backs)) return true;
+    // An operand may fit behind the last of several alone.
+    const auto last = Mover::one(move);
+    if (last->source() != all->source() && sink_through(graph, node, i, *last, backs)) return true;
   }
   return false;
 }
