@@ -1,7 +1,9 @@
-// Einstein summation of one or two operands as transposes, sums, reshapes and one matrix product,
-// which have fast kernels and fuse. Must run before the passes that move transposes and recognize
-// attention.
+// Einstein summation as transposes, sums, reshapes and a matrix product for each operand behind the
+// first, which have fast kernels and fuse. Must run before the passes that move transposes and
+// recognize attention.
 #include <algorithm>
+#include <array>
+#include <unordered_map>
 
 #include "base/ascii.h"
 #include "passes/match.h"
@@ -40,7 +42,7 @@ bool has(const std::string& labels, char label) {
 
 /// A value and the label of each of its axes.
 struct Labelled {
-  Value* value;
+  Value* value = nullptr;
   std::string labels;
 
   const Dim& extent(char label) const { return value->type.shape[labels.find(label)]; }
@@ -51,19 +53,34 @@ class Lowering {
   Lowering(Graph& graph, Node& node) : graph_(graph), node_(node) {}
 
   Value* run(const Equation& equation) {
-    for (size_t i = 0; i < equation.terms.size(); ++i) {
-      const Labelled operand{node_.input(static_cast<int>(i)), equation.terms[i]};
-      std::string others = equation.result;
-      if (equation.terms.size() == 2) others += equation.terms[1 - i];
-      operands_.push_back(without_lonely(operand, others));
+    std::vector<Labelled> operands;
+    for (size_t i = 0; i < equation.terms.size(); ++i)
+      operands.push_back(without_lonely({node_.input(static_cast<int>(i)), equation.terms[i]},
+                                        labels_beside(equation, i, i)));
+    Labelled total = operands[0];
+    for (size_t i = 1; i < operands.size(); ++i) {
+      const std::string later = labels_beside(equation, 0, i);
+      std::string kept = i + 1 == operands.size() ? equation.result : "";
+      if (kept.empty())
+        for (const char label : total.labels + operands[i].labels)
+          if (has(later, label) && !has(kept, label)) kept += label;
+      operands_ = {total, operands[i]};
+      total = {product(kept), kept};
     }
-    if (operands_.size() == 1) return ordered(operands_[0], equation.result).value;
-    return product(equation.result);
+    return ordered(total, equation.result).value;
   }
 
  private:
   Value* add(std::unique_ptr<Op> op, std::vector<Value*> inputs) {
     return add_op(graph_, std::move(op), std::move(inputs), node_);
+  }
+
+  /// Labels of the result and of the terms but those from `first` to `last`.
+  static std::string labels_beside(const Equation& equation, size_t first, size_t last) {
+    std::string labels = equation.result;
+    for (size_t i = 0; i < equation.terms.size(); ++i)
+      if (i < first || i > last) labels += equation.terms[i];
+    return labels;
   }
 
   /// Sums over labels that nothing else has.
@@ -132,7 +149,7 @@ class Lowering {
 
   Graph& graph_;
   Node& node_;
-  std::vector<Labelled> operands_;
+  std::array<Labelled, 2> operands_;  ///< Of the product at hand.
 };
 
 /// Operands that agree about the extents of common labels; a label of the result is an operand's.
@@ -144,16 +161,18 @@ bool fits(const Equation& equation, const Node& node) {
     if (std::none_of(equation.terms.begin(), equation.terms.end(),
                      [&](const std::string& term) { return has(term, label); }))
       return false;
-  if (equation.terms.size() == 1) return true;
-  const Labelled a{node.input(0), equation.terms[0]}, b{node.input(1), equation.terms[1]};
-  return std::all_of(a.labels.begin(), a.labels.end(), [&](char label) {
-    return !has(b.labels, label) || a.extent(label) == b.extent(label);
-  });
+  std::unordered_map<char, Dim> extents;
+  for (size_t i = 0; i < equation.terms.size(); ++i)
+    for (size_t axis = 0; axis < equation.terms[i].size(); ++axis) {
+      const Dim& extent = node.input(static_cast<int>(i))->type.shape[axis];
+      if (!(extents.emplace(equation.terms[i][axis], extent).first->second == extent)) return false;
+    }
+  return true;
 }
 
 bool rewrite(Graph& graph, Node& node) {
   const auto* op = node.as<Einsum>();
-  if (op == nullptr || node.inputs().size() > 2) return false;
+  if (op == nullptr) return false;
   if (!is_real(node.input(0)->type.type)) return false;
   const auto equation = read_equation(op->equation);
   if (!equation || equation->terms.size() != node.inputs().size() || !fits(*equation, node))
