@@ -68,25 +68,44 @@ Result<std::unique_ptr<Refitter>> Refitter::create(EngineHandle& engine,
   std::unique_ptr<Refitter> refitter(new Refitter(engine, std::move(reporter)));
   refitter->network_ = plan.network->clone();
   const auto only = plan.settings.find("refit.only");
-  refitter->collect(*refitter->network_, only == plan.settings.end() ? std::vector<std::string>()
-                                                                     : lines_of(only->second));
+  Names names;
+  refitter->collect(
+      *refitter->network_,
+      only == plan.settings.end() ? std::vector<std::string>() : lines_of(only->second), names);
   if (plan.settings.contains(kRangesSetting))
     for (RoundedTensor& tensor : rounded_tensors(*refitter->network_))
       refitter->ranges_.push_back({std::move(tensor), std::nullopt});
   return refitter;
 }
 
-void Refitter::collect(const Graph& graph, const std::vector<std::string>& only) {
-  for_each_constant(graph, [&](Node& node) {
-    auto* constant = node.as<Constant>();
-    const bool weights = is_real(constant->value.type()) || is_strippable(constant->value);
-    const std::string& name = node.output()->name;
-    if (!weights || name.empty()) return;
-    const bool wanted = only.empty() || std::find(only.begin(), only.end(), name) != only.end();
-    if (!wanted && constant->value.defined()) return;
-    const WeightsRole role = role_of(*node.output());
-    entries_.push_back({name, layer_of(node, role), role, constant, std::nullopt, {}});
-  });
+void Refitter::collect(const Graph& graph, const std::vector<std::string>& only, Names& names) {
+  for (const auto& node : graph.nodes())
+    if (auto* constant = node->as<Constant>()) collect(*node, *constant, only, names);
+  for (const auto& node : graph.nodes())
+    for (const auto& body : node->bodies) {
+      const size_t first = entries_.size();
+      collect(*body, only, names);
+      std::erase_if(names, [first](const auto& entry) { return entry.second >= first; });
+    }
+}
+
+/// A body that uses a constant of a graph around it has a copy of that name.
+void Refitter::collect(const Node& node, Constant& constant, const std::vector<std::string>& only,
+                       Names& names) {
+  const Tensor& value = constant.value;
+  const std::string& name = node.output()->name;
+  if (!(is_real(value.type()) || is_strippable(value)) || name.empty()) return;
+  if (const auto outer = names.find(name); outer != names.end()) {
+    Entry& entry = entries_[outer->second];
+    const Tensor& other = entry.constant->value;
+    if (other.type() == value.type() && other.extents() == value.extents())
+      return entry.copies.push_back(&constant);
+  }
+  const bool wanted = only.empty() || std::find(only.begin(), only.end(), name) != only.end();
+  if (!wanted && value.defined()) return;
+  const WeightsRole role = role_of(*node.output());
+  names.try_emplace(name, entries_.size());
+  entries_.push_back({name, layer_of(node, role), role, &constant, std::nullopt, {}, {}, {}});
 }
 
 Refitter::Entry* Refitter::find(const char* name, const char* method) const {
@@ -203,6 +222,7 @@ void Refitter::change(Changes& changes) const {
     const Tensor given = network::to_tensor(*entry.given, entry.constant->value.extents());
     Tensor copy(given.type(), given.extents());
     std::copy_n(given.bytes(), given.byte_count(), copy.mutable_bytes());
+    for (Constant* inside : entry.copies) changes.set(*inside, copy);
     changes.set(*entry.constant, std::move(copy));
   }
   if (!engine_.engine().plan().settings.contains(kRangesSetting)) return;

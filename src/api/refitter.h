@@ -53,6 +53,8 @@ class Refitter final : public surface::Implementation<IRefitter> {
     WeightsRole role = WeightsRole::kCONSTANT;
     Constant* constant = nullptr;
     std::optional<Weights> given;
+    std::vector<Constant*> copies =
+        {};  ///< In bodies that use the constant of a graph around them.
     std::vector<std::byte> copy = {};    ///< Of `device`, for the refit.
     std::optional<Weights> device = {};  ///< As given, where they lie in memory of the device.
     bool missing() const;
@@ -73,7 +75,11 @@ class Refitter final : public surface::Implementation<IRefitter> {
 
   Refitter(EngineHandle& engine, std::shared_ptr<network::Reporter> reporter)
       : engine_(engine), reporter_(std::move(reporter)), lease_(*reporter_->logger()) {}
-  void collect(const Graph& graph, const std::vector<std::string>& only);
+  /// Places in entries_ of the constants of a graph and of those around it.
+  using Names = std::map<std::string, size_t>;
+  void collect(const Graph& graph, const std::vector<std::string>& only, Names& names);
+  void collect(const Node& node, Constant& constant, const std::vector<std::string>& only,
+               Names& names);
   Entry* find(const char* name, const char* method) const;
   const Range* range_of(const char* tensor) const;
   static bool fits(const Entry& entry, const Weights& weights);

@@ -10,6 +10,7 @@
 #include "base/guard.h"
 #include "base/mapped_file.h"
 #include "base/version.h"
+#include "ops/structure.h"
 #include "plan/plan_file.h"
 #include "plan/plan_format.h"
 #include "plan/plan_generated.h"
@@ -27,10 +28,12 @@ size_t round_up(size_t value, size_t to) {
 /// Weights in the order they were met; equal tensors are stored once.
 class WeightSection {
  public:
-  explicit WeightSection(bool strip) : strip_(strip) {}
+  explicit WeightSection(bool strip) : strips_(strip), strip_(strip) {}
   bool holds(const Tensor& tensor) const {
     return tensor.defined() && !(strip_ && is_strippable(tensor));
   }
+  /// From here on, as it says, or as of the beginning again.
+  void keep_all(bool keep) { strip_ = strips_ && !keep; }
   uint64_t add(const Tensor& tensor) {
     const auto [entry, is_new] = offsets_.try_emplace(tensor.content_hash(), size_);
     if (is_new) {
@@ -56,7 +59,7 @@ class WeightSection {
   std::unordered_map<std::string, uint64_t> offsets_;
   std::vector<Tensor> tensors_;
   size_t size_ = 0;
-  bool strip_;
+  bool strips_, strip_;
 };
 
 Offset<fb::Tensor> write_tensor(FlatBufferBuilder& builder, WeightSection& weights,
@@ -124,8 +127,9 @@ class AttributeWriter final : public AttributeVisitor {
 
 class GraphWriter {
  public:
-  GraphWriter(FlatBufferBuilder& builder, WeightSection& weights)
-      : builder_(builder), weights_(weights) {}
+  /// Of a network, `refits` it: only what has a name can be given again.
+  GraphWriter(FlatBufferBuilder& builder, WeightSection& weights, bool refits = false)
+      : builder_(builder), weights_(weights), refits_(refits) {}
 
   Offset<fb::Graph> write(const Graph& graph) {
     std::unordered_map<const Value*, int> index;
@@ -172,7 +176,9 @@ class GraphWriter {
     std::vector<Offset<fb::Graph>> bodies;
     for (const auto& body : node.bodies) bodies.push_back(write(*body));
     AttributeWriter attributes(builder_, weights_);
+    weights_.keep_all(refits_ && node.is<Constant>() && node.output()->name.empty());
     node.op->visit_attributes(attributes);
+    weights_.keep_all(false);
     const auto op = builder_.CreateString(node.op->name().data(), node.op->name().size());
     Offset<fb::Tensor> packed;
     if (weights_.holds(node.packed)) packed = write_tensor(builder_, weights_, node.packed);
@@ -186,6 +192,7 @@ class GraphWriter {
 
   FlatBufferBuilder& builder_;
   WeightSection& weights_;
+  bool refits_;
 };
 
 Offset<fb::Profile> write_profile(FlatBufferBuilder& builder, const Profile& profile) {
@@ -280,7 +287,7 @@ FlatBufferBuilder described(const Plan& plan, bool strip, WeightSection& weights
   std::vector<Offset<fb::Graph>> forms;
   for (const auto& form : plan.forms) forms.push_back(GraphWriter(builder, weights).write(*form));
   Offset<fb::Graph> network;
-  if (plan.network != nullptr) network = GraphWriter(builder, weights).write(*plan.network);
+  if (plan.network != nullptr) network = GraphWriter(builder, weights, true).write(*plan.network);
   const auto codes = write_codes(builder, weights, plan.code.get());
   const auto choices = write_choices(builder, plan.choices);
   const auto libraries = write_codes(builder, weights, plan.libraries.get());

@@ -52,6 +52,50 @@ def test_plans_without_weights_run_after_refitting(trtexec, tmp_path: Path):
     assert outputs(tmp_path / "two.json") == [7] * 1000
 
 
+def write_loop(file: Path, factor: float) -> Path:
+    """y = x times the weights, n times."""
+    value = helper.make_tensor_value_info
+    body = helper.make_graph(
+        [helper.make_node("Identity", ["go"], ["on"]), helper.make_node("Mul", ["state", "w"], ["next"])], "body",
+        [value("trip", TensorProto.INT64, []), value("go", TensorProto.BOOL, []), value("state", TensorProto.FLOAT, [32])],
+        [value("on", TensorProto.BOOL, []), value("next", TensorProto.FLOAT, [32])])
+    graph = helper.make_graph([helper.make_node("Loop", ["n", "", "x"], ["y"], body=body)], "g",
+                              [value("x", TensorProto.FLOAT, [32]), value("n", TensorProto.INT64, [])],
+                              [value("y", TensorProto.FLOAT, [32])], [numpy_helper.from_array(np.full(32, factor, np.float32), "w")])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), file)
+    return file
+
+
+@pytest.mark.parametrize("flag", ["--refit", "--stripWeights"])
+def test_weights_used_in_loops_are_refitted_in_them(trtexec, tmp_path: Path, flag: str):
+    write_loop(tmp_path / "two.onnx", 2)
+    write_loop(tmp_path / "three.onnx", 3)
+    np.ones(32, np.float32).tofile(tmp_path / "x.bin")
+    np.array(2, np.int64).tofile(tmp_path / "n.bin")
+    trtexec("--onnx=two.onnx", flag, "--saveEngine=two.plan", "--skipInference")
+    text = trtexec("--loadEngine=two.plan", "--refitFromOnnx=three.onnx", "--dumpRefit", "--loadInputs=x:x.bin,n:n.bin",
+                   "--exportOutput=y.json")
+    assert outputs(tmp_path / "y.json") == [9] * 32
+    assert "Weights that can be refitted: 1" in text
+
+
+def test_stripped_plans_keep_what_no_model_gives(trtexec, tmp_path: Path):
+    """The numbers of 4 bits that the parser made have no name."""
+    random = np.random.default_rng(1)
+    constants = {"b": random.integers(0, 256, (24, 2, 16)).astype(np.uint8), "scale": np.full(48, 0.5, np.float32)}
+    value = helper.make_tensor_value_info
+    node = helper.make_node("MatMulNBits", ["x", "b", "scale"], ["y"], domain="com.microsoft", K=64, N=24, bits=4, block_size=32)
+    graph = helper.make_graph([node], "g", [value("x", TensorProto.FLOAT, [2, 64])], [value("y", TensorProto.FLOAT, [2, 24])],
+                              [numpy_helper.from_array(a, n) for n, a in constants.items()])
+    opsets = [helper.make_opsetid("", 18), helper.make_opsetid("com.microsoft", 1)]
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=9), tmp_path / "m.onnx")
+    random.uniform(-1, 1, (2, 64)).astype(np.float32).tofile(tmp_path / "x.bin")
+    trtexec("--onnx=m.onnx", "--loadInputs=x:x.bin", "--exportOutput=full.json")
+    trtexec("--onnx=m.onnx", "--stripWeights", "--saveEngine=m.plan", "--skipInference")
+    trtexec("--loadEngine=m.plan", "--refitFromOnnx=m.onnx", "--loadInputs=x:x.bin", "--exportOutput=stripped.json")
+    assert outputs(tmp_path / "stripped.json") == outputs(tmp_path / "full.json")
+
+
 def test_random_places_lie_in_tables(trtexec, tmp_path: Path):
     value = helper.make_tensor_value_info
     table = numpy_helper.from_array(np.ones((2, 4), np.float32), "table")
