@@ -40,7 +40,7 @@ struct PassOptions {
   std::vector<std::pair<std::string, DataType>> types;
   /// The type that f16 values are computed in, where the device has no arithmetic on them.
   std::optional<DataType> half_as;
-#define TENON_PASS_FLAG(name, value) bool name = value;
+#define TENON_PASS_FLAG(name, value, where) bool name = value;
 #include "passes/pass_flags.def"
 #undef TENON_PASS_FLAG
   /// Where shapes vary, passes that pay for some of them leave a form of the graph beside the one
@@ -54,13 +54,24 @@ struct PassOptions {
   std::vector<PassInfo> extra;
 };
 
+/// A kind of device: one that computes in the host's cores, or GPUs by their compute capability.
+struct FlagDevices {
+  bool host = false;
+  int least = INT_MAX, most = INT_MAX;  ///< Of GPUs.
+  bool has_gpu(int capability) const { return least <= capability && capability <= most; }
+};
+inline constexpr FlagDevices kNowhere{}, kEverywhere{true, 0}, kOnHost{true}, kOnGpus{false, 0},
+    kGpusFrom80{false, 80}, kGpusFrom89{false, 89}, kGpusOf90{false, 90, 90},
+    kHostAndFrom80{true, 80};
+
 /// The flags of passes/pass_flags.def by name.
 struct PassFlag {
   std::string_view name;
   bool PassOptions::*member;
+  FlagDevices where;
 };
 inline constexpr PassFlag kPassFlags[] = {
-#define TENON_PASS_FLAG(name, value) {#name, &PassOptions::name},
+#define TENON_PASS_FLAG(name, value, where) {#name, &PassOptions::name, where},
 #include "passes/pass_flags.def"
 #undef TENON_PASS_FLAG
 };

@@ -67,26 +67,12 @@ Status check_profile(const Value& input, const Profile& profile, size_t index) {
 
 PassOptions pass_options_for(const Device& device) {
   const DeviceProperties& properties = device.properties();
-  const bool on_cpu = device.capabilities().host_cores;
+  const bool on_host = device.capabilities().host_cores;
   PassOptions options;
-  options.squeeze_regions = options.expansion_regions = options.stem_regions = on_cpu;
-  options.wide_heads = on_cpu;
-  options.widened_products = options.gather_regions = options.transform_regions = !on_cpu;
-  options.patches_as_products = options.sums_join_products = !on_cpu;
-  options.phases_as_channels = !on_cpu;  // There a kernel goes through the phases itself.
-  options.bytes_in_groups = on_cpu;
-  options.rounding_groups = !on_cpu && properties.compute_capability >= 80;
-  options.quantized_weights = false;  // No kernel reads them beside those of quantized regions.
-  options.quantized_regions = on_cpu || properties.compute_capability >= 80;
-  options.quantized_stems = true;
-  options.quantized_attention = on_cpu;
-  options.quantized_groups = options.wide_weights = options.dynamic_scales = on_cpu;
-  options.quantized_halves = !on_cpu;
-  options.small_weights = on_cpu;
-  options.small_half_weights = !on_cpu && properties.compute_capability >= 80;
-  options.float8_regions = properties.compute_capability >= 89;
-  options.moments_in_products = properties.compute_capability == 90;
-  if (on_cpu && !properties.native_fp16) options.half_as = DataType::kFloat32;
+  for (const PassFlag& flag : kPassFlags)
+    options.*flag.member =
+        on_host ? flag.where.host : flag.where.has_gpu(properties.compute_capability);
+  if (on_host && !properties.native_fp16) options.half_as = DataType::kFloat32;
   return options;
 }
 

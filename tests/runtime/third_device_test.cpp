@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 
+#include "device/described_device.h"
 #include "device/kernel_threads.h"
 #include "graphs.h"
 #include "kernels/backend.h"
@@ -192,6 +193,26 @@ TEST(ThirdDevice, IsAskedForItsCapabilities) {
   EXPECT_EQ(kernel_threads(cores), 64);
   EXPECT_FALSE(pass_options_for(device).small_weights);
   EXPECT_TRUE(pass_options_for(cores).small_weights);
+}
+
+TEST(PassOptionsFor, FollowsTheTableOfFlags) {
+  const auto options_of = [](int capability) {
+    DeviceProperties gpu;
+    gpu.kind = DeviceKind::kCuda;
+    gpu.compute_capability = capability;
+    return pass_options_for(DescribedDevice(gpu));
+  };
+  for (const int capability : {75, 80, 90, 100}) {
+    const PassOptions options = options_of(capability);
+    EXPECT_TRUE(options.widened_products && options.channels_last);
+    EXPECT_FALSE(options.squeeze_regions || options.quantized_weights);
+    EXPECT_EQ(options.quantized_regions, capability >= 80);
+    EXPECT_EQ(options.float8_regions, capability >= 89);
+    EXPECT_EQ(options.moments_in_products, capability == 90);
+  }
+  const PassOptions options = pass_options_for(CountingDevice(kCpuCapabilities));
+  EXPECT_TRUE(options.quantized_regions && options.wide_heads && options.channels_last);
+  EXPECT_FALSE(options.widened_products || options.float8_regions || options.moments_in_products);
 }
 
 }  // namespace
