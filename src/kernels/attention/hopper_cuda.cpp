@@ -96,10 +96,6 @@ bool stages_mask(const Problem& problem, const DeviceAttention& d) {
   return mask.rank() < 2 || mask.extents[static_cast<size_t>(mask.rank()) - 2] == 1;
 }
 
-int64_t compute_units(const Problem& problem) {
-  return problem.device != nullptr ? problem.device->properties().compute_units : 1;
-}
-
 /// Blocks of all queries, heads and batches.
 int64_t places(const DeviceAttention& d, int64_t groups) {
   return blocks_for(d.q.length, groups * 64) * d.q.heads * d.q.batch;
@@ -126,7 +122,7 @@ std::vector<Tiling> whole_tilings(const Problem& problem, const DeviceAttention&
         of_length({.groups = groups, .most = most, .whole = true, .ahead = ahead}, d, staged);
     Tiling staying = t;
     staying.stays = groups == 4 && !problem.has_input(kMask) &&
-                    places(d, groups) > compute_units(problem) * t.each;
+                    places(d, groups) > multiprocessors(problem) * t.each;
     if (staying.fits(d, staged))
       tilings.push_back(staying);
     else if (t.fits(d, staged))
@@ -165,7 +161,7 @@ std::vector<Tiling> all_tilings(const Problem& problem, const DeviceAttention& d
     t.turns = true;
     t = of_length(t, d, staged);
     if (d.q.length <= 192 || !t.fits(d, staged)) continue;
-    t.stays = !problem.has_input(kMask) && places(d, t.groups) > compute_units(problem);
+    t.stays = !problem.has_input(kMask) && places(d, t.groups) > multiprocessors(problem);
     tilings.push_back(t);
     break;
   }
@@ -217,7 +213,7 @@ void add_tiling(KernelCode& code, const Problem& problem, const DeviceAttention&
   code.open("kBatches", d.q.batch);
   code.flag("kWhole", t.whole);
   const bool causal = d.op->causal != CausalMask::kNone;
-  code.flag("kLongFirst", causal && places(d, t.groups) > compute_units(problem) * t.each);
+  code.flag("kLongFirst", causal && places(d, t.groups) > multiprocessors(problem) * t.each);
   add_group_product(code, "score_product", {.columns = static_cast<int>(t.keys), .bf16 = bf16});
   add_group_product(code, "value_product",
                     {.columns = static_cast<int>(round_up(d.v.size, 8)),
@@ -256,7 +252,7 @@ Result<JitPlan> plan(const Problem& whole, std::string_view config) {
   launch.grid[1] = d.q.heads;
   launch.grid[2] = d.q.batch;
   if (t.stays) {
-    launch.grid[0] = std::min(places(d, t.groups), compute_units(problem) * t.each);
+    launch.grid[0] = std::min(places(d, t.groups), multiprocessors(problem) * t.each);
     launch.grid[1] = launch.grid[2] = 1;
   }
   const DataType type = problem.output().type;

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "kernels/jit/plan.h"
 #include "kernels/jit/sources.h"
 #include "kernels/region.h"
 #include "ops/math.h"
@@ -185,8 +186,7 @@ Status check_limits(DeviceKernel kernel, const Problem& problem, const DeviceAtt
 #include "kernels/attention/limits_cuda.def"
   };
   const Limits& limits = kLimits[static_cast<size_t>(kernel)];
-  const int sm =
-      problem.device != nullptr ? problem.device->properties().compute_capability : limits.least;
+  const int sm = capability_of(problem);
   if (sm < limits.least) return unsupported("its instructions need sm_{}", limits.least);
   if (sm > limits.greatest)
     return unsupported("its instructions are those of sm_{}a", limits.greatest);

@@ -60,7 +60,7 @@ Tile parse(std::string_view config) {
 /// The convolution as a product for each bundle of groups.
 struct Sizes {
   int64_t bundle = 1, bundles = 1, channels = 1;  ///< of the input, in a bundle
-  int64_t m = 1, n = 1, k = 1, capability = 90, processors = 132, shared = 0;
+  int64_t m = 1, n = 1, k = 1, capability = 0, processors = 1, shared = 0;
   int64_t chunks() const { return blocks_for(k, kTileK); }
   /// The most that one of `splits` blocks multiplies.
   int64_t share(int64_t splits) const { return blocks_for(chunks(), splits); }
@@ -74,7 +74,7 @@ Sizes sizes_of(const Problem& problem, const DeviceConvolution& d, int64_t bundl
   s.m = problem.output().extents[0] * d.window.output[1] * d.window.output[2];
   s.n = d.out_channels / s.bundles;
   s.k = s.channels * d.window.kernel[1] * d.window.kernel[2];
-  if (problem.device != nullptr) s.capability = problem.device->properties().compute_capability;
+  s.capability = capability_of(problem);
   s.processors = multiprocessors(problem);
   s.shared = allowed_shared(problem);
   return s;

@@ -36,7 +36,7 @@ constexpr Tile kTiles[] = {{128, 128, 2}, {128, 64, 2}, {128, 32, 1}, {64, 128, 
 
 /// The convolution as a product for each group.
 struct Sizes {
-  int64_t m = 1, n = 1, k = 1, groups = 1, capability = 90, processors = 132;
+  int64_t m = 1, n = 1, k = 1, groups = 1, capability = 0, processors = 1;
 
   int64_t chunks() const { return blocks_for(k, kTileK); }
   int64_t blocks(const Tile& tile) const {
@@ -50,7 +50,7 @@ Sizes sizes_of(const Problem& problem, const DeviceConvolution& d) {
   s.m = problem.output().extents[0] * d.window.output[1] * d.window.output[2];
   s.n = d.out_channels / d.groups;
   s.k = d.in_channels / d.groups * d.window.kernel[1] * d.window.kernel[2];
-  if (problem.device != nullptr) s.capability = problem.device->properties().compute_capability;
+  s.capability = capability_of(problem);
   s.processors = multiprocessors(problem);
   return s;
 }

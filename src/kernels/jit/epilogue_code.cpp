@@ -148,10 +148,8 @@ Status add_result_type(KernelCode& code, const Problem& problem, const AnchoredR
   if (name == nullptr) return unsupported("results of {}", name_of(type));
   if (quantizes) {
     const auto* op = region.quantize->as<Quantize>();
-    const int capability =
-        problem.device == nullptr ? 90 : problem.device->properties().compute_capability;
     if (op->block_size != 0) return unsupported("scales of blocks");
-    if (is_real(type) && (!op->saturate || capability < 89))
+    if (is_real(type) && (!op->saturate || capability_of(problem) < 89))
       return unsupported("floats of 8 bits that do not saturate, or before sm_89");
     TENON_ASSIGN(const std::string bytes, device_source("jit/bytes.cuh"));
     code.text(bytes);

@@ -9,16 +9,9 @@
 
 namespace tenon {
 
-int multiprocessors(const Problem& problem) {
-  const bool known =
-      problem.device != nullptr && problem.device->properties().kind == DeviceKind::kCuda;
-  return known ? problem.device->properties().compute_units : 132;
-}
-
 int64_t shared_limit(const Problem& problem) {
   constexpr int64_t kKibibyte = 1024;
-  if (problem.device == nullptr) return 227 * kKibibyte;
-  const DeviceProperties& properties = problem.device->properties();
+  const DeviceProperties& properties = gpu_of(problem);
   if (properties.shared_memory_per_block > 0)
     return static_cast<int64_t>(properties.shared_memory_per_block);
   const int capability = properties.compute_capability;
@@ -31,7 +24,7 @@ int64_t allowed_shared(const Problem& problem) {
   const int64_t most = shared_limit(problem);
   if (!limits_shared_memory(problem)) return most;
   constexpr int64_t kKeptByDriver = 1024;  // In each block, from Ampere on.
-  const int64_t kept = problem.device->properties().compute_capability >= 80 ? kKeptByDriver : 0;
+  const int64_t kept = capability_of(problem) >= 80 ? kKeptByDriver : 0;
   return std::clamp<int64_t>(problem.shared_memory - kept, 0, most);
 }
 
@@ -56,7 +49,7 @@ Status check_launches(const Problem& problem, const JitPlan& plan) {
     if (launch.block[0] * launch.block[1] * launch.block[2] > kMostThreads)
       return unsupported("{} with more than {} threads a block", launch.name, kMostThreads);
     TENON_TRY(check_shared(problem, launch.name, launch.shared_bytes));
-    if (launch.cooperative && problem.device != nullptr && own_properties(*problem.device))
+    if (launch.cooperative && own_properties(*problem.device))
       return unsupported("{} in blocks that wait for each other, which not every GPU has room for",
                          launch.name);
   }

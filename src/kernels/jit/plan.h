@@ -129,11 +129,18 @@ inline JitPlan plan_of(JitLaunch launch) {
 /// Parts of a tactic of our own kernels: plans, or the reason why not.
 using JitPlanner = Result<JitPlan> (*)(const Problem& problem, std::string_view config);
 
-/// Multiprocessors of the problem's device; 132 where there is none.
-int multiprocessors(const Problem& problem);
+/// The GPU that the problem's kernel is for, which may be described alone.
+inline const DeviceProperties& gpu_of(const Problem& problem) {
+  return problem.device->properties();
+}
+inline int capability_of(const Problem& problem) {
+  return gpu_of(problem).compute_capability;
+}
+inline int multiprocessors(const Problem& problem) {
+  return gpu_of(problem).compute_units;
+}
 
-/// Bytes of shared memory that a block may have on the problem's device; Hopper's where there is
-/// none.
+/// Bytes of shared memory that a block may have on the problem's device.
 int64_t shared_limit(const Problem& problem);
 /// Those that the problem's limit leaves it of them.
 int64_t allowed_shared(const Problem& problem);

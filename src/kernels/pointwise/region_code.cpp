@@ -405,8 +405,7 @@ Result<LoopCode> make_loop_code(const PointwiseProgram& program, const Collapsed
 }
 
 int64_t resident_threads(const Problem& problem) {
-  const int capability =
-      problem.device == nullptr ? 90 : problem.device->properties().compute_capability;
+  const int capability = capability_of(problem);
   // As the table of compute capabilities in CUDA's programming guide has them.
   int64_t each = 2048;
   if (capability == 75) each = 1024;

@@ -69,15 +69,14 @@ bool rounds_away(const Problem& problem, const PointwiseProgram& program) {
 
 /// Before sm_89 there are no conversions to floats of 8 bits.
 Status check_conversions(const Problem& problem, const PointwiseProgram& program) {
-  const int capability =
-      problem.device == nullptr ? 90 : problem.device->properties().compute_capability;
   const auto is_float8 = [](DataType type) { return is_real(type) && byte_size(type) == 1; };
   const bool converts =
       std::any_of(program.instructions.begin(), program.instructions.end(),
                   [&](const auto& in) { return in.quantizes && is_float8(in.to); }) ||
       std::any_of(problem.inputs.begin(), problem.inputs.end(),
                   [&](const Operand& input) { return is_float8(input.type); });
-  return converts && capability < 89 ? unsupported("its conversions need sm_89") : Status{};
+  return converts && capability_of(problem) < 89 ? unsupported("its conversions need sm_89")
+                                                 : Status{};
 }
 
 /// Every thread reads its elements of all inputs before it writes theirs, so that an input whose

@@ -42,9 +42,8 @@ Status check(const Problem& problem, bool reverse) {
   if (x.extents != y.extents || y.count() == 0) return unsupported("other extents");
   // Elements of other orders are transposed faster.
   if (x.rank() >= 3 && x.layout != y.layout) return unsupported("operands of different layouts");
-  const int capability =
-      problem.device == nullptr ? 90 : problem.device->properties().compute_capability;
-  if (is_real(bytes.type) && capability < 89) return unsupported("its conversions need sm_89");
+  if (is_real(bytes.type) && capability_of(problem) < 89)
+    return unsupported("its conversions need sm_89");
   return {};
 }
 

@@ -563,10 +563,9 @@ void add_byte_product(KernelCode& code, const Problem& problem, const DeviceQuan
 }
 
 Status check_byte_product(const Problem& problem, const DeviceQuantized& d) {
-  const int capability =
-      problem.device == nullptr ? 90 : problem.device->properties().compute_capability;
   const int least = is_float8(problem.input(d.region.x).type) ? 89 : 80;
-  if (capability < least) return unsupported("its matrix instructions need sm_{}", least);
+  if (capability_of(problem) < least)
+    return unsupported("its matrix instructions need sm_{}", least);
   return {};
 }
 

@@ -112,10 +112,6 @@ Result<Description> describe(const Problem& problem) {
   return d;
 }
 
-int capability_of(const Problem& problem) {
-  return problem.device == nullptr ? 90 : problem.device->properties().compute_capability;
-}
-
 /// Bytes of a step that a warp reads.
 int64_t step_bytes(const Problem& problem, const Description& d, const Sharing& s) {
   const int64_t blocks = d.weights.blocked ? std::max<int64_t>(1, kStep / d.weights.block) : 0;

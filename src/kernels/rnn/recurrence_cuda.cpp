@@ -152,8 +152,7 @@ Result<JitLaunch> fast_products(const Problem& problem, const Description& d) {
 }
 
 bool has_fast_products(const Problem& problem, const Description& d) {
-  const bool tensor_cores =
-      problem.device == nullptr || problem.device->properties().compute_capability >= 80;
+  const bool tensor_cores = capability_of(problem) >= 80;
   return tensor_cores && byte_size(d.type) == 2 && d.input % 8 == 0 &&
          (d.directions * d.gates * d.hidden) % 2 == 0 && problem.input(0).alignment % 16 == 0 &&
          problem.input(1).alignment % 16 == 0 && d.steps * d.batch <= int64_t{64} * 65535;

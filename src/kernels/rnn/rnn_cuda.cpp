@@ -29,7 +29,6 @@ Result<int64_t> choose_lanes(const Description& d) {
 
 Result<JitPlan> plan(const Problem& problem, std::string_view) {
   TENON_ASSIGN(const Description d, describe(problem));
-  if (problem.device == nullptr) return unsupported("no device is given");
   if (d.type != DataType::kFloat32) return unsupported("16-bit floats are for cuda.rnn.matrix");
   if (problem.input(2).alignment % 16 != 0) return unsupported("weights that lie at odd places");
   TENON_ASSIGN(const int64_t lanes, choose_lanes(d));

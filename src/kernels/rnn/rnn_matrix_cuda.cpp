@@ -153,7 +153,6 @@ void add_shares(KernelCode& code, const Problem& problem, const Description& d, 
 
 Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   TENON_ASSIGN(const Description d, describe(problem));
-  if (problem.device == nullptr) return unsupported("no device is given");
   if (byte_size(d.type) != 2) return unsupported("the type is not f16 or bf16");
   if (problem.input(2).alignment % 16 != 0 || problem.output(0).alignment % 4 != 0)
     return unsupported("weights or results that lie at odd places");

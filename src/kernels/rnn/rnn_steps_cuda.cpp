@@ -82,7 +82,6 @@ namespace {
 
 Result<JitPlan> plan(const Problem& problem, std::string_view) {
   TENON_ASSIGN(const Description d, describe(problem));
-  if (problem.device == nullptr) return unsupported("no device is given");
   if (byte_size(d.type) != 2) return unsupported("the type is not f16 or bf16");
   if (d.hidden % 8 != 0 || problem.input(2).alignment % 16 != 0)
     return unsupported("rows of weights that lie at odd places");

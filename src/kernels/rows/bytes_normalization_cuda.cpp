@@ -26,9 +26,8 @@ Status check(const Problem& problem, const NormalizedSum& d) {
   if (d.output >= 0 || d.bytes_output < 0) return unsupported("more than bytes are wanted");
   const Operand& y = problem.output(d.bytes_output);
   if (byte_type(y.type) == nullptr) return unsupported("quantization to {}", name_of(y.type));
-  const int capability =
-      problem.device == nullptr ? 90 : problem.device->properties().compute_capability;
-  if (is_real(y.type) && capability < 89) return unsupported("its conversions need sm_89");
+  if (is_real(y.type) && capability_of(problem) < 89)
+    return unsupported("its conversions need sm_89");
   if (d.op->axis != -1 && d.op->axis != y.rank() - 1) return unsupported("rows of several axes");
   if (d.op->compute != DataType::kFloat32) return unsupported("statistics in another type");
   if (y.layout != Layout::kRowMajor) return unsupported("no whole rows");

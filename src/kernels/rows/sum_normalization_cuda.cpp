@@ -24,9 +24,8 @@ Status add_bytes(KernelCode& code, const Problem& problem, const NormalizedSum& 
   const bool is_signed = bytes.type == DataType::kInt8;
   if (!e4m3 && !e5m2 && !is_signed && bytes.type != DataType::kUInt8)
     return unsupported("quantization to {}", name_of(bytes.type));
-  const int capability =
-      problem.device == nullptr ? 90 : problem.device->properties().compute_capability;
-  if ((e4m3 || e5m2) && capability < 89) return unsupported("its conversions need sm_89");
+  if ((e4m3 || e5m2) && capability_of(problem) < 89)
+    return unsupported("its conversions need sm_89");
   TENON_ASSIGN(const double scale, quantization_number(problem, *d.quantize, 1));
   double zero = 0;
   if (d.quantize->has_input(2)) {
