@@ -11,7 +11,9 @@ enum class Numerics : int32_t {
   /// Convolutions may run by Winograd's transforms and products by Strassen's scheme, where that
   /// was measured to be faster: rounding errors are then some times larger, relative to a tensor's
   /// largest numbers. Tensor cores keep sums of up to 3,072 products of FP8, of which about 14 bits
-  /// count: rounding the operands costs some eight times as much (docs/quantization.md).
+  /// count: rounding the operands costs some eight times as much (docs/quantization.md). Processors
+  /// with tiles of bf16 (AMX) multiply floats in three parts each, to 2^-24 of a product, but an
+  /// infinity becomes no number.
   kDefault = 0,
   /// Every product is a sum of products, those of FP8 in f32 from 512 products on. Rounding to the
   /// precisions that were asked for remains

@@ -20,6 +20,9 @@ std::string_view name_of(Algorithm algorithm);
 struct NumericsOptions {
   bool tf32 = false;  ///< Tensor cores may round f32 operands to tf32.
   bool winograd = true, strassen = true;
+  /// Floats may be multiplied in parts of bf16, as closely as rounded products are, but that an
+  /// infinity becomes no number.
+  bool bf16_parts = true;
   /// Sums of 8-bit floats may stay in tensor cores for as long as rounding the operands costs more.
   bool long_float8_sums = true;
 
@@ -29,7 +32,11 @@ struct NumericsOptions {
   }
   /// The same without any of them but TF32, which is a precision of its own.
   NumericsOptions exact() const {
-    return {.tf32 = tf32, .winograd = false, .strassen = false, .long_float8_sums = false};
+    return {.tf32 = tf32,
+            .winograd = false,
+            .strassen = false,
+            .bf16_parts = false,
+            .long_float8_sums = false};
   }
   bool operator==(const NumericsOptions&) const = default;
 };

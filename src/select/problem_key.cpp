@@ -49,6 +49,7 @@ std::string problem_key(const Problem& problem) {
                   device.libraries, device.compute_units, problem.threads, problem.numerics.tf32);
   if (!problem.numerics.winograd) key += "no winograd|";
   if (!problem.numerics.strassen) key += "no strassen|";
+  if (!problem.numerics.bf16_parts) key += "no bf16 parts|";
   if (!problem.numerics.long_float8_sums) key += "short float8 sums|";
   if (limits_shared_memory(problem)) key += fmt::format("shared={}|", problem.shared_memory);
   if (problem.isa_limit != Problem{}.isa_limit) key += fmt::format("isa={}|", problem.isa_limit);

@@ -115,6 +115,8 @@ TEST(ProblemKey, TellsNumerics) {
   asked.problem.numerics = {.winograd = false};
   EXPECT_NE(asked.key(), usual);
   EXPECT_TRUE(asked.takes("cpu.gemm.strassen"));
+  asked.problem.numerics = {.bf16_parts = false};
+  EXPECT_NE(asked.key(), usual);
   asked.problem.numerics = {.long_float8_sums = false};
   EXPECT_NE(asked.key(), usual);
 }

@@ -53,7 +53,7 @@ namespace conv_tiles {
 Support supports(const Problem& problem) {
   // A plan whose weights are packed already runs under smaller shapes of its profile too.
   const bool is_packed = !problem.packed.empty();
-  const bool is_exact = !problem.numerics.allows(Algorithm::kWinograd);
+  const bool is_exact = !problem.numerics.bf16_parts;
   const auto fits = [&](const cpu::ConvProblem& p) {
     // An infinity would become no number.
     if (is_exact && p.compute == cpu::ElementType::f32) return false;

@@ -253,7 +253,7 @@ Support supports(const Problem& problem) {
   // A plan whose weights are packed already runs under smaller shapes of its profile too.
   if (problem.packed.empty() && !cpu::pays_by_tiles(p.compute, p.m, p.n, p.k))
     return Support::no("few rows, columns or steps");
-  if (p.compute == cpu::ElementType::f32 && !problem.numerics.allows(Algorithm::kStrassen))
+  if (p.compute == cpu::ElementType::f32 && !problem.numerics.bf16_parts)
     return Support::no("an infinity would become no number, which exact numerics forbid");
   return {};
 }
