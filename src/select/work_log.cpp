@@ -2,15 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
+#include "base/stopwatch.h"
+
 namespace tenon {
 namespace {
 
 constexpr const char* kNames[] = {"of our own", "of cuDNN", "of cuBLASLt", "of plugins"};
 
-int64_t now(clockid_t clock) {
-  timespec time{};
-  clock_gettime(clock, &time);
-  return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+int64_t nanoseconds(double seconds) {
+  return std::llround(1e9 * seconds);
 }
 
 }  // namespace
@@ -18,11 +20,12 @@ int64_t now(clockid_t clock) {
 Result<std::unique_ptr<Kernel>> WorkLog::create(const Tactic& tactic, const Problem& problem,
                                                 std::string_view config) {
   Counter& counter = counters_[static_cast<size_t>(tactic.traits.origin)];
-  const int64_t start = now(CLOCK_MONOTONIC), cpu_start = now(CLOCK_THREAD_CPUTIME_ID);
+  Stopwatch watch;
+  CoreStopwatch core_watch;
   auto kernel = create_kernel(tactic, problem, config);
   ++counter.count;
-  counter.nanoseconds += now(CLOCK_MONOTONIC) - start;
-  counter.cpu_nanoseconds += now(CLOCK_THREAD_CPUTIME_ID) - cpu_start;
+  counter.nanoseconds += nanoseconds(watch.lap());
+  counter.cpu_nanoseconds += nanoseconds(core_watch.lap());
   return kernel;
 }
 
