@@ -15,6 +15,14 @@
 #include "select/stages.h"
 
 namespace tenon {
+namespace {
+
+/// Of a forecast: kernels of one tactic that compute in other types go at another pace.
+std::string pace_name(const Problem& problem, const Option& option) {
+  return fmt::format("{} {}", name_of(work_of(problem).type), option.tactic->name);
+}
+
+}  // namespace
 
 std::vector<size_t> Schedule::announce(std::span<const Problem> problems,
                                        std::span<const Problem> beside,
@@ -53,7 +61,9 @@ void Schedule::announce(const Problem& problem, const Shortlist& list) const {
     const std::string tactic(option.tactic->name);
     const bool of_library = is_library(option.tactic->traits.origin);
     if (makes_several())
-      watch.trials([&](TrialForecast& trials, double) { trials.may_try(key, tactic, of_library); });
+      watch.trials([&](TrialForecast& trials, double) {
+        trials.may_try(key, pace_name(problem, option), of_library);
+      });
     else
       watch.kernels([&](BuildForecast& kernels) { kernels.will_try(tactic, work); });
   }
@@ -62,29 +72,34 @@ void Schedule::announce(const Problem& problem, const Shortlist& list) const {
 void Schedule::tell_held(const Problem& problem, const Shortlist& list) const {
   if (!is_announced(problem)) return;
   scope_.options.watch->trials([&](TrialForecast& trials, double) {
-    for (const Option& option : list.fitting)
-      trials.hold(problem_key(problem), std::string(option.tactic->name), list.is_held(option));
+    for (const Option& option : list.fitting) {
+      const bool is_held = list.is_held(option);
+      if (!list.waits)
+        trials.let_go(problem_key(problem), pace_name(problem, option), !is_held);
+      else if (is_held)
+        trials.wait(problem_key(problem), pace_name(problem, option));
+    }
   });
 }
 
 void Schedule::will_make(const Problem& problem, const Option& option) const {
   if (!is_announced(problem)) return;
   scope_.options.watch->trials([&](TrialForecast& trials, double) {
-    trials.will_make(problem_key(problem), std::string(option.tactic->name));
+    trials.will_make(problem_key(problem), pace_name(problem, option));
   });
 }
 
 void Schedule::makes(const Problem& problem, const Option& option) const {
   if (!is_announced(problem)) return;
-  scope_.options.watch->trials([&](TrialForecast& trials, double now) {
-    trials.makes(std::string(option.tactic->name), now);
-  });
+  scope_.options.watch->trials(
+      [&](TrialForecast& trials, double now) { trials.makes(pace_name(problem, option), now); });
 }
 
-void Schedule::made(const Problem& problem, const Option& option, double seconds) const {
+void Schedule::made(const Problem& problem, const Option& option,
+                    const TrialForecast::Making& seconds) const {
   if (!is_announced(problem)) return;
   scope_.options.watch->trials([&](TrialForecast& trials, double now) {
-    trials.made(std::string(option.tactic->name), seconds, now);
+    trials.made(pace_name(problem, option), seconds, now);
   });
 }
 
@@ -106,7 +121,7 @@ void Schedule::did(const Problem& problem, const Option& option,
   const std::string tactic(option.tactic->name);
   if (makes_several())
     scope_.options.watch->trials([&](TrialForecast& trials, double now) {
-      trials.tried(problem_key(problem), tactic, times.all, now);
+      trials.tried(problem_key(problem), pace_name(problem, option), times.all, now);
     });
   else
     scope_.options.watch->kernels(

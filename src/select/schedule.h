@@ -27,7 +27,8 @@ class Schedule {
   /// many seconds.
   void will_make(const Problem& problem, const Option& option) const;
   void makes(const Problem& problem, const Option& option) const;
-  void made(const Problem& problem, const Option& option, double seconds) const;
+  void made(const Problem& problem, const Option& option,
+            const TrialForecast::Making& seconds) const;
   /// An option whose time is not known will be tried.
   void tries(const Problem& problem, const Option& option) const;
   /// Its first launches have ended, and launches of so many seconds follow.

@@ -185,8 +185,9 @@ void Selector::try_all(const Open& open) {
         const size_t option = tasks[task].second;
         schedule_.makes(*problem, list->fitting[option]);
         Stopwatch watch;
+        CoreStopwatch core_watch;
         list->trials[option].kernel = trials_.make(*problem, list->fitting[option]);
-        schedule_.made(*problem, list->fitting[option], watch.lap());
+        schedule_.made(*problem, list->fitting[option], {watch.lap(), core_watch.lap()});
       });
   const std::function<void(size_t)> go_on = [&](size_t i) {
     const auto& [problem, list] = open[i];

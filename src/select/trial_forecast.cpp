@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string_view>
+#include <utility>
 
 #include "select/time_left.h"
 
@@ -10,20 +10,21 @@ namespace tenon {
 namespace {
 
 /// First guesses, in seconds.
-constexpr double kGuessedMake = 0.05, kGuessedRun = 0.005;
-/// Rounds of earlier builds weigh as much as so many of this one, and first guesses.
-constexpr double kRecalledRounds = 8, kGuessedRounds = 1;
-/// The chance that a round is followed by another, and kernels of one, before any was seen.
+constexpr double kGuessedMake = 0.1, kGuessedRun = 0.005;
+/// Stages of earlier builds weigh as much as so many of this one, and those of all tactics, and
+/// first guesses.
+constexpr double kRecalledStages = 8, kCommonStages = 1, kGuessedStages = 1;
+/// The chance that a stage is followed by another, and kernels of one, before any was seen.
 constexpr double kFollowed = 0.5, kKernels = 2;
-/// Of a kernel that is being made, so much is left on average.
-constexpr double kHalfMade = 0.5;
-/// A tactic's makers are as many as usual until kernels were made for so many seconds.
+/// That candidates which waited are tried.
+constexpr double kLetGo = 0.1;
+/// All cores are taken to be busy until kernels were made for so many seconds.
 constexpr double kSpan = 0.2;
 
 constexpr const char* kTrialEntries = "trials of ";
-constexpr size_t kTrialFigures = 4;
-constexpr const char* kRoundEntries = "rounds of trials ";
-constexpr size_t kRoundFigures = 4;
+constexpr size_t kTrialFigures = 6;
+constexpr const char* kStageEntries = "stages of trials ";
+constexpr size_t kStageFigures = 4;
 
 }  // namespace
 
@@ -37,26 +38,39 @@ void TrialForecast::recall(const PaceBook& book) {
   for (const auto& [name, figures] : book.with_prefix(kTrialEntries)) {
     if (figures.size() != kTrialFigures) continue;
     Tactic& tactic = tactics_[name];
-    tactic.recalled_make = {figures[0], figures[1]};
+    tactic.recalled_core = {figures[0], figures[1]};
     tactic.recalled_run = {figures[2], figures[3]};
+    const double share = figures[4] > 0 ? std::min(kRecalledStages / figures[4], 1.0) : 0;
+    tactic.waited = share * figures[4];
+    tactic.let_go = share * figures[5];
   }
-  for (size_t i = 0; i < kRounds; ++i) {
-    const auto figures = book.find(kRoundEntries + std::to_string(i));
-    if (figures.size() != kRoundFigures || figures[0] <= 0) continue;
-    const double share = std::min(kRecalledRounds / figures[0], 1.0);
-    rounds_[i] = {share * figures[0], share * figures[1], share * figures[2], share * figures[3]};
+  for (const auto& [name, figures] : book.with_prefix(kStageEntries)) {
+    if (figures.size() != kStages * kStageFigures) continue;
+    Stages& stages = name.empty() ? stages_ : tactics_[name].stages;
+    for (size_t i = 0; i < kStages; ++i) {
+      const auto one = figures.subspan(i * kStageFigures, kStageFigures);
+      if (one[0] <= 0) continue;
+      const double share = std::min(kRecalledStages / one[0], 1.0);
+      stages[i] = {share * one[0], share * one[1], share * one[2], share * one[3]};
+    }
   }
 }
 
 void TrialForecast::keep(PaceBook& book) const {
   for (const auto& [name, tactic] : tactics_) {
-    const Mean& make = tactic.make.count > 0 ? tactic.make : tactic.recalled_make;
+    const Mean& core = tactic.core.count > 0 ? tactic.core : tactic.recalled_core;
     const Mean& run = tactic.run.count > 0 ? tactic.run : tactic.recalled_run;
-    book.set(kTrialEntries + name, {make.seconds, make.count, run.seconds, run.count});
+    book.set(kTrialEntries + name,
+             {core.seconds, core.count, run.seconds, run.count, tactic.waited, tactic.let_go});
   }
-  for (size_t i = 0; i < kRounds; ++i)
-    book.set(kRoundEntries + std::to_string(i),
-             {rounds_[i].count, rounds_[i].kernels, rounds_[i].ended, rounds_[i].followed});
+  const auto keep_stages = [&](const std::string& name, const Stages& stages) {
+    std::vector<double> figures;
+    for (const Stage& one : stages)
+      figures.insert(figures.end(), {one.count, one.kernels, one.ended, one.followed});
+    book.set(kStageEntries + name, std::move(figures));
+  };
+  keep_stages({}, stages_);
+  for (const auto& [name, tactic] : tactics_) keep_stages(name, tactic.stages);
 }
 
 void TrialForecast::may_try(const std::string& problem, const std::string& tactic,
@@ -65,64 +79,101 @@ void TrialForecast::may_try(const std::string& problem, const std::string& tacti
   tactics_[tactic].of_library = of_library;
 }
 
-void TrialForecast::hold(const std::string& problem, const std::string& tactic, bool held) {
+TrialForecast::Open* TrialForecast::find(const std::string& problem, const std::string& tactic) {
   const auto found = open_.find(problem);
-  if (found == open_.end()) return;
-  if (const auto own = found->second.tactics.find(tactic); own != found->second.tactics.end())
-    own->second.held = held;
+  if (found == open_.end()) return nullptr;
+  const auto own = found->second.tactics.find(tactic);
+  return own == found->second.tactics.end() ? nullptr : &own->second;
 }
 
-/// The first kernel behind the timing of all others begins a round.
+void TrialForecast::wait(const std::string& problem, const std::string& tactic) {
+  if (Open* const open = find(problem, tactic)) open->waits = true;
+}
+
+void TrialForecast::let_go(const std::string& problem, const std::string& tactic, bool tries) {
+  Open* const open = find(problem, tactic);
+  if (open == nullptr || !std::exchange(open->waits, false)) return;
+  Tactic& own = tactics_[tactic];
+  ++own.waited;
+  own.let_go += tries;
+  if (!tries) open->candidates = open->made;
+}
+
+/// Of all tactics that had kernels in it, a stage has ended.
+void TrialForecast::end_round(const Problem& problem) {
+  for (const auto& [name, open] : problem.tactics) {
+    if (open.stages == 0 || open.last_round != problem.rounds) continue;
+    const size_t place = std::min(open.stages, kStages) - 1;
+    for (Stages* stages : {&stages_, &tactics_[name].stages}) ++(*stages)[place].ended;
+  }
+}
+
+/// The first kernel behind the timing of all others begins a round, and the first of its tactic in
+/// it a stage.
 void TrialForecast::will_make(const std::string& problem, const std::string& tactic) {
-  ++tactics_[tactic].asked;
+  Tactic& own = tactics_[tactic];
+  ++own.asked;
   const auto found = open_.find(problem);
   if (found == open_.end()) return;
-  Problem& open = found->second;
-  if (open.waiting() <= 0) {
-    if (open.rounds > 0) {
-      Round& last = round(open.rounds);
-      ++last.ended;
-      ++last.followed;
-    }
-    ++round(++open.rounds).count;
+  if (found->second.waiting() <= 0) {
+    end_round(found->second);
+    ++found->second.rounds;
   }
-  ++round(open.rounds).kernels;
-  ++open.tactics[tactic].made;
+  Open& open = found->second.tactics[tactic];
+  const bool follows = open.stages > 0;
+  const bool is_first = !follows || open.last_round != found->second.rounds;
+  open.stages += is_first;
+  open.last_round = found->second.rounds;
+  const size_t place = std::min(open.stages, kStages) - 1;
+  for (Stages* stages : {&stages_, &own.stages}) {
+    if (is_first && follows) ++(*stages)[std::min(open.stages - 1, kStages) - 1].followed;
+    (*stages)[place].count += is_first;
+    ++(*stages)[place].kernels;
+  }
+  ++open.made;
+}
+
+void TrialForecast::pass_to(double now) {
+  if (in_library_ > 1) queued_.count += std::max(now - told_, 0.0);
+  told_ = now;
 }
 
 void TrialForecast::makes(const std::string& tactic, double now) {
-  tactics_[tactic].begun.push_back(now);
+  pass_to(now);
+  Tactic& own = tactics_[tactic];
+  own.begun.push_back(now);
+  in_library_ += own.of_library;
 }
 
 /// A thread tells of its kernel by the time that it took.
 void TrialForecast::end(Tactic& tactic, double begun) {
   const auto found = std::ranges::min_element(
       tactic.begun, {}, [begun](double other) { return std::abs(other - begun); });
-  if (found != tactic.begun.end()) tactic.begun.erase(found);
+  if (found == tactic.begun.end()) return;
+  tactic.begun.erase(found);
+  in_library_ -= tactic.of_library;
 }
 
-void TrialForecast::made(const std::string& tactic, double seconds, double now) {
+void TrialForecast::made(const std::string& tactic, const Making& seconds, double now) {
+  pass_to(now);
   Tactic& own = tactics_[tactic];
-  guessed_make_ += own.recalled_make.or_else(kGuessedMake);
-  end(own, now - seconds);
-  for (Tactic* one : {&own, &all_}) {
-    one->make.seconds += seconds;
-    ++one->make.count;
-    one->squares += seconds * seconds;
-    one->since = std::min(one->since.value_or(now), now - seconds);
-    one->last = now;
-  }
-  last_ = now;
+  if (own.of_library && in_library_ > 1) queued_.seconds += seconds.on_core;
+  guessed_core_ += own.recalled_core.or_else(kGuessedMake);
+  end(own, now - seconds.all);
+  own.made.push_back(seconds);
+  own.core.add(seconds.on_core);
+  own.squares += seconds.on_core * seconds.on_core;
+  core_.add(seconds.on_core);
+  since_ = std::min(since_.value_or(now), now - seconds.all);
+  last_ = last_made_ = now;
 }
 
 void TrialForecast::tried(const std::string& problem, const std::string& tactic, double seconds,
                           double now) {
   Tactic& own = tactics_[tactic];
   guessed_run_ += own.recalled_run.or_else(kGuessedRun);
-  for (Tactic* one : {&own, &all_}) {
-    one->run.seconds += seconds;
-    ++one->run.count;
-  }
+  own.run.add(seconds);
+  run_.add(seconds);
   last_ = now;
   if (const auto found = open_.find(problem); found != open_.end()) {
     Open& open = found->second.tactics[tactic];
@@ -136,76 +187,126 @@ void TrialForecast::decided(const std::string& problem) {
   if (found == open_.end()) return;
   for (const auto& [name, open] : found->second.tactics)
     tactics_[name].asked -= open.made - open.tried;  // Time was up.
-  if (found->second.rounds > 0) ++round(found->second.rounds).ended;
+  end_round(found->second);
   open_.erase(found);
 }
 
-/// That problems with so many rounds get another.
-double TrialForecast::chance_behind(size_t rounds) const {
-  const Round& last = round(rounds);
-  return (last.followed + kGuessedRounds * kFollowed) / (last.ended + kGuessedRounds);
+/// That a problem with so many stages of the tactic gets another.
+double TrialForecast::chance_behind(const Tactic& tactic, size_t stages) const {
+  const size_t place = std::min(stages, kStages) - 1;
+  const Stage &own = tactic.stages[place], &all = stages_[place];
+  const double common = (all.followed + kGuessedStages * kFollowed) / (all.ended + kGuessedStages);
+  return (own.followed + kCommonStages * common) / (own.ended + kCommonStages);
 }
 
-double TrialForecast::kernels_of(size_t number) const {
-  const Round& one = round(number);
-  return (one.kernels + kGuessedRounds * kKernels) / (one.count + kGuessedRounds);
+double TrialForecast::kernels_of(const Tactic& tactic, size_t stage) const {
+  const size_t place = std::min(stage, kStages) - 1;
+  const Stage &own = tactic.stages[place], &all = stages_[place];
+  const double common = (all.kernels + kGuessedStages * kKernels) / (all.count + kGuessedStages);
+  return (own.kernels + kCommonStages * common) / (own.count + kCommonStages);
 }
 
-/// Earlier builds tell how tactics differ; this one, by how much all are off: kernels that lie in a
-/// cache are made at once. The slow ones end last: kernels that are being made for longer than the
-/// mean count already.
-double TrialForecast::make_of(const Tactic& tactic, double now) const {
-  const double off = guessed_make_ > 0 ? all_.make.seconds / guessed_make_ : 1;
-  const double guess = tactic.recalled_make.or_else(kGuessedMake) * off;
-  double seconds = tactic.make.seconds + guess, count = tactic.make.count + 1;
-  const double mean = seconds / count;
-  for (const double begun : tactic.begun) {
-    if (now - begun <= mean) continue;
-    seconds += now - begun;
-    ++count;
+/// Of so many more stages of a tactic. One that had no kernels in the last round has ended.
+std::array<double, TrialForecast::kStages> TrialForecast::chances(const Problem& problem,
+                                                                  const std::string& name) const {
+  std::array<double, kStages> chances{};
+  const Open& open = problem.tactics.at(name);
+  if (open.stages > 0 && open.last_round != problem.rounds) return chances;
+  const Tactic& tactic = tactics_.at(name);
+  double reaches = 1, more = 0;
+  if (open.waits)
+    reaches = (tactic.let_go + kGuessedStages * kLetGo) / (tactic.waited + kGuessedStages);
+  for (size_t i = 0; i < kStages && more < open.candidates - open.made; ++i) {
+    const size_t stages = open.stages + i;
+    if (stages > 0) reaches *= chance_behind(tactic, stages);
+    more += reaches * kernels_of(tactic, stages + 1);
+    chances[i] = reaches;
   }
-  return seconds / count;
+  return chances;
 }
 
-/// Of so many that are made side by side. The largest of n numbers lies up to (n - 1) / sqrt(2 n -
-/// 1) standard deviations above their mean.
-double TrialForecast::slowest_of(const Tactic& tactic, double kernels, double now) const {
-  const double make = make_of(tactic, now);
-  if (tactic.make.count < 1 || kernels <= 1) return make;
-  const double mean = tactic.make.seconds / tactic.make.count;
-  const double variance = std::max(tactic.squares / tactic.make.count - mean * mean, 0.0);
-  return make + (kernels - 1) / std::sqrt(2 * kernels - 1) * std::sqrt(variance);
+/// Seconds on a core, of those that took longer than so many seconds in all. Earlier builds tell
+/// how tactics differ; this one, by how much all are off: kernels that lie in a cache are made at
+/// once.
+double TrialForecast::core_of(const Tactic& tactic, double longer_than) const {
+  const double off = (core_.seconds + kGuessedMake) / (guessed_core_ + kGuessedMake);
+  Mean mean{tactic.recalled_core.or_else(kGuessedMake) * off, 1};
+  for (const Making& one : tactic.made)
+    if (one.all > longer_than) mean.add(one.on_core);
+  return mean.or_else(0);
+}
+
+/// Seconds on a core for each that goes by while a kernel is made: others have the cores, or the
+/// library, for part of the time.
+double TrialForecast::pace_of(const Tactic& tactic) const {
+  const double guess = core_of(tactic);
+  double all = guess;
+  for (const Making& one : tactic.made) all += one.all;
+  return (tactic.core.seconds + guess) / all;
+}
+
+/// Of a kernel that is being made for so long: the slow ones end last.
+double TrialForecast::rest_of(const Tactic& tactic, double age) const {
+  Mean all;
+  for (const Making& one : tactic.made) all.add(one.all);
+  return left_after(core_of(tactic, std::min(age, all.or_else(age))), age * pace_of(tactic));
+}
+
+/// Of so many that are made side by side, each on a core of its own. The largest of n numbers lies
+/// up to (n - 1) / sqrt(2 n - 1) standard deviations above their mean.
+double TrialForecast::slowest_of(const Tactic& tactic, double kernels) const {
+  const double core = core_of(tactic);
+  if (tactic.made.empty() || kernels <= 1) return core;
+  const double mean = tactic.core.or_else(0);
+  const double variance = std::max(tactic.squares / tactic.core.count - mean * mean, 0.0);
+  return core + (kernels - 1) / std::sqrt(2 * kernels - 1) * std::sqrt(variance);
 }
 
 double TrialForecast::run_of(const Tactic& tactic) const {
-  const double off = guessed_run_ > 0 ? all_.run.seconds / guessed_run_ : 1;
+  const double off = (run_.seconds + kGuessedRun) / (guessed_run_ + kGuessedRun);
   const double guess = tactic.recalled_run.or_else(kGuessedRun) * off;
   return (tactic.run.seconds + guess) / (tactic.run.count + 1);
 }
 
-/// Seconds of making that go by in one of the build's, so far; first, as many as usual.
-double TrialForecast::makers_of(const Tactic& tactic, double usual) const {
-  const double span = tactic.since ? tactic.last - *tactic.since : 0;
-  const double makers = (tactic.make.seconds + kSpan * usual) / (span + kSpan);
-  return std::max(makers, 1.0);
+/// On average so far, also by kernels that are not done.
+double TrialForecast::busy_cores(double now) const {
+  double core = core_.seconds, end = last_made_;
+  for (const auto& [name, tactic] : tactics_)
+    for (const double begun : tactic.begun) {
+      core += std::min((now - begun) * pace_of(tactic), core_of(tactic));
+      end = now;
+    }
+  const double span = since_ ? end - *since_ : 0;
+  return std::max((core + kSpan * cores_) / (span + kSpan), 1.0);
 }
 
-/// Rounds to come of the problem that has the most of them.
-struct TrialForecast::Chain {
-  struct Link {
-    double none = 1;  ///< The chance that no problem gets so many more rounds.
-    double reaches = 0, seconds = 0;
+/// The n-th rounds to come of a problem: the chance that there is none, and means of the others.
+struct TrialForecast::RoundsToCome {
+  struct One {
+    double none = 1, reaches = 0, seconds = 0;
+    void add(double chance, double sum) {
+      none *= 1 - chance;
+      reaches += chance;
+      seconds += sum;
+    }
   };
-  std::array<Link, kRounds> links;
-  void add(size_t more, double chance, double seconds) {
-    links[more].none *= 1 - chance;
-    links[more].reaches += chance;
-    links[more].seconds += chance * seconds;
+  std::array<One, kStages> rounds;
+  void add(size_t number, double chance, double seconds) {
+    rounds[number].add(chance, chance * seconds);
+  }
+};
+
+/// Those of the problem that has the most of them.
+struct TrialForecast::Chain : RoundsToCome {
+  void add(const RoundsToCome& problem) {
+    for (size_t i = 0; i < kStages; ++i)
+      if (const RoundsToCome::One& one = problem.rounds[i]; one.reaches > 0)
+        rounds[i].add(1 - one.none, (1 - one.none) * one.seconds / one.reaches);
   }
   double seconds() const {
     double sum = 0;
-    for (const Link& link : links)
-      if (link.reaches > 0) sum += (1 - link.none) * link.seconds / link.reaches;
+    for (const One& one : rounds)
+      if (one.reaches > 0) sum += (1 - one.none) * one.seconds / one.reaches;
     return sum;
   }
 };
@@ -213,57 +314,50 @@ struct TrialForecast::Chain {
 /// Work that open problems may still ask for, by how many rounds problems had so far.
 TrialForecast::Amounts TrialForecast::amounts(double now) const {
   Amounts sum;
-  const double all = makers_of(all_, makers_);
-  std::map<std::string_view, double> work;  // Seconds of each tactic's makers.
-  double kernels = 0, waiting = 0, first = 0;  // Seconds until the rounds end that have begun.
+  const double cores = busy_cores(now);
+  const double library = (queued_.seconds + kSpan) / (queued_.count + kSpan);
+  const auto make = [&](const Tactic& tactic, double seconds) {
+    sum.make += seconds / cores;
+    if (tactic.of_library) sum.library += seconds / library;
+  };
   for (const auto& [name, tactic] : tactics_) {
-    for (const double begun : tactic.begun)
-      first = std::max(first, left_after(make_of(tactic, now), now - begun));
-    const double open = std::max(tactic.asked - tactic.make.count, 0.0);
-    if (open <= 0) continue;
-    work[name] = open * make_of(tactic, now);
-    kernels += open;
-    waiting += work[name];
+    for (const double since : tactic.begun) {
+      const double rest = rest_of(tactic, now - since);
+      make(tactic, rest);
+      sum.first = std::max(sum.first, rest);
+    }
+    const auto known = static_cast<double>(tactic.made.size() + tactic.begun.size());
+    make(tactic, std::max(tactic.asked - known, 0.0) * core_of(tactic));
   }
-  Chain chain;
+  Chain chain, behind;
   for (const auto& [key, problem] : open_) {
-    double candidates = 0, more = 0, reaches = 1, round = 0;
-    for (const auto& [name, open] : problem.tactics) {
-      candidates += open.open();
-      round += open.open() * (slowest_of(tactics_.at(name), kernels_of(problem.rounds + 1), now) +
-                              run_of(tactics_.at(name)));
-      sum.run += (open.made - open.tried) * run_of(tactics_.at(name));
-    }
-    for (size_t i = 0; i < kRounds && more < candidates; ++i) {
-      const size_t rounds = problem.rounds + i;
-      if (rounds > 0) reaches *= chance_behind(rounds);
-      more += reaches * kernels_of(rounds + 1);
-      chain.add(i, reaches, round / candidates);
-    }
-    const double share = candidates > 0 ? std::min(more / candidates, 1.0) : 0;
+    RoundsToCome rounds, waiting;
     for (const auto& [name, open] : problem.tactics) {
       const Tactic& tactic = tactics_.at(name);
-      const double tries = share * open.open();
-      work[name] += tries * make_of(tactic, now);
-      sum.run += tries * run_of(tactic);
+      const std::array<double, kStages> chance = chances(problem, name);
+      double tries = 0;
+      for (size_t i = 0; i < kStages; ++i) {
+        const double kernels = kernels_of(tactic, open.stages + i + 1);
+        tries += chance[i] * kernels;
+        (open.waits ? waiting : rounds)
+            .add(i, chance[i], slowest_of(tactic, kernels) + run_of(tactic));
+      }
+      tries = std::min(tries, open.candidates - open.made);
+      make(tactic, tries * core_of(tactic));
+      sum.run += (open.made - open.tried + tries) * run_of(tactic);
     }
+    chain.add(rounds);
+    behind.add(waiting);
   }
-  sum.longest = first + chain.seconds();
-  // Threads are halfway through theirs.
-  double seconds = kernels > 0 ? -kHalfMade * std::min(kernels, all) * waiting / kernels : 0;
-  for (const auto& [name, one] : work) {
-    const Tactic& tactic = tactics_.find(std::string(name))->second;
-    if (tactic.of_library) sum.make = std::max(sum.make, one / makers_of(tactic, all));
-    seconds += one;
-  }
-  sum.make = std::max(sum.make, seconds / all);
+  sum.rounds = chain.seconds();
+  sum.behind = behind.seconds();
   return sum;
 }
 
 double TrialForecast::left(double now) const {
   const Amounts sum = amounts(now);
-  const double ago = last_ > 0 ? std::max(now - last_, 0.0) : 0;
-  return std::max(left_after(std::max(sum.make, sum.run), ago), sum.longest);
+  const double run = left_after(sum.run, last_ > 0 ? now - last_ : 0);
+  return std::max({sum.make, sum.library, run, sum.first + sum.rounds + sum.behind});
 }
 
 }  // namespace tenon

@@ -15,14 +15,14 @@
 namespace tenon {
 
 /// How long candidates still take to be tried where kernels are made several at a time while others
-/// are timed: from the times of earlier ones, and from how often problems went on to another round
-/// of kernels. Four things may hold up the rest, and the longest counts: all kernels by the rate at
-/// which they were made so far, those of a library by its own, since it makes one at a time, the
-/// rounds of the problem that has the most of them, which follow each other, and the timing, which
-/// is one by one. Seconds are real ones.
+/// are timed: from the times of earlier ones, and from how often tactics went on to another stage
+/// of configurations. Four things hold up the rest: the cores' seconds that kernels take, the
+/// seconds of those of libraries, since a library makes one at a time, the kernels being made with
+/// the rounds of the problem that has the most of them behind them, and the timing, which is one by
+/// one.
 class TrialForecast {
  public:
-  explicit TrialForecast(double makers = 1) : makers_(makers) {}
+  explicit TrialForecast(double cores = 1) : cores_(cores) {}
 
   /// Starts from earlier builds, and keeps the paces of this one.
   void recall(const PaceBook& book);
@@ -30,15 +30,19 @@ class TrialForecast {
 
   /// A problem has one more candidate of a tactic, which may be tried.
   void may_try(const std::string& problem, const std::string& tactic, bool of_library = false);
-  /// Whether the problem's candidates of a tactic wait for another problem (select/pilots.h): few
-  /// of those are tried in the end, and none is foreseen.
-  void hold(const std::string& problem, const std::string& tactic, bool held);
+  /// The problem's candidates of a tactic wait for another problem (select/pilots.h); and that is
+  /// decided: they may be tried, or will not be.
+  void wait(const std::string& problem, const std::string& tactic);
+  void let_go(const std::string& problem, const std::string& tactic, bool tries);
   /// Its kernel is to be made.
   void will_make(const std::string& problem, const std::string& tactic);
   /// Some thread begins to make one. `now`: seconds since the build began, as below.
   void makes(const std::string& tactic, double now);
-  /// It has made one in so many seconds.
-  void made(const std::string& tactic, double seconds, double now);
+  /// It has made one in so many seconds, and was on a core for some of them.
+  struct Making {
+    double all = 0, on_core = 0;
+  };
+  void made(const std::string& tactic, const Making& seconds, double now);
   /// It was timed in so many seconds.
   void tried(const std::string& problem, const std::string& tactic, double seconds, double now);
   /// The rest of the problem's candidates will not be tried.
@@ -50,58 +54,75 @@ class TrialForecast {
   /// The sum of seconds, and of how many.
   struct Mean {
     double seconds = 0, count = 0;
+    void add(double one) { seconds += one, ++count; }
     double or_else(double guess) const { return count > 0 ? seconds / count : guess; }
   };
+  /// The n-th stages of a tactic for its problems: how many there were, with how many kernels; how
+  /// many have ended, and were followed by another.
+  struct Stage {
+    double count = 0, kernels = 0, ended = 0, followed = 0;
+  };
+  static constexpr size_t kStages = 6;
+  using Stages = std::array<Stage, kStages>;  ///< The last one stands for all behind it.
   struct Tactic {
-    Mean make, run;
-    double squares = 0;         ///< The sum of those of seconds to make one.
+    std::vector<Making> made;
+    Mean core, run;             ///< To make one, on a core; to time one.
+    double squares = 0;         ///< The sum of those of seconds on a core.
     std::vector<double> begun;  ///< When those began that are being made.
     double asked = 0;           ///< Kernels to be made in this build, also the finished ones.
-    Mean recalled_make, recalled_run;
-    std::optional<double> since;  ///< The first that was made, less the time that it took.
-    double last = 0;              ///< When the last one was made.
+    Mean recalled_core, recalled_run;
+    Stages stages;
+    double waited = 0, let_go = 0;  ///< Problems whose candidates waited; and could be tried then.
     bool of_library = false;
   };
   /// Candidates of one tactic.
   struct Open {
     double candidates = 0, made = 0, tried = 0;  ///< `made`: or to be made.
-    bool held = false;
-    double open() const { return held ? 0 : candidates - made; }
+    bool waits = false;
+    size_t stages = 0;      ///< That have begun.
+    size_t last_round = 0;  ///< Of the problem, in which there were some of its kernels.
   };
   struct Problem {
     std::map<std::string, Open> tactics;
     size_t rounds = 0;  ///< That have begun.
     double waiting() const;
   };
-  /// The n-th rounds of problems: how many there were, with how many kernels; how many have ended,
-  /// and were followed by another.
-  struct Round {
-    double count = 0, kernels = 0, ended = 0, followed = 0;
-  };
-  static constexpr size_t kRounds = 6;
+  /// Seconds of each thing that may hold up the rest.
   struct Amounts {
-    double make = 0, run = 0, longest = 0;  ///< Seconds; of makers that work side by side.
+    double make = 0, library = 0, run = 0, first = 0, rounds = 0, behind = 0;
   };
 
-  Round& round(size_t number) { return rounds_[std::min(number, kRounds) - 1]; }
-  const Round& round(size_t number) const { return rounds_[std::min(number, kRounds) - 1]; }
+  struct RoundsToCome;
   struct Chain;
-  static void end(Tactic& tactic, double begun);
-  double chance_behind(size_t rounds) const;
-  double kernels_of(size_t round) const;
-  double make_of(const Tactic& tactic, double now) const;
-  double slowest_of(const Tactic& tactic, double kernels, double now) const;
+  Open* find(const std::string& problem, const std::string& tactic);
+  void pass_to(double now);
+  void end(Tactic& tactic, double begun);
+  void end_round(const Problem& problem);
+  double chance_behind(const Tactic& tactic, size_t stages) const;
+  double kernels_of(const Tactic& tactic, size_t stage) const;
+  std::array<double, kStages> chances(const Problem& problem, const std::string& tactic) const;
+  double core_of(const Tactic& tactic, double longer_than = 0) const;
+  double rest_of(const Tactic& tactic, double age) const;
+  double slowest_of(const Tactic& tactic, double kernels) const;
   double run_of(const Tactic& tactic) const;
+  double pace_of(const Tactic& tactic) const;
+  double busy_cores(double now) const;
   Amounts amounts(double now) const;
-  double makers_of(const Tactic& tactic, double usual) const;
 
-  double makers_;  ///< Threads, before any kernel was made.
+  double cores_;
   std::map<std::string, Tactic> tactics_;
-  Tactic all_;
+  Mean core_, run_;  ///< Of all tactics.
   std::map<std::string, Problem> open_;
-  std::array<Round, kRounds> rounds_;          ///< The last one stands for all behind it.
-  double guessed_make_ = 0, guessed_run_ = 0;  ///< Of those made and timed, by earlier builds.
-  double last_ = 0;                            ///< When the last one was made or timed.
+  Stages stages_;                              ///< Of all tactics.
+  double guessed_core_ = 0, guessed_run_ = 0;  ///< Of those made and timed, by earlier builds.
+  std::optional<double> since_;  ///< The first that was made, less the time that it took.
+  double last_made_ = 0;         ///< When the last one was made.
+  /// Seconds in which kernels waited for a library to make others, and the seconds on cores of
+  /// those that it made meanwhile.
+  Mean queued_;
+  double in_library_ = 0;  ///< Kernels that are being made by libraries.
+  double told_ = 0;        ///< When the last one was begun or made.
+  double last_ = 0;        ///< When the last one was made or timed.
 };
 
 }  // namespace tenon

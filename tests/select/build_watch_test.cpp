@@ -53,7 +53,7 @@ TEST(BuildWatch, ForecastsOfTrialsAndOfTheSequenceAreOfTheirSteps) {
   watch.trials([](TrialForecast& trials, double now) {
     for (int i = 0; i < 8; ++i) trials.may_try("problem", "tactic");
     for (int i = 0; i < 8; ++i) trials.will_make("problem", "tactic");
-    trials.made("tactic", 2, now + 2);
+    trials.made("tactic", {2, 2}, now + 2);
   });
   watch.sequence([](SequenceForecast& sequence) { sequence.begin({{"problem", 100}}); });
   const auto left_of = [&](Step step) { return watch.state().left[static_cast<size_t>(step)]; };

@@ -18,7 +18,7 @@ void announce(TrialForecast& forecast, int problems, int candidates) {
 void decide(TrialForecast& forecast, int problem, int needed, double make, double now) {
   const std::string name = "p" + std::to_string(problem);
   for (int i = 0; i < needed; ++i) forecast.will_make(name, "tactic");
-  for (int i = 0; i < needed; ++i) forecast.made("tactic", make, now);
+  for (int i = 0; i < needed; ++i) forecast.made("tactic", {make, make}, now);
   for (int i = 0; i < needed; ++i) forecast.tried(name, "tactic", 1e-3, now);
   forecast.decided(name);
 }
@@ -39,34 +39,59 @@ TEST(TrialForecast, TheRateIsThatOfAllThreads) {
   EXPECT_NEAR(forecast.left(5), 5, 1.2);
 }
 
-/// Candidates that wait for another problem's winner are foreseen only where they are let go.
-TEST(TrialForecast, HeldCandidatesAreNotWaitedFor) {
-  const auto left = [](bool planned, bool held) {
+/// Candidates that wait for another problem's winner are tried as often as those of such tactics
+/// were so far.
+TEST(TrialForecast, CandidatesThatWaitAreTriedAsOftenAsOthersWere) {
+  const auto left = [](bool waits, bool tries) {
     TrialForecast forecast;
     announce(forecast, 20, 4);
-    for (int p = 0; planned && p < 20; ++p) {
+    for (int p = 0; waits && p < 20; ++p) {
       const std::string name = "p" + std::to_string(p);
-      for (int i = 0; i < 4; ++i) forecast.may_try(name, "planned", true);
-      forecast.hold(name, "planned", true);
-      if (p >= 10 && !held) forecast.hold(name, "planned", false);
+      for (int i = 0; i < 4; ++i) forecast.may_try(name, "planned");
+      forecast.wait(name, "planned");
     }
-    for (int p = 0; p < 10; ++p) decide(forecast, p, 4, 1, 2 * (p + 1));
-    return forecast.left(20);
+    const int each = waits && tries ? 8 : 4;
+    for (int p = 0; p < 10; ++p) {
+      const std::string name = "p" + std::to_string(p);
+      forecast.let_go(name, "planned", tries);
+      for (int i = 4; i < each; ++i) {
+        forecast.will_make(name, "planned");
+        forecast.made("planned", {1, 1}, each * p + i - 3);
+        forecast.tried(name, "planned", 1e-3, each * p + i - 3);
+      }
+      decide(forecast, p, 4, 1, each * (p + 1));
+    }
+    return forecast.left(10 * each);
   };
-  EXPECT_NEAR(left(false, true), 20, 3);
-  EXPECT_EQ(left(true, true), left(false, true));
-  EXPECT_NE(left(true, false), left(false, true));
+  EXPECT_NEAR(left(true, false), left(false, false), 3);
+  EXPECT_GT(left(true, true), 1.5 * left(true, false));
+}
+
+/// The configurations of a tactic that was not fast enough are not waited for.
+TEST(TrialForecast, TacticsThatDidNotGoOnHaveEnded) {
+  const auto left = [](int others) {
+    TrialForecast forecast;
+    for (int i = 0; i < 20; ++i) forecast.may_try("p", "good");
+    for (int i = 0; i < 1 + others; ++i) forecast.may_try("p", "bad");
+    for (const char* tactic : {"good", "bad"}) forecast.will_make("p", tactic);
+    for (const char* tactic : {"good", "bad"}) forecast.made(tactic, {1, 1}, 1);
+    for (const char* tactic : {"good", "bad"}) forecast.tried("p", tactic, 1e-3, 1);
+    forecast.will_make("p", "good");
+    return forecast.left(1);
+  };
+  EXPECT_GT(left(0), 1);
+  EXPECT_EQ(left(20), left(0));
 }
 
 /// Many threads are of no help to the rounds of the last problem.
 TEST(TrialForecast, RoundsOfOneProblemFollowEachOther) {
-  TrialForecast forecast;
+  TrialForecast forecast(16);
   announce(forecast, 11, 5);
   for (int p = 0; p < 10; ++p) {
     const std::string name = "p" + std::to_string(p);
     for (const int kernels : {1, 2, 2}) {
       for (int i = 0; i < kernels; ++i) forecast.will_make(name, "tactic");
-      for (int i = 0; i < kernels; ++i) forecast.made("tactic", 1, 1);
+      for (int i = 0; i < kernels; ++i) forecast.made("tactic", {1, 1}, 1);
       for (int i = 0; i < kernels; ++i) forecast.tried(name, "tactic", 1e-3, 1);
     }
     forecast.decided(name);
@@ -76,7 +101,7 @@ TEST(TrialForecast, RoundsOfOneProblemFollowEachOther) {
   EXPECT_NEAR(forecast.left(1), 3, 0.3);
   EXPECT_NEAR(forecast.left(1.5), 2.5, 0.3);
   // The first is timed, two more are made.
-  forecast.made("tactic", 1, 2);
+  forecast.made("tactic", {1, 1}, 2);
   forecast.tried("p10", "tactic", 1e-3, 2);
   for (int i = 0; i < 2; ++i) {
     forecast.will_make("p10", "tactic");
@@ -84,11 +109,45 @@ TEST(TrialForecast, RoundsOfOneProblemFollowEachOther) {
   }
   EXPECT_NEAR(forecast.left(2), 2, 0.3);
   for (int i = 0; i < 2; ++i) {
-    forecast.made("tactic", 1, 3);
+    forecast.made("tactic", {1, 1}, 3);
     forecast.tried("p10", "tactic", 1e-3, 3);
   }
   forecast.decided("p10");
   EXPECT_EQ(forecast.left(3), 0);
+}
+
+/// While there are many kernels, threads share the cores; the rounds of the last problem have them
+/// to themselves.
+TEST(TrialForecast, RoundsToComeTakeWhatKernelsTakeACore) {
+  const auto left = [](double on_core) {
+    TrialForecast forecast(16);
+    announce(forecast, 21, 3);
+    for (int p = 0; p < 21; ++p) {
+      const std::string name = "p" + std::to_string(p);
+      for (int i = 0; i < 3; ++i) {
+        if (p == 20 && i == 2) break;
+        forecast.will_make(name, "tactic");
+        forecast.makes("tactic", 2 * i);
+        forecast.made("tactic", {2, on_core}, 2 * (i + 1));
+        forecast.tried(name, "tactic", 1e-3, 2 * (i + 1));
+      }
+      if (p < 20) forecast.decided(name);
+    }
+    return forecast.left(6);
+  };
+  EXPECT_NEAR(left(2), 2, 0.3);
+  EXPECT_NEAR(left(1), 1, 0.2);
+}
+
+/// Of kernels that are being made for long, the quick ones that have ended tell nothing.
+TEST(TrialForecast, SlowKernelsEndLast) {
+  TrialForecast forecast(16);
+  announce(forecast, 20, 1);
+  for (int p = 0; p < 20; ++p) forecast.will_make("p" + std::to_string(p), "tactic");
+  for (int p = 0; p < 20; ++p) forecast.makes("tactic", 0);
+  for (int p = 0; p < 15; ++p) forecast.made("tactic", {0.1, 0.1}, 0.1);
+  for (int p = 15; p < 18; ++p) forecast.made("tactic", {1.5, 1.5}, 1.5);
+  EXPECT_GT(forecast.left(0.3), 0.5);
 }
 
 /// However many threads ask for them.
@@ -102,7 +161,7 @@ TEST(TrialForecast, LibrariesMakeOneKernelAtATime) {
     }
   const auto make = [&](const char* tactic, int i, double seconds, double now) {
     const std::string name = tactic + std::to_string(i);
-    forecast.made(tactic, seconds, now);
+    forecast.made(tactic, {seconds, 1}, now);
     forecast.tried(name, tactic, 1e-5, now);
     forecast.decided(name);
   };
@@ -114,12 +173,12 @@ TEST(TrialForecast, LibrariesMakeOneKernelAtATime) {
 
 /// Problems that got another round now and then are expected to go on, also from their last one.
 TEST(TrialForecast, AProblemThatIsUnderWayMayGoOn) {
-  TrialForecast forecast;
+  TrialForecast forecast(16);
   announce(forecast, 21, 5);
   const auto round = [&](int problem) {
     const std::string name = "p" + std::to_string(problem);
     forecast.will_make(name, "tactic");
-    forecast.made("tactic", 1, 1);
+    forecast.made("tactic", {1, 1}, 1);
     forecast.tried(name, "tactic", 1e-3, 1);
   };
   for (int p = 0; p < 20; ++p) {
@@ -147,7 +206,7 @@ TEST(TrialForecast, KernelsUnderWayCountWhenTheyTakeLong) {
     forecast.makes("tactic", 0);
   }
   for (int p = 0; p < 10; ++p) {
-    forecast.made("tactic", 0.01, 0.01);
+    forecast.made("tactic", {0.01, 0.01}, 0.01);
     forecast.tried("p" + std::to_string(p), "tactic", 1e-3, 0.01);
     forecast.decided("p" + std::to_string(p));
   }
@@ -162,7 +221,7 @@ TEST(TrialForecast, TimingIsOneByOne) {
   for (int p = 0; p < 10; ++p) {
     const std::string name = "p" + std::to_string(p);
     for (int i = 0; i < 10; ++i) forecast.will_make(name, "tactic");
-    for (int i = 0; i < 10; ++i) forecast.made("tactic", 0.01, 0.01);
+    for (int i = 0; i < 10; ++i) forecast.made("tactic", {0.01, 0.01}, 0.01);
     for (int i = 0; i < 10; ++i) forecast.tried(name, "tactic", 0.5, 0.5 * (10 * p + i + 1));
     forecast.decided(name);
   }
@@ -178,7 +237,8 @@ TEST(TrialForecast, EarlierBuildsTellHowTacticsDiffer) {
     for (const char* tactic : {"slow", "fast"}) {
       forecast.may_try("p", tactic);
       forecast.will_make("p", tactic);
-      forecast.made(tactic, tactic[0] == 's' ? 4 : 1, 4);
+      const double seconds = tactic[0] == 's' ? 4 : 1;
+      forecast.made(tactic, {seconds, seconds}, 4);
       forecast.tried("p", tactic, 1e-3, 4);
     }
     forecast.decided("p");
@@ -191,7 +251,7 @@ TEST(TrialForecast, EarlierBuildsTellHowTacticsDiffer) {
       const std::string name = "p" + std::to_string(i);
       forecast.may_try(name, "fast");
       forecast.will_make(name, "fast");
-      forecast.made("fast", fast, fast * (i + 1));
+      forecast.made("fast", {fast, fast}, fast * (i + 1));
       forecast.tried(name, "fast", 1e-5, fast * (i + 1));
       forecast.decided(name);
     }
@@ -199,8 +259,8 @@ TEST(TrialForecast, EarlierBuildsTellHowTacticsDiffer) {
     forecast.will_make("q", "slow");
     return forecast.left(fast * 8);
   };
-  EXPECT_NEAR(left_behind_fast_ones(1), 2, 0.3);
-  EXPECT_NEAR(left_behind_fast_ones(0.01), 0.02, 0.01);
+  EXPECT_NEAR(left_behind_fast_ones(1), 4, 0.3);
+  EXPECT_LT(left_behind_fast_ones(0.01), 0.1);
 }
 
 }  // namespace
