@@ -166,10 +166,8 @@ double BuildWatch::trials_left() const {
   return left + std::abs(*running - here);
 }
 
-/// While it runs, less the time since the last rivals were tried.
 double BuildWatch::sequence_left() const {
-  const double left = sequence_.left();
-  return running_ == Step::kSequence ? left_after(left, elapsed() - sequence_told_) : left;
+  return sequence_.left(running_ == Step::kSequence ? elapsed() - sequence_told_ : 0);
 }
 
 double BuildWatch::remaining_of(Step step, double before) const {

@@ -37,6 +37,7 @@ std::vector<size_t> Schedule::announce(std::span<const Problem> problems,
       const Shortlist& list = list_of(problem);
       candidates_ += list.fitting.size();
       if (!list.trials.empty()) announce(problem, list);
+      if (list.fitting.size() < 2) tell_rivals(problem, 0, 0);
     }
   watch->note(BuildWatch::Step::kChoose,
               fmt::format("{}, {} different, {}", counted(problems.size(), "layer"),

@@ -126,9 +126,15 @@ Status select_in(Graph& graph, const ConcreteGraph& concrete, const Backend& bac
   Steps steps(options, layers.problems, in_sequence);
   if (options.watch != nullptr && in_sequence)
     options.watch->sequence([&](SequenceForecast& forecast) {
-      std::map<std::string, int> counts;
-      for (const Problem& problem : layers.problems) ++counts[problem_key(problem)];
-      forecast.begin(counts);
+      std::map<std::string, SequenceForecast::Layers> counts;
+      double weights = 0;
+      for (const Problem& problem : layers.problems) {
+        SequenceForecast::Layers& own = counts[problem_key(problem)];
+        ++own.count;
+        own.expected = expected_launch(problem);
+        weights += work_of(problem).weights;
+      }
+      forecast.begin(counts, weights);
     });
   if (options.watch != nullptr)
     options.watch->kernels([&](BuildForecast& kernels) {

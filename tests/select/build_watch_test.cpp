@@ -55,7 +55,7 @@ TEST(BuildWatch, ForecastsOfTrialsAndOfTheSequenceAreOfTheirSteps) {
     for (int i = 0; i < 8; ++i) trials.will_make("problem", "tactic");
     trials.made("tactic", {2, 2}, now + 2);
   });
-  watch.sequence([](SequenceForecast& sequence) { sequence.begin({{"problem", 100}}); });
+  watch.sequence([](SequenceForecast& sequence) { sequence.begin({{"problem", {100, 1e-5}}}, 0); });
   const auto left_of = [&](Step step) { return watch.state().left[static_cast<size_t>(step)]; };
   EXPECT_GT(left_of(Step::kChoose), 1);
   const double sequence = left_of(Step::kSequence);
