@@ -26,7 +26,7 @@ inline constexpr int32_t kBuildSteps = 5;
 /// Progress of a build.
 struct BuildState {
   BuildStep step;
-  double done;       ///< Share of the whole build, 0 to 1.
+  double done;       ///< Share of the whole build; never falls, and is below 1.
   double elapsed;    ///< Seconds since it began.
   double remaining;  ///< Seconds that it is expected to take still; negative: not known yet.
   /// The seconds of each step that were added up for it; 0 of those that have ended.

@@ -48,6 +48,8 @@ constexpr std::chrono::seconds kPause{1};
 constexpr std::chrono::milliseconds kBeat{200};
 /// The same in a build's first second: many end in it.
 constexpr std::chrono::milliseconds kFirstBeat{20};
+/// Of a build that has not ended.
+constexpr double kMostDone = 0.99;
 /// After so long a monitor is told its last step again.
 constexpr std::chrono::milliseconds kSilence{700};
 
@@ -117,8 +119,8 @@ void Progress::step_ended(BuildWatch::Step step, double seconds, const std::stri
 }
 
 void Progress::tell_observer(const BuildWatch::State& state) {
-  BuildState told{
-      static_cast<BuildStep>(state.step), state.done, state.elapsed, state.remaining, {}};
+  done_ = std::max(done_, std::min(state.done, kMostDone));
+  BuildState told{static_cast<BuildStep>(state.step), done_, state.elapsed, state.remaining, {}};
   std::ranges::copy(state.left, told.left);
   observer_->progress(told);
 }

@@ -60,6 +60,7 @@ class Progress {
   std::mutex mutex_;  ///< Held while either is told.
   const char* last_phase_ = nullptr;
   int last_step_ = 0;
+  double done_ = 0;                    ///< The share that was told: it never falls.
   Clock::time_point asked_ = {};       ///< When evaluations last did; nothing: they never did.
   const char* evaluations_ = nullptr;  ///< Their phase, while it is open.
   int evaluation_steps_ = -1;

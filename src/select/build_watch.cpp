@@ -105,6 +105,11 @@ void BuildWatch::foresee(Step step, Span span, Forecast forecast) {
   part.span = span;
 }
 
+void BuildWatch::announced() {
+  const std::lock_guard lock(mutex_);
+  is_announced_ = true;
+}
+
 void BuildWatch::begin_kernels(int threads, const MachinePace& pace, int runs) {
   const std::lock_guard lock(mutex_);
   kernels_ = BuildForecast(threads, pace, runs);
@@ -191,17 +196,17 @@ BuildWatch::Step BuildWatch::step() const {
 BuildWatch::State BuildWatch::state() const {
   const std::lock_guard lock(mutex_);
   State state{running_, 0, elapsed(), 0, {}};
-  bool known = false;
+  bool is_foreseen = false;
   for (size_t i = static_cast<size_t>(first()); i < kSteps; ++i) {
     state.left[i] = remaining_of(static_cast<Step>(i), state.elapsed + state.remaining);
     state.remaining += state.left[i];
-    known |= parts_[i].forecast != nullptr;
+    is_foreseen |= parts_[i].forecast != nullptr;
   }
-  if (!known) state.remaining = -1;
-  const double left = std::max(state.remaining, 0.0);
-  state.done = known ? state.elapsed / (state.elapsed + left) : 0;
-  if (budget_ > 0 && known)
-    state.remaining = std::min(left, std::max(budget_ - state.elapsed, 0.0));
+  if (budget_ > state.elapsed) state.remaining = std::min(state.remaining, budget_ - state.elapsed);
+  if (!is_foreseen || (!is_announced_ && first() <= Step::kChoose))
+    state.remaining = -1;
+  else
+    state.done = state.elapsed / (state.elapsed + state.remaining);
   return state;
 }
 

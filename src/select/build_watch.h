@@ -59,6 +59,8 @@ class BuildWatch {
   using Forecast = std::function<double(const Known& known)>;
   enum class Span : uint8_t { kWhole, kRest };
   void foresee(Step step, Span span, Forecast forecast);
+  /// All that may be tried is known. Until then, estimates would leave out most of a build.
+  void announced();
   /// The forecast of kernels, which run with so many threads and so often, starts anew.
   void begin_kernels(int threads, const MachinePace& pace, int runs);
   /// Uses the forecast of kernels, under the lock; tells it of what has just been done.
@@ -138,6 +140,7 @@ class BuildWatch {
   TrialForecast trials_;
   SequenceForecast sequence_;
   double sequence_told_ = 0;  ///< When it last was told something, in seconds of the build.
+  bool is_announced_ = false;
   Step running_ = Step::kOptimize;
   std::optional<Step> waiting_;  ///< The step that goes on when the work aside has ended.
   bool is_running_ = true;

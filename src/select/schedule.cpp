@@ -42,6 +42,7 @@ std::vector<size_t> Schedule::announce(std::span<const Problem> problems,
   watch->note(BuildWatch::Step::kChoose,
               fmt::format("{}, {} different, {}", counted(problems.size(), "layer"),
                           announced_.size(), counted(candidates_, "candidate")));
+  watch->announced();
   if (watch->has_budget() || !makes_several())
     std::ranges::stable_sort(order, std::greater(),
                              [&](size_t i) { return expected_launch(problems[i]); });

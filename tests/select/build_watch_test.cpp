@@ -43,6 +43,8 @@ TEST(BuildWatch, RemainingIsUnknownBeforeAStepIsForeseen) {
   watch.begin(Step::kOptimize);
   EXPECT_LT(watch.state().remaining, 0);
   foresee(watch, Step::kCheck, 2);
+  EXPECT_LT(watch.state().remaining, 0);  // Candidates are not known yet.
+  watch.announced();
   EXPECT_NEAR(watch.state().remaining, 2, 0.01);
 }
 
@@ -96,6 +98,7 @@ TEST(BuildWatch, ATrialCountsDown) {
 
 TEST(BuildWatch, AStepThatTellsNothingCountsDown) {
   BuildWatch watch;
+  watch.announced();
   foresee(watch, Step::kCheck, 1);
   EXPECT_NEAR(watch.state().remaining, 1, 0.01);
   watch.begin(Step::kCheck);
@@ -108,6 +111,7 @@ TEST(BuildWatch, AStepThatTellsNothingCountsDown) {
 
 TEST(BuildWatch, AStepAheadIsForeseenFromTheKernelsSoFar) {
   BuildWatch watch;
+  watch.announced();
   watch.begin(Step::kChoose);
   watch.foresee(Step::kChoose, BuildWatch::Span::kRest,
                 [](const BuildWatch::Known& known) { return known.kernels.making_left(); });
