@@ -64,12 +64,11 @@ double CheckForecast::regions(double seconds, const BuildWatch::Known& known) co
   return spent;
 }
 
-/// A device of its own takes little time for it: its memory gets the weights, and the host all
-/// values.
+/// Kernels are made, and run on the processor; a device of its own takes little time for it, but
+/// its memory gets the weights, and the host all values.
 double CheckForecast::run(const BuildWatch::Known& known) const {
-  const double made = known.kernels.making(kernels, 0);
-  return made + (beside_build ? (bytes + weights) * known.pace.byte
-                              : known.kernels.running(operations, bytes));
+  if (beside_build) return known.stretch * known.kernels.running_there(kernels, bytes + weights);
+  return known.kernels.making(kernels, 0) + known.kernels.running(operations, bytes);
 }
 
 double CheckForecast::seconds(const BuildWatch::Known& known) const {

@@ -382,17 +382,20 @@ class CheckedBuild {
     RegionCheck regions(plan, request_.backend, request_.select.threads);
     Stopwatch watch;
     TENON_ASSIGN(const std::vector<Tensor> outputs, regions.run(inputs_));
+    const ReferenceWork work = reference_work(*network_, request_.profiles[0]);
+    double ran = watch.lap();
+    if (watch_ != nullptr && !on_host_cores())
+      watch_->kernels([&](BuildForecast& k) { k.ran_there(work.kernels, work.bytes(), ran); });
     outputs_ = outputs;
     rounded_.clear();
     deviates_ = difference(outputs);
     if (!deviates_.empty()) look_at_rounding(*plan.graph, outputs);
     if (!deviates_.empty()) look_at_more_draws(*plan.graph, outputs, end);
     // Whatever ran ahead of them: what outputs hide shows in regions alone.
-    const double ran = watch.lap();
+    ran += watch.lap();
     const double look = std::min(CheckForecast::look_seconds(build_seconds_, waited_ + ran),
                                  watch_ == nullptr ? kForever : watch_->left_to_check());
-    const double behind =
-        evaluations_behind(reference_work(*network_, request_.profiles[0]).kernels);
+    const double behind = evaluations_behind(work.kernels);
     shares_ = CheckForecast::shares(look, behind * evaluation_);
     report_ = regions.compare(Deadline(with_regions() ? kForever : shares_.regions), told());
     TENON_TRY(examine_forms(plan));

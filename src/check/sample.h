@@ -29,6 +29,7 @@ std::vector<NodeCost> reference_costs(const Graph& graph, const Profile& profile
 /// of constants.
 struct ReferenceWork {
   double kernels = 0, elements = 0, weights = 0;
+  double bytes() const { return sizeof(float) * elements + weights; }
 };
 ReferenceWork reference_work(const Graph& graph, const Profile& profile);
 

@@ -53,7 +53,8 @@ BuildForecast::BuildForecast(int threads, const MachinePace& pace, int runs)
       all_(new_trials()),
       run_(kOperation * pace.step, kByte * pace.byte),
       other_making_(kMake * pace.step, kWeightByte * pace.byte),
-      other_run_(run_) {}
+      other_run_(run_),
+      there_(kMake * pace.step, pace.byte) {}
 
 BuildForecast::Trials BuildForecast::new_trials() const {
   return {{kMake * pace_.step, kWeightByte * pace_.byte},
@@ -97,6 +98,7 @@ void BuildForecast::recall(const PaceBook& book) {
   knows_others_ = !others_made.empty() && !others_ran.empty();
   other_making_.recall(others_made);
   other_run_.recall(others_ran);
+  there_.recall(book.find(prefix_of("there")));
 }
 
 void BuildForecast::keep(PaceBook& book) const {
@@ -107,6 +109,7 @@ void BuildForecast::keep(PaceBook& book) const {
   if (has_run_) book.set(prefix_of("run"), run_.learned());
   for (const auto& [type, rates] : making_)
     book.set(prefix_of("making") + std::string(name_of(type)), rates.learned());
+  book.set(prefix_of("there"), there_.learned());
   if (!has_others_) return;
   book.set(prefix_of("others' making"), other_making_.learned());
   book.set(prefix_of("others' run"), other_run_.learned());
@@ -168,6 +171,14 @@ void BuildForecast::ran_other(const KernelWork& work, double seconds) {
   std::vector<double>& ratios = other_kinds_[named(work.kind, work.type)];
   const double ratio = seconds / guess;
   ratios.insert(std::ranges::upper_bound(ratios, ratio), ratio);
+}
+
+void BuildForecast::ran_there(double kernels, double bytes, double seconds) {
+  there_.add(kernels, bytes, seconds);
+}
+
+double BuildForecast::running_there(double kernels, double bytes) const {
+  return there_.seconds(kernels, bytes);
 }
 
 void BuildForecast::decided(const std::string& tactic, const KernelWork& work) {

@@ -74,6 +74,10 @@ class BuildForecast {
   void made_other(const KernelWork& work, double kept, double seconds);
   /// It ran once, in so many seconds: the same.
   void ran_other(const KernelWork& work, double seconds);
+  /// Another device ran the plan for a check: so many kernels, whose weights went there and whose
+  /// values came back, in so many bytes.
+  void ran_there(double kernels, double bytes, double seconds);
+  double running_there(double kernels, double bytes) const;
   /// To make and run such kernels one after the other, where this or an earlier build did: of all
   /// kernels, by their number, weights, multiplications and bytes.
   std::optional<double> others(double kernels, const KernelWork& work) const;
@@ -152,6 +156,7 @@ class BuildForecast {
   TwoRates run_;
   bool has_run_ = false;
   TwoRates other_making_, other_run_;               ///< Of kernels that are not the plan's.
+  TwoRates there_;                                  ///< On another device, by kernels and bytes.
   bool knows_others_ = false, has_others_ = false;  ///< From any build; from this one.
   Kinds kinds_;                                     ///< Of preferred kernels, by kind.
   /// Of kernels that are not the plan's, by kind, in ascending order: the seconds of a run over the

@@ -120,6 +120,23 @@ TEST(CheckForecast, AnotherDeviceRunsFast) {
   EXPECT_GT(here, 2 * forecast.seconds(known));
 }
 
+/// As it did in earlier builds.
+TEST(CheckForecast, AnotherDeviceRunsAtItsOwnPace) {
+  BuildForecast kernels;
+  CheckForecast forecast;
+  forecast.plain = PlainPace{1e-10, 1e-9, 1e-9};
+  forecast.reference_took = 0;
+  forecast.beside_build = true;
+  forecast.weights = forecast.bytes = 1e9;
+  PaceBook book;
+  kernels.ran_there(0, 1e9, 0.1);
+  kernels.keep(book);
+  BuildForecast later;
+  later.recall(book);
+  const BuildWatch::Known known{later, later.pace(), 1, 0, 30};
+  EXPECT_NEAR(forecast.seconds(known), 0.2, 0.02);
+}
+
 TEST(CheckForecast, EvaluationsTakeHalfOfTheLookAtMost) {
   const auto half = CheckForecast::shares(10, 5), more = CheckForecast::shares(10, 5.1);
   EXPECT_TRUE(half.evaluates);
