@@ -10,21 +10,20 @@
 namespace tenon {
 namespace {
 
-/// Replaces extents of `carried` that differ from `next` by symbols. True when it changed one.
-Result<bool> widen(InferContext& context, TensorType& carried, const TensorType& next, int index) {
+/// Replaces extents of `carried` that differ from `next` by symbols, which `own` lists. True when
+/// it changed one.
+Result<bool> widen(InferContext& context, TensorType& carried, const TensorType& next, int index,
+                   std::vector<Dim>& own) {
   if (carried.type != next.type || carried.shape.size() != next.shape.size())
     return context.fail(fmt::format("carried value {} changes from {}{} to {}{} in the body", index,
                                     name_of(carried.type), to_string(carried.shape),
                                     name_of(next.type), to_string(next.shape)));
   bool changed = false;
-  const SymbolRanges& ranges = context.node().graph().symbol_ranges;
   for (size_t i = 0; i < carried.shape.size(); ++i) {
     if (carried.shape[i] == next.shape[i]) continue;
-    const auto symbol = carried.shape[i].as_symbol();
-    // An unbounded symbol of our own covers every extent already.
-    const auto range = symbol ? ranges.find(*symbol) : ranges.end();
-    if (range != ranges.end() && range->second == Range{}) continue;
-    carried.shape[i] = context.data_dependent(Dim(INT64_MAX));
+    // A symbol of our own covers every extent already; others are that of one value.
+    if (std::ranges::find(own, carried.shape[i]) != own.end()) continue;
+    carried.shape[i] = own.emplace_back(context.data_dependent(Dim(INT64_MAX)));
     changed = true;
   }
   return changed;
@@ -38,13 +37,14 @@ Status infer_carried(InferContext& context, Graph& body, int node_first, int fir
     pass_input(context, node_first + i, *body.inputs()[first + i]);
     body.inputs()[first + i]->elements.reset();
   }
+  std::vector<Dim> own;
   bool changed = true;
   while (changed) {  // Ends: each round turns at least one extent into a symbol.
     TENON_TRY(infer_body(context, body));
     changed = false;
     for (int i = 0; i < count; ++i) {
       TENON_ASSIGN(const bool widened, widen(context, body.inputs()[first + i]->type,
-                                             body.outputs()[body_first + i]->type, i));
+                                             body.outputs()[body_first + i]->type, i, own));
       changed = changed || widened;
     }
   }

@@ -103,6 +103,23 @@ TEST(ControlFlow, StatesMayGrow) {
     expect_reference(text, {Tensor::scalar_i64(trips), numbers({1, 2}, 3, 0.1)}, true);
 }
 
+TEST(ControlFlow, StatesMayBeginWithAnExtentOfAnotherLoop) {
+  const std::string text = R"((%0: i64[], %1: f32[1,2]) {
+  %2 = loop "grows"(%0, _, %1) {carried = 1} graph "body" (%0: i64[], %1: bool[], %2: f32[n,2]) {
+      %3 = concat "longer"(%2, %2) : f32[2*n,2]
+      return %1, %3
+    } : f32[n,2]
+  %3 = loop "ends"(%0, _, %2) {carried = 1} graph "body" (%0: i64[], %1: bool[], %2: f32[n,2]) {
+      %3 = reduce "sum"(%2) {function = sum, axes = [0]} : f32[1,2]
+      %4 = concat "three"(%3, %3, %3) : f32[3,2]
+      return %1, %4
+    } : f32[n,2]
+  return %3, %2
+})";
+  for (const int64_t trips : {0, 1, 2, 3})
+    expect_reference(text, {Tensor::scalar_i64(trips), numbers({1, 2}, 1, 0.5)}, true);
+}
+
 TEST(ControlFlow, LongScansGoAlongAnyAxis) {
   const std::string text = R"((%0: f32[3], %1: f32[3,1100], %2: f32[1100,3]) {
   %3, %4, %5 = scan "scan"(%0, %1, %2) {states = 1, scanned = 2, input_axes = [1,0], input_directions = [1,0], output_axes = [1,0], output_directions = [0,1]} graph "body" (%0: f32[3], %1: f32[3], %2: f32[3]) {
