@@ -11,11 +11,24 @@
 namespace tenon {
 namespace {
 
+bool is_narrow(DataType type) {
+  return type == DataType::kFloat16 || type == DataType::kBFloat16;
+}
+
+/// Whether a region ends with the cast of a 16-bit value of its inside: its kernel may round that
+/// value or not.
+bool casts_narrow(const Node& region, const Value& output) {
+  const Node* last = region.bodies[0]->outputs()[output.index()]->producer();
+  return last != nullptr && last->is<Cast>() && is_narrow(last->input(0)->type.type);
+}
+
 void note_types(const Graph& graph, std::map<std::string, DataType>& types) {
   for (const auto& node : graph.nodes()) {
+    const bool is_region = node->is<Fused>();
     for (const Value* output : node->outputs())
-      if (!output->name.empty()) types[output->name] = output->type.type;
-    if (node->is<Fused>()) continue;
+      if (!output->name.empty() && !(is_region && casts_narrow(*node, *output)))
+        types[output->name] = output->type.type;
+    if (is_region) continue;
     for (const auto& body : node->bodies) note_types(*body, types);
   }
 }
@@ -25,10 +38,6 @@ std::map<std::string, DataType> stored_types(const Graph& plan) {
   std::map<std::string, DataType> types;
   note_types(plan, types);
   return types;
-}
-
-bool is_narrow(DataType type) {
-  return type == DataType::kFloat16 || type == DataType::kBFloat16;
 }
 
 bool takes_weights(const Node& node) {
