@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "network/emitter.h"
 #include "network/loop.h"
 #include "network/region.h"
@@ -82,10 +84,30 @@ class LoopAssembly {
     for (const auto* iterator : loop_.iterators) bind_iterator(*iterator, number);
     body_.copy(nodes_);
     body_.add_output(condition(going));
-    for (const auto* recurrence : loop_.recurrences)
-      body_.add_output(body_.inner(at(*recurrence, 1)));
+    for (const auto* recurrence : loop_.recurrences) body_.add_output(next_of(*recurrence));
     for (const auto* output : loop_.outputs)
       if (!is_last(*output)) body_.add_output(body_.inner(at(*output, 0)));
+  }
+
+  /// The surface's rule is that a next value has the extents of the first one. It is told where
+  /// these are of several inputs, so that extents behind the loop are known before it runs.
+  Value* next_of(const RecurrenceLayer& recurrence) {
+    Value* next = body_.inner(at(recurrence, 1));
+    Value* carried = body_.inner(stand_in(recurrence));
+    const Shape &from = carried->type.shape, &to = next->type.shape;
+    bool differs = false;
+    for (size_t i = 0; i < from.size() && from.size() == to.size(); ++i) {
+      if (from[i] == to[i]) continue;
+      if (!is_of_input(from[i]) || !is_of_input(to[i])) return next;
+      differs = true;
+    }
+    return differs ? inside_.reshape_as(next, carried) : next;
+  }
+  bool is_of_input(const Dim& extent) const {
+    const auto symbol = extent.as_symbol();
+    return symbol && std::ranges::any_of(graph_.inputs(), [&](const auto& input) {
+             return std::ranges::find(input->type.shape, extent) != input->type.shape.end();
+           });
   }
 
   void bind_iterator(const IteratorLayer& iterator, Value* number) {

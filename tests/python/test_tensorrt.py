@@ -371,3 +371,36 @@ def test_the_same_build_gives_the_same_bytes(logger):
     first, cache = build(None)
     for _ in range(3):
         assert build(cache)[0] == first
+
+
+def test_extents_behind_loops_are_those_of_the_first_values(logger):
+    """A recurrence keeps its extents, also where its next value is of another input's batch."""
+    builder = trt.Builder(logger)
+    network = builder.create_network(0)
+    x, h = network.add_input("x", trt.float32, (-1, 3, 2)), network.add_input("h", trt.float32, (-1, 2))
+    loop = network.add_loop()
+    trips = network.add_constant((), np.array([3], np.int32)).get_output(0)
+    loop.add_trip_limit(trips, trt.TripLimit.COUNT)
+    rows, state = loop.add_iterator(x, 1, False), loop.add_recurrence(h)
+    following = network.add_elementwise(rows.get_output(0), state.get_output(0), trt.ElementWiseOperation.SUM).get_output(0)
+    state.set_input(1, following)
+    last, every = (loop.add_loop_output(one, kind, axis) for one, kind, axis in (
+        (state.get_output(0), trt.LoopOutput.LAST_VALUE, 0), (following, trt.LoopOutput.CONCATENATE, 1)))
+    every.set_input(1, trips)
+    for name, layer in (("last", last), ("every", every)):
+        layer.get_output(0).name = name
+        network.mark_output(layer.get_output(0))
+    config, profile = cpu_config(builder), builder.create_optimization_profile()
+    profile.set_shape("x", (1, 3, 2), (2, 3, 2), (4, 3, 2))
+    profile.set_shape("h", (1, 2), (2, 2), (4, 2))
+    config.add_optimization_profile(profile)
+    plan = builder.build_serialized_network(network, config)
+    context = trt.Runtime(logger).deserialize_cuda_engine(plan).create_execution_context()
+    assert context.set_input_shape("x", (4, 3, 2)) and context.set_input_shape("h", (4, 2))
+    assert tuple(context.get_tensor_shape("last")) == (4, 2) and tuple(context.get_tensor_shape("every")) == (4, 3, 2)
+    arrays = {"x": np.arange(24, dtype=np.float32).reshape(4, 3, 2), "h": np.ones((4, 2), np.float32),
+              "last": np.zeros((4, 2), np.float32), "every": np.zeros((4, 3, 2), np.float32)}
+    assert all(context.set_tensor_address(name, array.ctypes.data) for name, array in arrays.items())
+    assert context.execute_async_v3(0)
+    np.testing.assert_array_equal(arrays["every"], 1 + np.cumsum(arrays["x"], 1))
+    np.testing.assert_array_equal(arrays["last"], arrays["every"][:, -1])
