@@ -189,15 +189,35 @@ std::vector<std::vector<int64_t>> constant_shapes(const Words& program) {
   return shapes;
 }
 
-std::vector<int64_t> size_outputs(const Words& program) {
-  std::vector<int64_t> outputs;
-  for (size_t at = 0; at < program.size();)
-    for (int64_t axes = program[at++]; axes > 0 && at < program.size(); --axes) {
+namespace {
+
+/// Calls visit(output, axis, size) for each extent that an output of that number holds after the
+/// run.
+template <typename Visit>
+void for_each_size(const Words& program, Visit&& visit) {
+  size_t output = 0;
+  for (size_t at = 0; at < program.size(); ++output) {
+    const int64_t axes = program[at++];
+    for (int64_t axis = 0; axis < axes && at < program.size(); ++axis) {
       const size_t end = std::min(program.size(), at + 1 + static_cast<size_t>(program[at]) * 3);
       for (++at; at + 3 <= end; at += 3)
-        if (program[at] == kSizeWord) outputs.push_back(program[at + 1]);
+        if (program[at] == kSizeWord) visit(output, static_cast<size_t>(axis), program[at + 1]);
     }
+  }
+}
+
+}  // namespace
+
+std::vector<int64_t> size_outputs(const Words& program) {
+  std::vector<int64_t> outputs;
+  for_each_size(program, [&](size_t, size_t, int64_t size) { outputs.push_back(size); });
   return outputs;
+}
+
+void open_sizes(const Words& program, std::span<std::vector<int64_t>> shapes) {
+  for_each_size(program, [&](size_t output, size_t axis, int64_t) {
+    if (output < shapes.size() && axis < shapes[output].size()) shapes[output][axis] = -1;
+  });
 }
 
 }  // namespace tenon::plugin

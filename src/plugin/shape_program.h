@@ -28,6 +28,8 @@ Result<std::vector<std::vector<int64_t>>> shapes_of(const Words& program,
 std::vector<std::vector<int64_t>> constant_shapes(const Words& program);
 /// The outputs whose numbers extents are.
 std::vector<int64_t> size_outputs(const Words& program);
+/// Sets the extents that only the run tells to -1.
+void open_sizes(const Words& program, std::span<std::vector<int64_t>> shapes);
 
 /// An expression under construction.
 class Expression final : public surface::Implementation<nvinfer1::IDimensionExpr> {

@@ -36,8 +36,9 @@ class Positive final : public plugin_test::Stateless<Positive> {
                                  int32_t) noexcept override {
     return all[at].desc.type == (at == 2 ? DataType::kINT64 : DataType::kFLOAT);
   }
-  int32_t enqueue(const PluginTensorDesc* in, const PluginTensorDesc*, const void* const* from,
+  int32_t enqueue(const PluginTensorDesc* in, const PluginTensorDesc* out, const void* const* from,
                   void* const* to, void*, cudaStream_t) noexcept override {
+    if (out[0].dims.nbDims != 1 || out[0].dims.d[0] != -1 || out[1].dims.nbDims != 0) return 1;
     const auto* x = static_cast<const float*>(from[0]);
     auto* y = static_cast<float*>(to[0]);
     int64_t& count = *static_cast<int64_t*>(to[1]);

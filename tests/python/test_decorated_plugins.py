@@ -277,7 +277,7 @@ def positive_desc(x: trtp.TensorDesc, columns: int) -> Tuple[trtp.TensorDesc, tr
 @trtp.impl("tests::positive")
 def positive(x, columns: int, outputs, stream):
     found = x.numpy()[x.numpy() > 0]
-    assert outputs[0].ndim == 2 and not outputs[1].is_data_dependent
+    assert outputs[0].is_data_dependent and outputs[0].ndim == 2 and not outputs[1].is_data_dependent
     taken = outputs[0].aliased((len(found), columns))
     assert taken.get_aliased() is outputs[0] and taken.is_aliased
     taken.numpy()[...] = found[:, None]

@@ -15,8 +15,8 @@ using nvinfer1::PluginTensorDesc;
 
 constexpr size_t kAlignment = 256;
 
-PluginTensorDesc description(const Operand& operand, double scale) {
-  return {network::to_dims(operand.extents),
+PluginTensorDesc description(const Operand& operand, const Extents& extents, double scale) {
+  return {network::to_dims(extents),
           network::to_public(operand.type).value_or(nvinfer1::DataType::kFLOAT),
           nvinfer1::TensorFormat::kLINEAR, static_cast<float>(scale)};
 }
@@ -31,24 +31,27 @@ class PluginSizedKernel final : public SizedKernel {
     const auto read = op.inputs < 0 ? problem.inputs.size() : static_cast<size_t>(op.inputs);
     for (size_t i = 0; i < problem.inputs.size(); ++i) {
       extents_.push_back(problem.inputs[i].extents);
-      if (i < read) inputs_.push_back(description(problem.inputs[i], op.scale(i)));
+      if (i < read) inputs_.push_back(description(problem.inputs[i], extents_[i], op.scale(i)));
     }
   }
 
   Status prepare(const Plugin& op) {
     TENON_ASSIGN(instance_, plugin::Instance::create(identity_of(op), op.fields));
     const std::vector<std::optional<int64_t>> open(outputs_.size());
-    TENON_ASSIGN(const auto bounds, plugin::shapes_of(program_, extents_, open));
-    if (bounds.size() != outputs_.size()) return user_error("the plugin's shapes are cut off");
+    TENON_ASSIGN(auto shapes, plugin::shapes_of(program_, extents_, open));
+    if (shapes.size() != outputs_.size()) return user_error("the plugin's shapes are cut off");
+    std::vector<PluginTensorDesc> bounds;
     for (size_t i = 0; i < outputs_.size(); ++i) {
-      outputs_[i].extents = bounds[i];
+      outputs_[i].extents = shapes[i];
+      bounds.push_back(description(outputs_[i], shapes[i], op.scale(inputs_.size() + i)));
       places_.push_back(bytes_);
       const auto size = static_cast<size_t>(outputs_[i].count() * byte_size(outputs_[i].type));
       bytes_ += (size + kAlignment - 1) / kAlignment * kAlignment;
-      descriptions_.push_back(description(outputs_[i], op.scale(inputs_.size() + i)));
     }
-    TENON_TRY(instance_->prepare(inputs_, descriptions_, -1, &resources_));
-    return {};
+    plugin::open_sizes(program_, shapes);
+    for (size_t i = 0; i < outputs_.size(); ++i)
+      descriptions_.push_back(description(outputs_[i], shapes[i], bounds[i].scale));
+    return instance_->prepare(inputs_, bounds, -1, &resources_);
   }
 
   size_t workspace_bytes() const override { return bytes_ + instance_->workspace_bytes(); }
@@ -99,7 +102,8 @@ class PluginSizedKernel final : public SizedKernel {
   plugin::Words program_;
   std::vector<Operand> outputs_;  ///< With their upper bounds.
   std::vector<Extents> extents_;  ///< Of all inputs.
-  std::vector<PluginTensorDesc> inputs_, descriptions_;
+  std::vector<PluginTensorDesc> inputs_;
+  std::vector<PluginTensorDesc> descriptions_;  ///< Of outputs; extents of size tensors are -1.
   PluginResources resources_;
   std::unique_ptr<plugin::Instance> instance_;
   std::vector<size_t> places_;  ///< Of outputs in the workspace.
