@@ -91,7 +91,8 @@ Status check_value(const OptionRow& row, const Word& word) {
   const bool good = (row.kind != OptionKind::kInteger || parse_integer(*word.value)) &&
                     (row.kind != OptionKind::kReal || parse_real(*word.value));
   if (good) return {};
-  return user_error("--{}={} is not a number", word.name, *word.value);
+  return user_error("--{}={} is not a {}number", word.name, *word.value,
+                    row.kind == OptionKind::kInteger ? "whole " : "");
 }
 
 std::string unknown_text(std::string_view typed) {

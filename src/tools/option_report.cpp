@@ -100,6 +100,16 @@ Status check_previews(const Arguments& arguments) {
   return {};
 }
 
+/// --saveAllDebugTensors: forms in which each is written.
+Status check_dump_forms(const Arguments& arguments) {
+  constexpr std::string_view kForms[] = {"summary", "numpy", "string", "raw"};
+  const std::string text = arguments.text(OptionId::saveAllDebugTensors);
+  for (const std::string_view word : split_outside_quotes(text, ','))
+    if (std::ranges::find(kForms, word) == std::end(kForms))
+      return user_error("--saveAllDebugTensors: '{}' is none of {}", word, fmt::join(kForms, ", "));
+  return {};
+}
+
 /// --tempfileControls: "in_memory:allow,temporary:deny".
 Status check_tempfile_controls(const Arguments& arguments) {
   TENON_ASSIGN(const std::vector<NamedText> entries,
@@ -268,6 +278,7 @@ Status check_values(const Arguments& arguments) {
   TENON_TRY(check_words(arguments));
   TENON_TRY(check_refused_words(arguments));
   TENON_TRY(check_previews(arguments));
+  TENON_TRY(check_dump_forms(arguments));
   TENON_TRY(check_tempfile_controls(arguments));
   TENON_TRY(check_ranges(arguments));
   TENON_TRY(check_combinations(arguments));

@@ -27,7 +27,7 @@ CASES = {
     101: (["buidl"], "did you mean 'build'"),
     102: (["build", "MODEL", "--shape=x:4"], "did you mean --shapes"),
     103: (["build", "MODEL", "--workspace=64"], "--memPoolSize=workspace:N"),
-    104: (["bench", "MODEL", "--avgRuns=some"], "--avgRuns=some is not a number"),
+    104: (["bench", "MODEL", "--avgRuns=some"], "--avgRuns=some is not a whole number"),
     105: (["run", "PLAN", "-o", "x.plan"], "-o and a plan exclude each other"),
     106: (["build", "MODEL", "--safe"], "there is no safety runtime"),
     107: (["build"], "usage: tenon build MODEL"),
