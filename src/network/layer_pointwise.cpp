@@ -42,9 +42,9 @@ class ActivationLayer final : public LayerOf<nvinfer1::IActivationLayer, LayerTy
       : LayerOf(network), type_(type), alpha_(alpha), beta_(beta) {}
   TENON_LAYER_CHECKED(ActivationType, ActivationType, type_, is_valid(value), "an activation")
   void setAlpha(float value) noexcept override { assign(alpha_, std::optional(value)); }
-  float getAlpha() const noexcept override { return alpha_.value_or(otherwise()); }
+  float getAlpha() const noexcept override { return alpha_.value_or(otherwise().alpha); }
   void setBeta(float value) noexcept override { assign(beta_, std::optional(value)); }
-  float getBeta() const noexcept override { return beta_.value_or(otherwise()); }
+  float getBeta() const noexcept override { return beta_.value_or(otherwise().beta); }
 
   std::vector<Value*> lower(Emitter& e) override {
     if (type_ == ActivationType::kSOFTPLUS) return {softplus(e)};
@@ -58,8 +58,14 @@ class ActivationLayer final : public LayerOf<nvinfer1::IActivationLayer, LayerTy
     Value* y = e.pointwise(F::k_softplus, {x});
     return getAlpha() == 1 ? y : e.mul(y, static_cast<double>(getAlpha()));
   }
-  /// Alpha and beta where they are not set.
-  float otherwise() const { return type_ == ActivationType::kSOFTPLUS ? 1.0F : 0.0F; }
+  struct Parameters {
+    float alpha, beta;
+  };
+  /// Where they are not set.
+  Parameters otherwise() const {
+    if (type_ == ActivationType::kSELU) return {1.67326324F, 1.05070099F};  // Those that define it.
+    return type_ == ActivationType::kSOFTPLUS ? Parameters{1, 1} : Parameters{0, 0};
+  }
 
   ActivationType type_;
   std::optional<float> alpha_, beta_;

@@ -81,6 +81,15 @@ TEST(Layers, SoftplusIsUsableAsItIsMade) {
               {std::log1p(std::exp(-2.0F)), std::log(2.0F), std::log1p(std::exp(3.0F)), 200});
 }
 
+TEST(Layers, SeluIsUsableAsItIsMade) {
+  Unary session({3});
+  IActivationLayer* layer = session.network->addActivation(*session.x, ActivationType::kSELU);
+  EXPECT_FLOAT_EQ(layer->getAlpha(), 1.67326324F);
+  EXPECT_FLOAT_EQ(layer->getBeta(), 1.05070099F);
+  expect_near(session.apply(layer, {-2, 0, 3}),
+              {1.05070099F * 1.67326324F * std::expm1(-2.0F), 0, 3.15210297F});
+}
+
 TEST(Layers, UnaryOperations) {
   struct Case {
     UnaryOperation operation;
