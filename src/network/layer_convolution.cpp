@@ -90,12 +90,12 @@ class ConvolutionBase : public LayerOf<Interface, kType> {
   }
   /// Channels of the input; -1 after a failure.
   int64_t channels(Emitter& e) const {
-    if (e.rank(in(0)) != window_.size.nbDims + 2) {
-      e.fail(user_error("an input of {} axes needs {} more than the kernel's {}", e.rank(in(0)), 2,
-                        window_.size.nbDims));
+    if (e.rank(in(0)) < window_.size.nbDims + 2) {
+      e.fail(user_error("an input of {} axes needs at least 2 more than the kernel's {}",
+                        e.rank(in(0)), window_.size.nbDims));
       return -1;
     }
-    const int64_t count = e.constant_extent(in(0), 1);
+    const int64_t count = e.constant_extent(in(0), e.rank(in(0)) - window_.size.nbDims - 1);
     if (e.ok() && (count % groups_ != 0 || maps_ % groups_ != 0))
       e.fail(user_error("{} input and {} output channels do not divide into {} groups", count,
                         maps_, groups_));
@@ -104,6 +104,11 @@ class ConvolutionBase : public LayerOf<Interface, kType> {
   /// Types other than the input's are the surface's weak typing: weights follow the input.
   Value* matched(Emitter& e, Value* value) const {
     return value == nullptr || has_operand(1) ? value : e.cast(value, e.type(in(0)));
+  }
+  /// Of the input, kernel and bias.
+  std::vector<Value*> lowered(Emitter& e, Op op, Value* x, Value* w, Value* b) const {
+    Value* y = e.add(std::move(op), {x, matched(e, w), matched(e, b)});
+    return {split_leading(e, y, in(0), window_.size.nbDims + 1)};
   }
   Op base_op() const {
     Op op;
@@ -129,11 +134,11 @@ class ConvolutionLayer final
   std::vector<Value*> lower(Emitter& e) override {
     const int64_t count = channels(e);
     if (!e.ok()) return {nullptr};
+    Value* x = join_leading(e, in(0), window_.size.nbDims + 1);
     Conv op = base_op();
-    op.pads_end = window_.round_up_pads(e, e.shape(in(0)));
+    op.pads_end = window_.round_up_pads(e, e.shape(x));
     Value* w = kernel(e, maps_, count / groups_);
-    Value* b = bias(e);
-    return {e.add(std::move(op), {in(0), matched(e, w), matched(e, b)})};
+    return lowered(e, std::move(op), x, w, bias(e));
   }
 };
 
@@ -144,9 +149,9 @@ class DeconvolutionLayer final
   std::vector<Value*> lower(Emitter& e) override {
     const int64_t count = channels(e);
     if (!e.ok()) return {nullptr};
+    Value* x = join_leading(e, in(0), window_.size.nbDims + 1);
     Value* w = kernel(e, count, maps_ / groups_);
-    Value* b = bias(e);
-    return {e.add(base_op(), {in(0), matched(e, w), matched(e, b)})};
+    return lowered(e, base_op(), x, w, bias(e));
   }
 };
 

@@ -23,7 +23,7 @@ class PoolingLayer final : public LayerOf<nvinfer1::IPoolingLayer, LayerType::kP
   TENON_WINDOW_DIMS(StrideNd, stride, 1)
 
   std::vector<Value*> lower(Emitter& e) override {
-    if (e.rank(in(0)) != window_.size.nbDims + 2) {
+    if (e.rank(in(0)) < window_.size.nbDims + 2) {
       e.fail(user_error("a window of {} axes does not pool an input of {}", window_.size.nbDims,
                         e.rank(in(0))));
       return {nullptr};
@@ -53,7 +53,8 @@ class PoolingLayer final : public LayerOf<nvinfer1::IPoolingLayer, LayerType::kP
     op.pad_mode = window_.pad_mode();
     op.ceil_mode = window_.mode == nvinfer1::PaddingMode::kEXPLICIT_ROUND_UP;
     op.count_include_pad = !exclusive_;
-    return e.add(std::move(op), {in(0)});
+    const int64_t kept = window_.size.nbDims + 1;
+    return split_leading(e, e.add(std::move(op), {join_leading(e, in(0), kept)}), in(0), kept);
   }
 
   nvinfer1::PoolingType type_;

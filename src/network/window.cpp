@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ops/movement.h"
+
 namespace tenon::network {
 
 PadMode Window::pad_mode() const {
@@ -36,6 +38,23 @@ std::vector<int64_t> Window::round_up_pads(Emitter& e, const Shape& input) const
     pads[i] += (steps[i] - span % steps[i]) % steps[i];
   }
   return pads;
+}
+
+Value* join_leading(Emitter& e, Value* value, int64_t kept) {
+  const int64_t rank = e.rank(value);
+  if (rank <= kept + 1) return value;
+  Value* last = e.slice(e.shape_of(value), 0, rank - kept, rank);
+  Value* to = e.concat({e.integers({-1}), last}, 0);
+  return e.add(Reshape{}, {value, to});
+}
+
+Value* split_leading(Emitter& e, Value* value, Value* like, int64_t kept) {
+  const int64_t rank = e.rank(like);
+  if (value == nullptr || rank <= kept + 1) return value;
+  Value* leading = e.slice(e.shape_of(like), 0, 0, rank - kept);
+  Value* last = e.slice(e.shape_of(value), 0, 1, kept + 1);
+  Value* to = e.concat({leading, last}, 0);
+  return e.add(Reshape{}, {value, to});
 }
 
 bool is_window(const Dims& dims) {

@@ -27,6 +27,12 @@ struct Window {
   std::vector<int64_t> filled(const Dims& dims, int64_t value) const;
 };
 
+/// Windows slide over the last axes. More leading axes than the batch are one axis for them:
+/// join_leading() leaves the last `kept` axes and one in front, split_leading() gives a result the
+/// leading axes of `like` back.
+Value* join_leading(Emitter& e, Value* value, int64_t kept);
+Value* split_leading(Emitter& e, Value* value, Value* like, int64_t kept);
+
 /// Between 1 and 3 positive extents.
 bool is_window(const Dims& dims);
 /// All extents at least `least`, as many as the window has axes.

@@ -150,6 +150,25 @@ TEST(Layers, ConvolutionWithPadsStridesAndGroups) {
   expect_near(session.apply(layer, F(32, 1.0F)), {4.5F, 6.5F, 6.5F, 9.5F, 3, 5, 5, 8});
 }
 
+/// Windows slide over the last axes; all axes in front of the channels are the batch.
+TEST(Layers, WindowsTakeSeveralLeadingAxes) {
+  const F values = iota(24, 0, 1);
+  Unary convolution({2, 1, 2, 2, 3}), deconvolution({2, 1, 2, 2, 3}), pooling({2, 1, 2, 2, 3});
+  auto* conv = convolution.network->addConvolutionNd(*convolution.x, 1, dims({2, 2}),
+                                                     convolution.weights(F(8, 1)), Weights{});
+  EXPECT_EQ(extents_of(conv->getOutput(0)->getDimensions()), (std::vector<int64_t>{2, 1, 1, 1, 2}));
+  expect_near(convolution.apply(conv, values), {40, 48, 136, 144});
+  auto* deconv = deconvolution.network->addDeconvolutionNd(
+      *deconvolution.x, 1, dims({1, 1}), deconvolution.weights({1, 2}), Weights{});
+  EXPECT_EQ(extents_of(deconv->getOutput(0)->getDimensions()),
+            (std::vector<int64_t>{2, 1, 1, 2, 3}));
+  expect_near(deconvolution.apply(deconv, values),
+              {12, 15, 18, 21, 24, 27, 48, 51, 54, 57, 60, 63});
+  auto* pool = pooling.network->addPoolingNd(*pooling.x, PoolingType::kMAX, dims({2, 3}));
+  EXPECT_EQ(extents_of(pool->getOutput(0)->getDimensions()), (std::vector<int64_t>{2, 1, 2, 1, 1}));
+  expect_near(pooling.apply(pool, values), {5, 11, 17, 23});
+}
+
 TEST(Layers, ConvolutionPaddingModes) {
   const auto extents = [](PaddingMode mode) {
     Session session;

@@ -265,7 +265,7 @@ TEST(Network, WrongShapesAreExplained) {
     return layer;
   });
   explains("axes", [](Session& s, ITensor& x) {
-    return s.network->addPoolingNd(x, PoolingType::kMAX, dims({2}));
+    return s.network->addPoolingNd(x, PoolingType::kMAX, dims({2, 2, 2}));
   });
   explains("batch axes", [](Session& s, ITensor& x) {
     return s.network->addMatrixMultiply(x, MatrixOperation::kNONE, *s.constant({2}, {1, 1}),
