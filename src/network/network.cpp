@@ -1,7 +1,9 @@
 #include "network/network.h"
 
 #include <algorithm>
+#include <iterator>
 
+#include "base/ascii.h"
 #include "network/convert.h"
 #include "ops/structure.h"
 #include "ops/table.h"
@@ -47,7 +49,11 @@ bool Network::require(bool condition, const char* method, std::string_view requi
 std::string Network::weights_name(const Weights& weights, const std::string& layer,
                                   std::string_view role) const {
   const auto found = weight_names_.find(weights.values);
-  return found == weight_names_.end() ? fmt::format("{}.{}", layer, role) : found->second;
+  if (found != weight_names_.end()) return found->second;
+  // Programs that gave their weights no names look for them by these, which are TensorRT's.
+  std::string name = layer + ' ';
+  std::ranges::transform(role, std::back_inserter(name), to_upper);
+  return name;
 }
 
 Weights Network::hold(const Value* value) {

@@ -47,11 +47,11 @@ TEST(Refit, FoldedWeightsFollow) {
   std::unique_ptr<IRefitter> refitter(createInferRefitter(*session.engine, session.log));
   ASSERT_NE(refitter, nullptr) << session.log.text();
   EXPECT_EQ(names_of(*refitter, false),
-            (std::set<std::string>{"conv.kernel", "bn.scale", "bn.shift"}));
+            (std::set<std::string>{"conv KERNEL", "bn SCALE", "bn SHIFT"}));
   EXPECT_TRUE(names_of(*refitter, true).empty());
   const F scale(2, 5), kernel(36, 2);
-  EXPECT_TRUE(refitter->setNamedWeights("bn.scale", of(scale)));
-  EXPECT_EQ(refitter->getNamedWeights("bn.scale").count, 2);
+  EXPECT_TRUE(refitter->setNamedWeights("bn SCALE", of(scale)));
+  EXPECT_EQ(refitter->getNamedWeights("bn SCALE").count, 2);
   EXPECT_TRUE(refitter->refitCudaEngine()) << session.log.text();
   EXPECT_EQ(session.result(), F(8, 18 * 5 + 3));
   EXPECT_TRUE(refitter->setWeights("conv", WeightsRole::kKERNEL, of(kernel)));
@@ -84,10 +84,10 @@ TEST(Refit, StrippedPlansNeedTheirWeights) {
   EXPECT_TRUE(session.log.complained("refit"));
   std::unique_ptr<IRefitter> refitter(createInferRefitter(*session.engine, session.log));
   ASSERT_NE(refitter, nullptr);
-  EXPECT_EQ(names_of(*refitter, true), (std::set<std::string>{"conv.kernel"}));
+  EXPECT_EQ(names_of(*refitter, true), (std::set<std::string>{"conv KERNEL"}));
   EXPECT_FALSE(refitter->refitCudaEngine());
-  EXPECT_TRUE(session.log.complained("conv.kernel"));
-  EXPECT_TRUE(refitter->setNamedWeights("conv.kernel", of(session.kernel)));
+  EXPECT_TRUE(session.log.complained("conv KERNEL"));
+  EXPECT_TRUE(refitter->setNamedWeights("conv KERNEL", of(session.kernel)));
   EXPECT_TRUE(names_of(*refitter, true).empty());
   EXPECT_TRUE(refitter->refitCudaEngine()) << session.log.text();
   EXPECT_TRUE(session.context->enqueueV3(nullptr)) << session.log.text();
@@ -112,8 +112,8 @@ TEST(Refit, NamesAndRoles) {
   EXPECT_TRUE(all.count({"conv", WeightsRole::kKERNEL}));
   EXPECT_TRUE(all.count({"bn", WeightsRole::kSCALE}));
   EXPECT_TRUE(all.count({"bn", WeightsRole::kSHIFT}));
-  EXPECT_EQ(refitter->getWeightsPrototype("conv.kernel").count, 36);
-  EXPECT_EQ(refitter->getWeightsPrototype("conv.kernel").type, DataType::kFLOAT);
+  EXPECT_EQ(refitter->getWeightsPrototype("conv KERNEL").count, 36);
+  EXPECT_EQ(refitter->getWeightsPrototype("conv KERNEL").type, DataType::kFLOAT);
 }
 
 TEST(Refit, UserNamesAndIndividualWeights) {
@@ -181,15 +181,15 @@ TEST(Refit, WeightsOfTheDeviceAreToldAsGiven) {
   api_test::Memory memory(sizeof(float) * scale.size());
   std::memcpy(memory.data(), scale.data(), sizeof(float) * scale.size());
   const Weights given{DataType::kFLOAT, memory.data(), 2};
-  EXPECT_EQ(refitter->getWeightsLocation("bn.scale"), TensorLocation::kHOST);
-  EXPECT_TRUE(refitter->setNamedWeights("bn.scale", given, TensorLocation::kDEVICE));
-  EXPECT_EQ(refitter->getWeightsLocation("bn.scale"), TensorLocation::kDEVICE);
-  EXPECT_EQ(refitter->getNamedWeights("bn.scale").values, given.values);
-  EXPECT_TRUE(refitter->setNamedWeights("bn.scale", of(scale)));
-  EXPECT_EQ(refitter->getWeightsLocation("bn.scale"), TensorLocation::kHOST);
-  EXPECT_TRUE(refitter->setNamedWeights("bn.scale", given, TensorLocation::kDEVICE));
+  EXPECT_EQ(refitter->getWeightsLocation("bn SCALE"), TensorLocation::kHOST);
+  EXPECT_TRUE(refitter->setNamedWeights("bn SCALE", given, TensorLocation::kDEVICE));
+  EXPECT_EQ(refitter->getWeightsLocation("bn SCALE"), TensorLocation::kDEVICE);
+  EXPECT_EQ(refitter->getNamedWeights("bn SCALE").values, given.values);
+  EXPECT_TRUE(refitter->setNamedWeights("bn SCALE", of(scale)));
+  EXPECT_EQ(refitter->getWeightsLocation("bn SCALE"), TensorLocation::kHOST);
+  EXPECT_TRUE(refitter->setNamedWeights("bn SCALE", given, TensorLocation::kDEVICE));
   EXPECT_TRUE(refitter->refitCudaEngine()) << session.log.text();
-  EXPECT_EQ(refitter->getWeightsLocation("bn.scale"), TensorLocation::kHOST);
+  EXPECT_EQ(refitter->getWeightsLocation("bn SCALE"), TensorLocation::kHOST);
   EXPECT_EQ(session.result(), F(8, 18 * 5 + 3));
 }
 
@@ -295,15 +295,15 @@ TEST(Refit, WrongWeightsAreRefused) {
   EXPECT_TRUE(other.log.complained("'nothing'"));
   EXPECT_FALSE(refitter->setNamedWeights(nullptr, of({1})));
   EXPECT_TRUE(other.log.complained("null"));
-  EXPECT_FALSE(refitter->setNamedWeights("bn.scale", of({1})));
+  EXPECT_FALSE(refitter->setNamedWeights("bn SCALE", of({1})));
   EXPECT_TRUE(other.log.complained("2 values"));
   const F bad = {1, std::nanf("")};
-  EXPECT_FALSE(refitter->setNamedWeights("bn.scale", of(bad)));
+  EXPECT_FALSE(refitter->setNamedWeights("bn SCALE", of(bad)));
   EXPECT_TRUE(other.log.complained("not finite"));
   refitter->setWeightsValidation(false);
-  EXPECT_TRUE(refitter->setNamedWeights("bn.scale", of(bad)));
-  EXPECT_TRUE(refitter->unsetNamedWeights("bn.scale"));
-  EXPECT_FALSE(refitter->unsetNamedWeights("bn.scale"));
+  EXPECT_TRUE(refitter->setNamedWeights("bn SCALE", of(bad)));
+  EXPECT_TRUE(refitter->unsetNamedWeights("bn SCALE"));
+  EXPECT_FALSE(refitter->unsetNamedWeights("bn SCALE"));
   EXPECT_FALSE(refitter->setWeights("bn", WeightsRole::kKERNEL, of({1, 1})));
   EXPECT_TRUE(other.log.complained("role"));
 }
