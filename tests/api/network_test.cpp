@@ -301,6 +301,18 @@ TEST(Network, TensorsOfOtherNetworksAreRefused) {
   EXPECT_TRUE(session.log.complained("tensors of this network"));
 }
 
+TEST(Network, DefaultNamesAreThoseOfTensorRT) {
+  Session session;
+  ITensor* x = session.input("x", DataType::kFLOAT, {2, 2});
+  const auto none = MatrixOperation::kNONE;
+  ILayer* product = session.network->addMatrixMultiply(*x, none, *x, none);
+  ILayer* shares = session.network->addSoftMax(*product->getOutput(0));
+  ILayer* leaky = session.network->addParametricReLU(*shares->getOutput(0), *x);
+  EXPECT_STREQ(product->getName(), "(Unnamed Layer* 0) [Matrix Multiply]");
+  EXPECT_STREQ(shares->getName(), "(Unnamed Layer* 1) [Softmax]");
+  EXPECT_STREQ(leaky->getName(), "(Unnamed Layer* 2) [Parametric ReLU]");
+}
+
 TEST(Network, DynamicShapes) {
   Session session;
   ITensor* x = session.input("x", DataType::kFLOAT, {-1, 3});
