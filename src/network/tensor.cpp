@@ -163,7 +163,8 @@ const char* TensorHandle::getDimensionName(int32_t index) const noexcept {
   if (index < 0 || index >= static_cast<int32_t>(shape.size()) || shape[index].is_constant())
     return nullptr;
   return network_.reporter().guarded("getDimensionName", nullptr, [&]() -> const char* {
-    dimension_name_ = shape[index].to_string();
+    const auto name = shape[index].as_symbol();  // As it was given, without quotes.
+    dimension_name_ = name ? *name : shape[index].to_string();
     return dimension_name_.c_str();
   });
 }

@@ -316,8 +316,8 @@ TEST(Network, DefaultNamesAreThoseOfTensorRT) {
 TEST(Network, DynamicShapes) {
   Session session;
   ITensor* x = session.input("x", DataType::kFLOAT, {-1, 3});
-  x->setDimensionName(0, "batch");
-  EXPECT_STREQ(x->getDimensionName(0), "batch");
+  x->setDimensionName(0, "batch size");
+  EXPECT_STREQ(x->getDimensionName(0), "batch size");
   auto* sum = session.network->addReduce(*x, ReduceOperation::kSUM, 1U << 1, true);
   EXPECT_EQ(extents_of(sum->getOutput(0)->getDimensions()), (std::vector<int64_t>{-1, 1}));
   session.output(sum->getOutput(0), "y");
