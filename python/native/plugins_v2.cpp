@@ -9,8 +9,10 @@ namespace {
 using Desc = PluginTensorDesc;
 using Dynamic = DynamicPluginTensorDesc;
 
+/// Of bytes or of text, as JSON is.
 std::string bytes_of(nb::handle given) {
   if (given.is_none()) return {};
+  if (nb::isinstance<nb::str>(given)) return nb::cast<std::string>(given);
   const nb::bytes bytes(given);
   return {bytes.c_str(), bytes.size()};
 }

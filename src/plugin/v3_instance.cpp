@@ -1,4 +1,6 @@
 // IPluginV3.
+#include <utility>
+
 #include "plugin/instance.h"
 
 namespace tenon::plugin {
@@ -56,6 +58,7 @@ class V3Instance final : public Instance {
 
   Result<std::vector<DataType>> output_types(std::span<const DataType> inputs) override {
     if (build_ == nullptr) return failed("has no capability kBUILD");
+    knows_types_ = true;
     std::vector<DataType> types(static_cast<size_t>(output_count()));
     if (build_->getOutputDataTypes(types.data(), output_count(), inputs.data(),
                                    static_cast<int32_t>(inputs.size())) != 0)
@@ -84,6 +87,7 @@ class V3Instance final : public Instance {
 
   bool takes(int32_t position, std::span<const OperandType> operands, int32_t inputs) override {
     if (build_ == nullptr) return false;
+    tell_types(operands.first(static_cast<size_t>(inputs)));
     const std::vector<DynamicPluginTensorDesc> all = dynamic_descriptions(operands);
     return build_->supportsFormatCombination(position, all.data(), inputs,
                                              static_cast<int32_t>(all.size()) - inputs);
@@ -134,6 +138,7 @@ class V3Instance final : public Instance {
                  IPluginResourceContext* resources) override {
     const auto in = static_cast<int32_t>(inputs.size()), out = static_cast<int32_t>(outputs.size());
     if (build_ != nullptr) {
+      tell_types(inputs);
       const auto wide_in = dynamic_descriptions(inputs), wide_out = dynamic_descriptions(outputs);
       if (build_->configurePlugin(wide_in.data(), in, wide_out.data(), out) != 0)
         return failed("configurePlugin refused its operands");
@@ -160,12 +165,23 @@ class V3Instance final : public Instance {
   }
 
  private:
+  /// Plugins may keep the types that they were told when their layer was added, and their fields
+  /// need not hold these: an object that a creator made of fields is told them before all else.
+  template <typename Operand>
+  void tell_types(std::span<const Operand> inputs) {
+    if (std::exchange(knows_types_, true)) return;
+    std::vector<DataType> types;
+    for (const Operand& input : inputs) types.push_back(input.type);
+    (void)output_types(types);
+  }
+
   std::unique_ptr<IPluginV3> plugin_, builder_, attached_;
   IPluginV3OneCore* core_;
   IPluginV3OneBuild* build_;
   IPluginV3OneRuntime* runtime_;
   IPluginV3OneRuntime* active_ = nullptr;
   size_t workspace_ = 0;
+  bool knows_types_ = false;
 };
 
 }  // namespace

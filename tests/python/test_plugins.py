@@ -144,6 +144,42 @@ def test_what_plugins_raise_reaches_the_caller(creator):
         build(Wrong(), quiet)
 
 
+class Remembering(Scale):
+    """Takes the type that it was told of, which its fields do not hold."""
+
+    def get_output_data_types(self, input_types):
+        self.type = input_types[0]
+        return [self.type]
+
+    def supports_format_combination(self, pos, in_out, num_inputs):
+        return in_out[pos].desc.type == self.type and in_out[pos].desc.format == trt.TensorFormat.LINEAR
+
+    def configure_plugin(self, inp, out):
+        self.configured = inp[0].desc.type, out[0].desc.format
+
+    def get_valid_tactics(self):
+        assert self.configured == (trt.float32, trt.TensorFormat.LINEAR)
+        return [3, 4]
+
+    def clone(self):
+        cloned = Remembering()
+        cloned.__dict__.update(self.__dict__)
+        return cloned
+
+
+def test_plugins_may_keep_the_types_that_they_were_told(logger):
+    class Creator(ScaleCreator):
+        def create_plugin(self, name, fc, phase):
+            return Remembering(fc, phase)
+
+    registry, creator = trt.get_plugin_registry(), Creator()
+    assert registry.register_creator(creator, "")
+    try:
+        np.testing.assert_array_equal(run(build(Remembering(), logger)[0], logger), np.arange(6).reshape(2, 3))
+    finally:
+        assert registry.deregister_creator(creator)
+
+
 class Twice(trt.IPluginV2DynamicExt):
     """y = 2 * x."""
 
@@ -163,6 +199,9 @@ class Twice(trt.IPluginV2DynamicExt):
     def enqueue(self, input_desc, output_desc, inputs, outputs, workspace, stream):
         view(outputs[0], output_desc[0].dims)[...] = 2 * view(inputs[0], input_desc[0].dims)
 
+    def serialize(self):
+        return '{"text": "as JSON has it"}'
+
 
 class TwiceCreator(trt.IPluginCreator):
     def __init__(self):
@@ -174,6 +213,7 @@ class TwiceCreator(trt.IPluginCreator):
         return Twice()
 
     def deserialize_plugin(self, name, data):
+        assert data == b'{"text": "as JSON has it"}'
         return Twice()
 
 

@@ -92,15 +92,21 @@ Result<PluginChoice> choice_of(const Problem& problem, std::string_view config) 
 }
 
 Result<std::vector<PluginChoice>> choices_of(plugin::Instance& instance, const Problem& problem) {
-  const std::vector<plugin::OperandType> operands = operand_types(problem);
+  std::vector<plugin::OperandType> operands = operand_types(problem);
   const auto inputs = static_cast<int32_t>(read_inputs(problem).size());
   const auto combinations = network::combinations_of(instance, operands, inputs);
   if (combinations.empty()) TENON_TRY(instance.check_formats(operands, inputs));
-  std::vector<int32_t> tactics = instance.tactics();
-  if (tactics.empty()) tactics.push_back(-1);
   std::vector<PluginChoice> choices;
-  for (const plugin::Combination& combination : combinations)
+  for (const plugin::Combination& combination : combinations) {
+    for (size_t i = 0; i < operands.size(); ++i) {
+      operands[i].type = combination[i].type;
+      operands[i].format = combination[i].format;
+    }
+    TENON_TRY(instance.configure(operands, inputs));  // Its tactics may be those of a combination.
+    std::vector<int32_t> tactics = instance.tactics();
+    if (tactics.empty()) tactics.push_back(-1);
     for (const int32_t tactic : tactics) choices.push_back({combination, tactic});
+  }
   return choices;
 }
 
