@@ -40,9 +40,11 @@ class FillLayer final : public LayerOf<nvinfer1::IFillLayer, LayerType::kFILL> {
   double getAlpha() const noexcept override { return alpha_; }
   void setBeta(double value) noexcept override { set_number(beta_, value); }
   double getBeta() const noexcept override { return beta_; }
-  void setAlphaInt64(int64_t value) noexcept override { set_integer(alpha_integer_, value); }
+  void setAlphaInt64(int64_t value) noexcept override {
+    set_integer(alpha_integer_, alpha_, value);
+  }
   int64_t getAlphaInt64() const noexcept override { return alpha_integer_; }
-  void setBetaInt64(int64_t value) noexcept override { set_integer(beta_integer_, value); }
+  void setBetaInt64(int64_t value) noexcept override { set_integer(beta_integer_, beta_, value); }
   int64_t getBetaInt64() const noexcept override { return beta_integer_; }
   bool isAlphaBetaInt64() const noexcept override { return integers_; }
   /// Of a model's node.
@@ -64,13 +66,15 @@ class FillLayer final : public LayerOf<nvinfer1::IFillLayer, LayerType::kFILL> {
     assign(member, value);
     assign(integers_, false);
   }
-  void set_integer(int64_t& member, int64_t value) {
+  /// The number too: the other parameter may be real.
+  void set_integer(int64_t& member, double& number, int64_t value) {
     assign(member, value);
+    assign(number, static_cast<double>(value));
     assign(integers_, true);
   }
   Value* parameter(Emitter& e, int index, DataType type, double number, int64_t integer) const {
     if (has_operand(index)) return e.cast(in(index), type);
-    if (!integers_) return e.number(number, type);
+    if (!integers_ || type != DataType::kInt64) return e.number(number, type);
     Tensor tensor(type, {});
     tensor.set_from_int64(0, integer);
     return e.constant(std::move(tensor));

@@ -404,3 +404,9 @@ def test_extents_behind_loops_are_those_of_the_first_values(logger):
     assert context.execute_async_v3(0)
     np.testing.assert_array_equal(arrays["every"], 1 + np.cumsum(arrays["x"], 1))
     np.testing.assert_array_equal(arrays["last"], arrays["every"][:, -1])
+
+
+def test_numbers_of_fills_may_be_of_two_kinds(logger):
+    layer = trt.Builder(logger).create_network(0).add_fill((4,), trt.FillOperation.LINSPACE, trt.float32)
+    layer.alpha, layer.beta = 2, 0.5
+    assert (layer.alpha, layer.beta) == (2, 0.5)
