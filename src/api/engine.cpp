@@ -16,6 +16,7 @@
 #include "kernels/algorithm.h"
 #include "network/convert.h"
 #include "ops/dims.h"
+#include "ops/movement.h"
 #include "ops/structure.h"
 #include "plan/plan_file.h"
 #include "plugin/instance.h"
@@ -67,6 +68,17 @@ Dims no_dims() {
   Dims dims{};
   dims.nbDims = -1;
   return dims;
+}
+
+/// The operand that shares its memory with an output; -1 where none does.
+int32_t aliased_operand(const Node& node, size_t output) {
+  if (node.is<TensorScatter>()) return 0;  // Caches are updated where they lie.
+  const auto* op = node.as<Plugin>();
+  if (op == nullptr) return -1;
+  const auto plugin = plugin::Instance::create({op->type, op->version, op->space}, op->fields);
+  if (!plugin.ok()) return -1;
+  const std::vector<int32_t> aliases = (*plugin)->aliased_inputs();
+  return output < aliases.size() ? aliases[output] : -1;
 }
 
 }  // namespace
@@ -175,14 +187,9 @@ TensorIOMode EngineHandle::getTensorIOMode(const char* name) const noexcept {
 const char* EngineHandle::getAliasedInputTensor(const char* name) const noexcept {
   const Value* value = find(name);
   const Node* node = value == nullptr ? nullptr : value->producer();
-  const auto* op = node == nullptr ? nullptr : node->as<Plugin>();
-  if (op == nullptr) return nullptr;
+  if (node == nullptr) return nullptr;
   return reporter_->guarded("getAliasedInputTensor", nullptr, [&]() -> const char* {
-    const auto plugin = plugin::Instance::create({op->type, op->version, op->space}, op->fields);
-    if (!plugin.ok()) return nullptr;
-    const std::vector<int32_t> aliases = (*plugin)->aliased_inputs();
-    const auto output = static_cast<size_t>(value->index());
-    const int32_t index = output < aliases.size() ? aliases[output] : -1;
+    const int32_t index = aliased_operand(*node, static_cast<size_t>(value->index()));
     const Value* input = index < 0 ? nullptr : node->input(index);
     return input == nullptr || input->producer() != nullptr ? nullptr : input->name.c_str();
   });

@@ -410,3 +410,23 @@ def test_numbers_of_fills_may_be_of_two_kinds(logger):
     layer = trt.Builder(logger).create_network(0).add_fill((4,), trt.FillOperation.LINSPACE, trt.float32)
     layer.alpha, layer.beta = 2, 0.5
     assert (layer.alpha, layer.beta) == (2, 0.5)
+
+
+def test_caches_are_updated_where_they_lie(logger):
+    builder = trt.Builder(logger)
+    network = builder.create_network(1 << int(trt.NetworkDefinitionCreationFlag.STRONGLY_TYPED))
+    inputs = [network.add_input(name, kind, shape) for name, kind, shape in (
+        ("cache", trt.float32, (2, 1, 4, 2)), ("update", trt.float32, (2, 1, 1, 2)), ("at", trt.int32, (2,)))]
+    layer = network.add_kv_cache_update(*inputs, trt.KVCacheMode.LINEAR)
+    layer.get_output(0).name = "kept"
+    network.mark_output(layer.get_output(0))
+    engine = trt.Runtime(logger).deserialize_cuda_engine(builder.build_serialized_network(network, cpu_config(builder)))
+    assert engine.get_aliased_input_tensor("kept") == "cache" and engine.get_aliased_input_tensor("cache") is None
+    cache, update = np.arange(16, dtype=np.float32).reshape(2, 1, 4, 2), -np.ones((2, 1, 1, 2), np.float32)
+    places, wanted = np.array([3, 0], np.int32), cache.copy()
+    wanted[0, :, 3], wanted[1, :, 0] = -1, -1
+    context = engine.create_execution_context()
+    for name, array in (("cache", cache), ("kept", cache), ("update", update), ("at", places)):
+        assert context.set_tensor_address(name, array.ctypes.data)
+    assert context.execute_async_v3(0)
+    np.testing.assert_array_equal(cache, wanted)
