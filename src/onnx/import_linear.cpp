@@ -1,4 +1,5 @@
 // Matrix products.
+#include "onnx/import_fused.h"
 #include "onnx/node_importer.h"
 #include "onnx/op_table.h"
 
@@ -27,16 +28,20 @@ void import_matmul(NodeImporter& n, const OpRow&) {
   n.output(n.cast(n.matmul(n.input(0), n.input(1)), type));
 }
 
-void import_gemm(NodeImporter& n, const OpRow&) {
+Value* gemm(NodeImporter& n) {
   const DataType type = n.type(n.input(0));
   const double alpha = n.real_attribute("alpha", 1);
   const double beta = n.real_attribute("beta", 1);
   if (n.rank(n.input(0)) != 2 || n.rank(n.input(1)) != 2)
-    return n.fail(ImportCode::kInvalidNode, "A and B must have rank 2; flatten them first");
+    n.fail(ImportCode::kInvalidNode, "A and B must have rank 2; flatten them first");
   Value* y = n.cast(n.matmul(n.input(0), n.input(1), n.flag("transA"), n.flag("transB")), type);
   if (alpha != 1) y = n.mul(y, alpha);
   if (n.has_input(2) && beta != 0) y = n.add(y, beta == 1 ? n.input(2) : n.mul(n.input(2), beta));
-  n.output(y);
+  return y;
+}
+
+void import_gemm(NodeImporter& n, const OpRow&) {
+  n.output(gemm(n));
 }
 
 void import_fused_matmul(NodeImporter& n, const OpRow&) {

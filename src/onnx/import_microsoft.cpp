@@ -37,15 +37,13 @@ Value* columns(NodeImporter& n, Value* bytes, Value* scale, Value* zero) {
   return n.add(op, {bytes, scale, zero});
 }
 
-/// The blocks of MatMulNBits, [n, blocks, bytes], as numbers of one byte each, [n, k];
-/// those of 2 bits have the type of 4.
-Result<Tensor> unpacked(const Tensor& packed, int64_t rows, int64_t depth, int64_t bits) {
-  if (packed.rank() != 3 || packed.extents()[0] != rows || packed.type() != DataType::kUInt8)
-    return user_error("B must be uint8 [N, blocks, bytes]");
-  const int64_t per_byte = 8 / bits, row = packed.count() / rows;
-  if (row * per_byte < depth) return user_error("B has fewer than N x K numbers");
-  TENON_ASSIGN(Tensor numbers,
-               Tensor::create(bits <= 4 ? DataType::kUInt4 : DataType::kUInt8, {rows, depth}));
+/// Rows of bytes that hold several numbers each, as numbers of one byte each, [rows, depth].
+Result<Tensor> unpacked(const Tensor& packed, int64_t rows, int64_t depth, int64_t bits,
+                        DataType type) {
+  const int64_t per_byte = 8 / bits, row = rows == 0 ? 0 : packed.count() / rows;
+  if (row * per_byte < depth)
+    return user_error("there are fewer than {} x {} numbers", rows, depth);
+  TENON_ASSIGN(Tensor numbers, Tensor::create(type, {rows, depth}));
   const auto* bytes = reinterpret_cast<const uint8_t*>(packed.bytes());
   auto* to = reinterpret_cast<uint8_t*>(numbers.mutable_bytes());
   const unsigned mask = (1U << static_cast<unsigned>(bits)) - 1;
@@ -167,7 +165,10 @@ void import_matmul_nbits(NodeImporter& n, const OpRow&) {
     return n.fail(ImportCode::kUnsupportedNodeDynamic,
                   "B and its zero points must be initializers");
   const int64_t blocks = (depth + block - 1) / block;
-  auto numbers = unpacked(*weights, rows, depth, bits);
+  if (weights->rank() != 3 || weights->extents()[0] != rows || weights->type() != DataType::kUInt8)
+    return n.fail(ImportCode::kUnsupportedNodeInput, "B must be uint8 [N, blocks, bytes]");
+  auto numbers = unpacked(*weights, rows, depth, bits,  // Those of 2 bits have the type of 4.
+                          bits <= 4 ? DataType::kUInt4 : DataType::kUInt8);
   auto shifts = zero_points(zeros, rows, blocks, bits);
   if (!numbers.ok()) return n.fail(ImportCode::kUnsupportedNodeInput, numbers.error().message);
   if (!shifts.ok()) return n.fail(ImportCode::kUnsupportedNodeInput, shifts.error().message);
@@ -180,6 +181,46 @@ void import_matmul_nbits(NodeImporter& n, const OpRow&) {
                  n.constant(std::move(shifts).value())});
   Value* product = n.matmul(n.input(0), b, false, true);
   n.output(n.has_input(5) ? n.add(product, n.input(5)) : product);
+}
+
+/// Rows of a table of 4 or 8 bits with a scale for each block of a row.
+void import_gather_block_quantized(NodeImporter& n, const OpRow&) {
+  const Tensor *table = n.input(0)->constant(),
+               *zeros = n.has_input(3) ? n.input(3)->constant() : nullptr;
+  const int64_t bits = n.integer_attribute("bits", 4),
+                block = n.integer_attribute("block_size", 128);
+  if (table == nullptr || (n.has_input(3) && zeros == nullptr))
+    return n.fail(ImportCode::kUnsupportedNodeDynamic,
+                  "the table and its zero points must be initializers");
+  const int64_t last = n.integer_attribute("quantize_axis", 1);
+  if (table->type() != DataType::kUInt8 || table->rank() != 2 || (bits != 4 && bits != 8) ||
+      n.integer_attribute("gather_axis", 0) != 0 || n.normalized(last, 2) != 1)
+    return n.fail(ImportCode::kUnsupportedNodeAttr,
+                  "supported are rows (gather_axis 0) of a table of uint8, 4 or 8 bits a number, "
+                  "quantized along them");
+  const int64_t rows = table->extents()[0], depth = table->extents()[1] * 8 / bits;
+  const int64_t blocks = n.constant_extent(n.input(2), 1);
+  if (block < 1 || blocks * block != depth)
+    return n.fail(ImportCode::kUnsupportedNodeAttr,
+                  fmt::format("{} blocks of {} for rows of {}", blocks, block, depth));
+  auto numbers = unpacked(*table, rows, depth, bits, DataType::kUInt8);
+  if (!numbers.ok()) return n.fail(ImportCode::kInvalidNode, numbers.error().message);
+  const auto picked = [&](Value* from) { return n.add(Gather{}, {from, n.input(1)}); };
+  const DataType type = n.type(n.input(2));
+  std::vector<int64_t> shape(static_cast<size_t>(n.rank(n.input(1))), 0);
+  shape.insert(shape.end(), {blocks, block});
+  Value* x = n.reshape(n.cast(picked(n.constant(std::move(numbers).value())), type), shape);
+  if (zeros != nullptr) {
+    auto shifts = unpacked(*zeros, rows, blocks, bits, DataType::kUInt8);
+    if (!shifts.ok()) return n.fail(ImportCode::kInvalidNode, shifts.error().message);
+    Value* shift = n.cast(picked(n.constant(std::move(shifts).value())), type);
+    x = n.sub(x, n.unsqueeze(shift, {-1}));
+  } else {
+    x = n.add(x, -static_cast<double>(1 << (bits - 1)));
+  }
+  shape.resize(shape.size() - 2);
+  shape.push_back(depth);
+  n.output(n.reshape(n.mul(x, n.unsqueeze(picked(n.input(2)), {-1})), shape));
 }
 
 }  // namespace tenon::importer

@@ -46,12 +46,16 @@ Pool pool(NodeImporter& n, PoolFunction function) {
 
 }  // namespace
 
-void import_conv(NodeImporter& n, const OpRow&) {
+Conv convolution(NodeImporter& n) {
   Conv op = windowed<Conv>(n);
   op.dilations = n.integer_list("dilations");
   op.pad_mode = pad_mode(n);
   op.groups = n.integer_attribute("group", 1);
-  n.output(n.add(std::move(op), n.inputs()));
+  return op;
+}
+
+void import_conv(NodeImporter& n, const OpRow&) {
+  n.output(n.add(convolution(n), n.inputs()));
 }
 
 void import_conv_transpose(NodeImporter& n, const OpRow&) {

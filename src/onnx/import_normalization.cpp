@@ -84,15 +84,6 @@ void import_rms_normalization(NodeImporter& n, const OpRow&) {
   normalization(n, op, {n.input(0), n.cast(n.input(1), type)});
 }
 
-void import_skip_layer_normalization(NodeImporter& n, const OpRow&) {
-  Value* sum = n.add(n.input(0), n.input(1));
-  if (n.has_input(4)) sum = n.add(sum, n.input(4));
-  Normalization op;
-  op.epsilon = n.real_attribute("epsilon", 1e-12f);
-  n.output(0, n.add(op, {sum, n.input(2), n.input(3)}));
-  if (n.wants(3)) n.output(3, sum);
-}
-
 /// Opset 18 has scale and bias of one number a group, opset 21 of one a channel.
 void import_group_normalization(NodeImporter& n, const OpRow&) {
   Normalization op;

@@ -4,10 +4,10 @@
 #include <limits>
 
 #include "onnx/graph_importer.h"
+#include "onnx/import_positions.h"
 #include "onnx/node_importer.h"
 #include "onnx/op_table.h"
 #include "onnx_proto/onnx.pb.h"
-#include "ops/generate.h"
 #include "ops/movement.h"
 #include "ops/nn.h"
 #include "ops/structure.h"
@@ -44,15 +44,6 @@ Value* modified(NodeImporter& n, std::string_view name, Value* value) {
 }  // namespace
 
 namespace {
-
-/// Extent of an axis as a scalar.
-Value* extent_value(NodeImporter& n, Value* x, int64_t axis) {
-  return n.squeeze(n.slice(n.shape_of(x), 0, axis, axis + 1), {0});
-}
-
-Value* counting(NodeImporter& n, Value* limit) {
-  return n.add(RangeOf{}, {n.integer(0), limit, n.integer(1)});
-}
 
 /// Query position minus key position, [(B,1,)Sq,Skv]. Queries come after the past, or end where the
 /// valid keys of their sequence end.

@@ -12,5 +12,7 @@ namespace tenon::importer {
 PadMode pad_mode(NodeImporter& node);
 /// Attribute pads, halved; empty where auto_pad overrules it.
 void split_pads(NodeImporter& node, std::vector<int64_t>& begin, std::vector<int64_t>& end);
+/// By the attributes of Conv.
+Conv convolution(NodeImporter& node);
 
 }  // namespace tenon::importer

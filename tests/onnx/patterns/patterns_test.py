@@ -11,6 +11,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "tools"))
+import microsoft  # noqa: E402, F401
 from numerics import assert_close  # noqa: E402
 from patterns import PATTERNS  # noqa: E402
 from worker_client import Worker, files_text  # noqa: E402
@@ -33,7 +34,7 @@ def array_for(value: onnx.ValueInfoProto, symbols: dict, salt: str) -> np.ndarra
 
 def parsed(name: str) -> onnx.ModelProto:
     opset, text, _ = PATTERNS[name]
-    model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["": {opset}, "pkg.torch": 1]>{text}')
+    model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["": {opset}, "pkg.torch": 1, "com.microsoft": 1]>{text}')
     inputs = list(model.graph.input)
     del model.graph.input[:]
     for value in inputs:

@@ -1,0 +1,130 @@
+"""Operators of the domain com.microsoft, as ONNX Runtime's optimizer and builders of language models write them."""
+from patterns import pattern
+
+SIZES = {"b": 2, "s": 5}, {"b": 1, "s": 3}
+
+pattern("microsoft_gelu", 17, """
+g (float[b,s,8] x, float[8] w_b) => (y) {
+  a = com.microsoft.BiasGelu (x, w_b)
+  b = com.microsoft.FastGelu (a, w_b)
+  c = com.microsoft.FastGelu (b)
+  y = com.microsoft.QuickGelu <alpha = 1.5> (c)
+}""", *SIZES)
+
+pattern("microsoft_fused_convolution", 17, """
+g (float[b,4,s,6] x, float[b,8,s,6] z, float[8,4,3,3] w_0, float[8] w_b, float[8,8,1,1] w_1) => (y) {
+  a = com.microsoft.FusedConv <pads = [1,1,1,1], activation = "Relu"> (x, w_0, w_b, z)
+  b = com.microsoft.FusedConv <activation = "LeakyRelu", activation_params = [0.2]> (a, w_1)
+  c = com.microsoft.FusedConv <activation = "HardSigmoid", activation_params = [0.3, 0.4]> (b, w_1)
+  y = com.microsoft.FusedConv <activation = "Clip", activation_params = [-0.5, 0.5]> (c, w_1)
+}""", *SIZES)
+
+pattern("microsoft_fused_gemm", 17, """
+g (float[b,8] x, float[6,8] w_0, float[6] w_b) => (y) {
+  y = com.microsoft.FusedGemm <transB = 1, alpha = 0.5, activation = "LeakyRelu", activation_alpha = 0.1> (x, w_0, w_b)
+}""", *SIZES)
+
+pattern("microsoft_skip_normalization", 17, """
+g (float[b,s,8] x, float[b,s,8] skip, float[8] w_g, float[8] w_b) => (y, z, total) {
+  y, m, d, total_0 = com.microsoft.SkipLayerNormalization <epsilon = 0.00001> (x, skip, w_g, w_b)
+  z, m1, d1, total = com.microsoft.SkipSimplifiedLayerNormalization <epsilon = 0.00001> (total_0, x, w_g, w_b)
+}""".replace("m, d, ", " , , ").replace("m1, d1, ", " , , "), *SIZES)
+
+pattern("microsoft_embedding", 17, """
+g (int32[b,s] ids, int32[b,s] segments, int32[b,s] drawn, float[9,8] w_w, float[9,8] w_p, float[4,8] w_s, float[8] w_g, float[8] w_b)
+    => (y, count) {
+  one = Constant <value = int32[1] {1}> ()
+  mask = Min (drawn, one)
+  y, count = com.microsoft.EmbedLayerNormalization <epsilon = 0.00001> (ids, segments, w_w, w_p, w_s, w_g, w_b, mask)
+}""", *SIZES)
+
+# A mask of numbers, one of lengths, and the past in front, which is given on.
+pattern("microsoft_attention", 17, """
+g (float[b,s,16] x, int32[b,s] mask, int32[b] lengths, float[16,48] w_0, float[48] w_b) => (y, z, c) {
+  y = com.microsoft.Attention <num_heads = 2> (x, w_0, w_b, mask)
+  z = com.microsoft.Attention <num_heads = 4> (x, w_0, w_b, lengths)
+  c = com.microsoft.Attention <num_heads = 2, unidirectional = 1> (x, w_0, w_b)
+}""", *SIZES)
+
+pattern("microsoft_attention_past", 17, """
+g (float[b,s,16] x, float[2,b,2,p,8] past, int32[b,t] mask, float[1,2,s,s] bias, float[16,48] w_0, float[48] w_b)
+    => (y, present, z) {
+  y, present = com.microsoft.Attention <num_heads = 2, unidirectional = 1> (x, w_0, w_b, mask, past)
+  z = com.microsoft.Attention <num_heads = 2> (x, w_0, w_b, , , bias)
+}""", {"b": 2, "s": 3, "p": 4, "t": 7}, {"b": 1, "s": 1, "p": 6, "t": 7})
+
+pattern("microsoft_multi_head_attention", 17, """
+g (float[b,s,16] q, float[b,t,16] k, float[b,t,16] v, int32[b,t] mask, float[48] w_b) => (y, z) {
+  y = com.microsoft.MultiHeadAttention <num_heads = 2> (q, k, v, w_b, mask)
+  z = com.microsoft.MultiHeadAttention <num_heads = 4, scale = 0.5> (q, k, v)
+}""", {"b": 2, "s": 3, "t": 5}, {"b": 1, "s": 4, "t": 2})
+
+pattern("microsoft_multi_head_attention_past", 17, """
+g (float[b,s,16] q, float[b,s,16] k, float[b,s,16] v, float[b,2,p,8] past_k, float[b,2,p,8] past_v, float[48] w_b)
+    => (y, present_k, present_v) {
+  y, present_k, present_v = com.microsoft.MultiHeadAttention <num_heads = 2> (q, k, v, w_b, , , past_k, past_v)
+}""", {"b": 2, "s": 3, "p": 4}, {"b": 1, "s": 1, "p": 6})
+
+# Keys and values of another network, computed once.
+pattern("microsoft_attention_to_cache", 17, """
+g (float[b,s,16] q, float[b,2,t,8] k, float[b,2,t,8] v, float[48] w_b) => (y) {
+  y = com.microsoft.MultiHeadAttention <num_heads = 2> (q, k, v, w_b)
+}""", {"b": 2, "s": 3, "t": 5}, {"b": 1, "s": 4, "t": 2})
+
+pattern("microsoft_rotary_embedding", 17, """
+g (float[b,s,16] x, float[b,2,s,8] h, int64[b,s] ids, int64[1] first, float[16,4] w_cos, float[16,4] w_sin, float[16,2] w_c, float[16,2] w_s)
+    => (y, z, p) {
+  y = com.microsoft.RotaryEmbedding (x, ids, w_cos, w_sin)
+  z = com.microsoft.RotaryEmbedding <interleaved = 1> (h, first, w_cos, w_sin)
+  p = com.microsoft.RotaryEmbedding <num_heads = 2, rotary_embedding_dim = 4> (x, ids, w_c, w_s)
+}""", *SIZES)
+
+# The number of all keys is known to the caller; sequences are of one length.
+LENGTHS = """
+  shape = Shape (pk)
+  batch = Slice (shape, zero, one)
+  past = Slice (shape, two, three)
+  news = Shape <start = 1, end = 2> (q)
+  all = Add (past, news)
+  last = Sub (all, one)
+  wide = Expand (last, batch)
+  lengths = Cast <to = 6> (wide)
+  total_0 = Squeeze (all)
+  total = Cast <to = 6> (total_0)
+"""
+NUMBERS = """
+  zero = Constant <value = int64[1] {0}> ()
+  one = Constant <value = int64[1] {1}> ()
+  two = Constant <value = int64[1] {2}> ()
+  three = Constant <value = int64[1] {3}> ()
+"""
+STEPS = {"b": 2, "s": 1, "p": 4}, {"b": 1, "s": 6, "p": 0}, {"b": 1, "s": 1, "p": 7}
+
+pattern("microsoft_group_query_attention", 17, f"""
+g (float[b,s,64] q, float[b,s,32] k, float[b,s,32] v, float[b,2,p,16] pk, float[b,2,p,16] pv, float[32,8] w_cos, float[32,8] w_sin)
+    => (y, present_k, present_v, w, c) {{{NUMBERS}{LENGTHS}
+  y, present_k, present_v = com.microsoft.GroupQueryAttention <num_heads = 4, kv_num_heads = 2, do_rotary = 1>
+    (q, k, v, pk, pv, lengths, total, w_cos, w_sin)
+  w, wk, wv = com.microsoft.GroupQueryAttention <num_heads = 4, kv_num_heads = 2, local_window_size = 3>
+    (q, k, v, pk, pv, lengths, total)
+  c, ck, cv = com.microsoft.GroupQueryAttention <num_heads = 4, kv_num_heads = 2, softcap = 0.5>
+    (q, k, v, pk, pv, lengths, total)
+}}""", *STEPS)
+
+pattern("microsoft_packed_group_query_attention", 17, f"""
+g (float[b,s,128] q, float[b,2,p,16] pk, float[b,2,p,16] pv, float[32,8] w_cos, float[32,8] w_sin)
+    => (y, present_k, present_v) {{{NUMBERS}{LENGTHS}
+  y, present_k, present_v = com.microsoft.GroupQueryAttention
+    <num_heads = 4, kv_num_heads = 2, do_rotary = 1, rotary_interleaved = 1> (q, , , pk, pv, lengths, total, w_cos, w_sin)
+}}""", *STEPS)
+
+# Rows of numbers of 4 bits, of which the test draws bytes, with scales of blocks.
+pattern("microsoft_gather_of_blocks", 17, """
+g (int64[b,s] ids, float[4,2] w_scale) => (y, z) {
+  table = Constant <value = uint8[4,16] {7,18,29,130,241,52,163,74,185,96,207,118,229,140,251,162,
+    3,114,225,36,147,58,169,180,91,102,213,224,235,46,157,168,79,90,201,12,23,134,245,56,67,178,189,100,
+    211,222,33,44,55,66,177,188,99,110,121,132,143,254,165,76,87,98,109,20}> ()
+  zeros = Constant <value = uint8[4,1] {120,69,154,7}> ()
+  y = com.microsoft.GatherBlockQuantized <block_size = 16, quantize_axis = 1> (table, ids, w_scale)
+  z = com.microsoft.GatherBlockQuantized <block_size = 16, quantize_axis = 1> (table, ids, w_scale, zeros)
+}""", *SIZES)
