@@ -76,10 +76,42 @@ class Walk {
           static_cast<const float*>(inputs_[input]) + row_offset(operand, first_row_);
       return;
     }
-    for (int64_t r = 0; r < rows_; ++r)
-      functions_.load(type, inputs_[input], row_offset(operand, first_row_ + r), stride,
-                      slot(operand) + r * columns_, columns_);
+    for_runs(operand, [&](int64_t first, int64_t rows, int64_t at, int64_t step) {
+      float* to = slot(operand) + first * columns_;
+      const bool joined = step == columns_ * stride, repeated = step == 0;
+      if (joined || repeated) {
+        const int64_t loaded = joined ? rows * columns_ : columns_;
+        functions_.load(type, inputs_[input], at, stride, to, loaded);
+        return repeat(to, loaded, rows * columns_);
+      }
+      for (int64_t r = 0; r < rows; ++r)
+        functions_.load(type, inputs_[input], at + r * step, stride, to + r * columns_, columns_);
+    });
     sources_[operand] = slot(operand);
+  }
+
+  /// The block's rows as runs along the last axis but one: f(first, how many, offset of the first,
+  /// from one to the next).
+  template <class F>
+  void for_runs(size_t operand, F f) const {
+    const size_t axes = plan_.loops.extents.size();
+    if (axes == 1) return f(0, rows_, row_offset(operand, first_row_), 0);
+    const int64_t extent = plan_.loops.extents[axes - 2];
+    const int64_t step = plan_.loops.strides[operand][axes - 2];
+    for (int64_t r = 0; r < rows_;) {
+      const int64_t row = first_row_ + r, count = std::min(extent - row % extent, rows_ - r);
+      f(r, count, row_offset(operand, row), step);
+      r += count;
+    }
+  }
+
+  /// The first `filled` numbers again and again, up to `count`.
+  static void repeat(float* numbers, int64_t filled, int64_t count) {
+    while (filled < count) {
+      const int64_t more = std::min(filled, count - filled);
+      std::copy_n(numbers, more, numbers + filled);
+      filled += more;
+    }
   }
 
   void apply(size_t index) {
@@ -97,9 +129,13 @@ class Walk {
     const size_t operand = static_cast<size_t>(plan_.program.inputs) + output;
     const float* from = sources_[plan_.program.outputs[output]];
     const int64_t stride = plan_.loops.strides[operand].back();
-    for (int64_t r = 0; r < rows_; ++r)
-      functions_.store(plan_.types[operand], from + r * columns_, outputs_[output],
-                       row_offset(operand, first_row_ + r), stride, columns_);
+    for_runs(operand, [&](int64_t first, int64_t rows, int64_t at, int64_t step) {
+      const bool joined = step == columns_ * stride;
+      const int64_t stores = joined ? 1 : rows, count = joined ? rows * columns_ : columns_;
+      for (int64_t r = 0; r < stores; ++r)
+        functions_.store(plan_.types[operand], from + (first + r) * columns_, outputs_[output],
+                         at + r * step, stride, count);
+    });
   }
 
   const PointwisePlan& plan_;
