@@ -133,12 +133,16 @@ class StridedReducer final : public Kernel {
  public:
   StridedReducer(Description description, cpu::ElementType type, cpu::Isa isa)
       : d_(std::move(description)), type_(type), functions_(cpu::row_functions(isa)) {
-    if (d_.columns) pieces_ = (d_.inner.extent + kColumns - 1) / kColumns;
+    // Long pieces read memory in long runs; some are left for other threads.
+    const auto pieces = [this] { return (d_.inner.extent + columns_ - 1) / columns_; };
+    const int64_t kept = count_of(d_.kept);
+    while (columns_ > kLeastColumns && kept * pieces() < kTasks) columns_ /= 2;
+    if (d_.columns) pieces_ = pieces();
     reductions_ = count_of(d_.reduced);
   }
 
   Status run(const LaunchArguments& arguments) const override {
-    const int64_t each = reductions_ * (d_.columns ? d_.rows.extent * kColumns : d_.inner.extent);
+    const int64_t each = reductions_ * (d_.columns ? d_.rows.extent * columns_ : d_.inner.extent);
     arguments.queue.pool->parallel_for(count_of(d_.kept) * pieces_,
                                        std::max<int64_t>(1, 8192 / each),
                                        [&](int64_t begin, int64_t end, int) {
@@ -149,7 +153,7 @@ class StridedReducer final : public Kernel {
   }
 
  private:
-  static constexpr int64_t kColumns = 64;
+  static constexpr int64_t kMostColumns = 1024, kLeastColumns = 64, kTasks = 16;
 
   float start() const {
     if (d_.function == cpu::RowReduction::max) return -std::numeric_limits<float>::infinity();
@@ -165,11 +169,11 @@ class StridedReducer final : public Kernel {
 
   void one(int64_t task, const void* x, void* y) const {
     Offsets at = place(d_.kept, task / pieces_);
-    const int64_t first = task % pieces_ * kColumns;
-    const int64_t columns = d_.columns ? std::min(kColumns, d_.inner.extent - first) : 1;
+    const int64_t first = task % pieces_ * columns_;
+    const int64_t columns = d_.columns ? std::min(columns_, d_.inner.extent - first) : 1;
     at.x += first, at.y += first * d_.inner.y;
-    float sums[kColumns];
-    std::fill_n(sums, kColumns, start());
+    float sums[kMostColumns];
+    std::fill_n(sums, columns, start());
     for (int64_t r = 0; r < reductions_; ++r) {
       const void* from = cpu::advance(x, at.x + place(d_.reduced, r).x, type_);
       if (d_.columns)
@@ -196,7 +200,7 @@ class StridedReducer final : public Kernel {
 
   Description d_;
   cpu::ElementType type_;
-  int64_t pieces_ = 1, reductions_ = 1;
+  int64_t columns_ = kMostColumns, pieces_ = 1, reductions_ = 1;
   const cpu::RowFunctions& functions_;
 };
 

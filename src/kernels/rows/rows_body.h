@@ -35,12 +35,14 @@ int width_at(int64_t i, int64_t n) {
   return static_cast<int>(std::min<int64_t>(V::kWidth, n - i));
 }
 
+/// By halves: one lane after the other would wait for each sum, which rows of few elements notice.
 template <class V>
 float sum_lanes(V v) {
-  float lanes[V::kWidth], total = 0;
+  float lanes[V::kWidth];
   v.store(lanes, V::kWidth);
-  for (const float lane : lanes) total += lane;
-  return total;
+  for (int half = V::kWidth / 2; half > 0; half /= 2)
+    for (int k = 0; k < half; ++k) lanes[k] += lanes[k + half];
+  return lanes[0];
 }
 
 template <class V>
@@ -247,20 +249,27 @@ template <class V>
 template <class V>
 float extreme(ElementType type, const void* x, int64_t n, float sign) {
   const V factor = V::broadcast(sign);
-  V tops = V::broadcast(-std::numeric_limits<float>::infinity());
   const int64_t whole = n / V::kWidth * V::kWidth;
-  for (int64_t i = 0; i < whole; i += V::kWidth)
-    tops = larger(tops, load<V>(type, x, i, V::kWidth) * factor);
   float lanes[2 * V::kWidth];
-  tops.store(lanes, V::kWidth);
+  int count = 0;
+  if (whole > 0) {
+    V tops = load<V>(type, x, 0, V::kWidth) * factor;
+    for (int64_t i = V::kWidth; i < whole; i += V::kWidth)
+      tops = larger(tops, load<V>(type, x, i, V::kWidth) * factor);
+    tops.store(lanes, V::kWidth);
+    count = V::kWidth;
+  }
   if (whole < n) {
     const int rest = width_at<V>(whole, n);
-    (load<V>(type, x, whole, rest) * factor).store(lanes + V::kWidth, V::kWidth);
+    (load<V>(type, x, whole, rest) * factor).store(lanes + count, V::kWidth);
+    count += rest;
   }
-  float top = lanes[0];
-  for (int k = 1; k < V::kWidth + static_cast<int>(n - whole); ++k)
-    if (lanes[k] > top || lanes[k] != lanes[k]) top = lanes[k];
-  return top;
+  // By halves: one lane after the other would wait for each comparison.
+  for (; count > 1; count = (count + 1) / 2)
+    for (int k = 0, half = (count + 1) / 2; k + half < count; ++k)
+      if (lanes[k + half] > lanes[k] || lanes[k + half] != lanes[k + half])
+        lanes[k] = lanes[k + half];
+  return lanes[0];
 }
 
 template <class V>
@@ -291,15 +300,20 @@ template <class V>
   }
 }
 
+/// A few rows at a time, whole: a column at a time would jump from row to row.
 template <class V>
 void reduce_columns(ElementType type, const void* x, int64_t rows, int64_t step, int64_t columns,
                     RowReduction function, float* sums) {
-  for (int64_t c = 0; c < columns; c += V::kWidth) {
-    const int w = width_at<V>(c, columns);
-    V sum = V::load(sums + c, w);
-    for (int64_t r = 0; r < rows; ++r)
-      sum = folded(function, sum, load<V>(type, x, r * step + c, w));
-    sum.store(sums + c, w);
+  constexpr int64_t kRows = 4;
+  for (int64_t first = 0; first < rows; first += kRows) {
+    const int64_t last = std::min(rows, first + kRows);
+    for (int64_t c = 0; c < columns; c += V::kWidth) {
+      const int w = width_at<V>(c, columns);
+      V sum = V::load(sums + c, w);
+      for (int64_t r = first; r < last; ++r)
+        sum = folded(function, sum, load<V>(type, x, r * step + c, w));
+      sum.store(sums + c, w);
+    }
   }
 }
 
