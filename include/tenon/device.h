@@ -28,9 +28,10 @@ TENSORRTAPI bool setRunDevice(nvinfer1::IRuntime& runtime, int32_t device) noexc
 /// Returns whether an engine runs on a GPU. Thread-safe.
 TENSORRTAPI bool runsOnGpu(const nvinfer1::ICudaEngine& engine) noexcept;
 /// Has enqueueV3() replay its launches as one captured graph for each shape and set of addresses,
-/// made at the second run with them; or never, which it also does of itself for runs that come
-/// again and again. Runs on a stream that is being captured already, and plans with steps that
-/// cannot be captured, go on without. Off by default. Returns false on a CPU.
+/// made at the second run with them, or, where `replay` is false, put each launch on the stream.
+/// Until it is called, runs that come again and again are replayed where no caller sees the
+/// difference. Runs on a stream that is being captured already, and plans with steps that cannot be
+/// captured, go on without. Returns false on a CPU.
 TENSORRTAPI bool setGraphReplay(nvinfer1::IExecutionContext& context, bool replay) noexcept;
 
 /// Facts for people.
