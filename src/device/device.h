@@ -104,8 +104,8 @@ class Device {
   /// start early. prepare_fence() comes before the first one.
   virtual Status prepare_fence() { return {}; }
   virtual Status fence(Queue /*queue*/) { return {}; }
-  /// Median time in milliseconds of `launch` on a warm device, over at least `repeats` launches.
-  /// Where streams exist, `launch` puts work on the queue's, which must not be the default one.
+  /// Milliseconds of `launch` on a warm device, `repeats` times or more: the median, on a host the
+  /// least. Where streams exist, `launch` puts work on the queue's, which is not the default one.
   virtual Result<double> time(Queue queue, int repeats, const std::function<Status()>& launch) = 0;
 };
 
