@@ -253,6 +253,22 @@ void add_convs(Cases& cases) {
     for (const Region& r : {regions[0], regions[1], regions[2], swish})
       add_conv(cases, fmt::format("hopper quantized conv of short pixels {}", ++number), s, r)
           .only("cuda.quantized.hopper");
+  // Few channels, whose weights stay in registers: loads of 16, 8 and 4 bytes, columns that fill no
+  // slab or need several warps.
+  number = 0;
+  Region reals = plain[0];
+  reals.quantizes = false;
+  for (const ConvShape& s : {ConvShape{24, 72, 20, 28, 1, 1, 0},
+                             {72, 24, 28, 20, 1, 1, 0},
+                             {16, 64, 31, 33, 1, 1, 0},
+                             {16, 16, 40, 40, 1, 1, 0},
+                             {40, 120, 7, 7, 1, 1, 0},
+                             {128, 32, 9, 10, 1, 1, 0},
+                             {12, 20, 10, 12, 1, 1, 0},
+                             {80, 184, 14, 14, 1, 1, 0}})
+    for (const Region& r : {regions[0], regions[1], regions[2], swish, reals})
+      add_conv(cases, fmt::format("ampere quantized conv of few channels {}", ++number), s, r)
+          .only("cuda.quantized.short");
   // First convolutions, of images whose rows are whole vectors, or are not.
   number = 0;
   for (const ConvShape& s : {ConvShape{3, 64, 40, 48, 7, 2, 3},
