@@ -43,10 +43,21 @@ struct Window {
         columns(taps_inside(left, p.kernel_w, p.dilation_w, p.in_width)) {}
 
   int64_t count() const {
+    return count_above() * counted(left, p.kernel_w, p.dilation_w, p.in_width, p.pad_right,
+                                   p.count_padding, columns);
+  }
+  /// Of planes and rows.
+  int64_t count_above() const {
     const bool all = p.count_padding;
     return counted(front, p.kernel_d, p.dilation_d, p.in_depth, p.pad_back, all, planes) *
-           counted(top, p.kernel_h, p.dilation_h, p.in_height, p.pad_bottom, all, rows) *
-           counted(left, p.kernel_w, p.dilation_w, p.in_width, p.pad_right, all, columns);
+           counted(top, p.kernel_h, p.dilation_h, p.in_height, p.pad_bottom, all, rows);
+  }
+  /// Of columns, for the window of place x.
+  int64_t count_along(int64_t x) const {
+    const int64_t start = x * p.stride_w - p.pad_left;
+    if (start >= 0 && start + (p.kernel_w - 1) * p.dilation_w < p.in_width) return p.kernel_w;
+    return counted(start, p.kernel_w, p.dilation_w, p.in_width, p.pad_right, p.count_padding,
+                   taps_inside(start, p.kernel_w, p.dilation_w, p.in_width));
   }
 
   /// f(element of the tap's first channel) for every tap.
