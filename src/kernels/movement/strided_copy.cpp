@@ -18,6 +18,56 @@ struct Plane {
   int64_t from_row = 0, from_column = 0, to_row = 0, to_column = 0;
 };
 
+using Quad = uint32_t __attribute__((vector_size(16)));
+using Pairs = uint64_t __attribute__((vector_size(16)));
+
+inline Quad low_pairs(Quad a, Quad b) {
+  return __builtin_shufflevector(a, b, 0, 4, 1, 5);
+}
+inline Quad high_pairs(Quad a, Quad b) {
+  return __builtin_shufflevector(a, b, 2, 6, 3, 7);
+}
+inline Quad halves(Quad a, Quad b, bool high) {
+  const auto x = reinterpret_cast<Pairs>(a), y = reinterpret_cast<Pairs>(b);
+  return reinterpret_cast<Quad>(high ? __builtin_shufflevector(x, y, 1, 3)
+                                     : __builtin_shufflevector(x, y, 0, 2));
+}
+
+/// Four rows of four columns; the source is contiguous along rows.
+inline void transpose_quads(const uint32_t* from, int64_t from_column, uint32_t* to,
+                            int64_t to_row) {
+  Quad x[4];
+  for (int i = 0; i < 4; ++i) std::memcpy(&x[i], from + i * from_column, sizeof(Quad));
+  const Quad a = low_pairs(x[0], x[1]), b = low_pairs(x[2], x[3]);
+  const Quad c = high_pairs(x[0], x[1]), d = high_pairs(x[2], x[3]);
+  const Quad y[4] = {halves(a, b, false), halves(a, b, true), halves(c, d, false),
+                     halves(c, d, true)};
+  for (int i = 0; i < 4; ++i) std::memcpy(to + i * to_row, &y[i], sizeof(Quad));
+}
+
+/// Rows [r0, r1) of columns [c0, c1).
+template <class T>
+void copy_tile(const Plane& p, const T* from, T* to, int64_t r0, int64_t r1, int64_t c0,
+               int64_t c1) {
+  const auto copy = [&](int64_t first_row, int64_t first_column, int64_t past_column) {
+    for (int64_t r = first_row; r < r1; ++r)
+      for (int64_t c = first_column; c < past_column; ++c)
+        to[r * p.to_row + c * p.to_column] = from[r * p.from_row + c * p.from_column];
+  };
+  if constexpr (sizeof(T) == sizeof(uint32_t)) {
+    if (p.from_row == 1 && p.to_column == 1) {
+      const int64_t quad_rows = r0 + (r1 - r0) / 4 * 4, quad_columns = c0 + (c1 - c0) / 4 * 4;
+      for (int64_t r = r0; r < quad_rows; r += 4)
+        for (int64_t c = c0; c < quad_columns; c += 4)
+          transpose_quads(from + r + c * p.from_column, p.from_column, to + r * p.to_row + c,
+                          p.to_row);
+      copy(r0, quad_columns, c1);
+      return copy(quad_rows, c0, quad_columns);
+    }
+  }
+  copy(r0, c0, c1);
+}
+
 template <class T>
 void copy_plane(const Plane& p, const T* from, T* to) {
   if (p.from_column == 1 && p.to_column == 1) {
@@ -25,13 +75,14 @@ void copy_plane(const Plane& p, const T* from, T* to) {
       std::memcpy(to + r * p.to_row, from + r * p.from_row, p.columns * sizeof(T));
     return;
   }
+  if (p.from_column == 2 && p.to_column == 1) {  // Every second one, which the compiler unpacks.
+    for (int64_t r = 0; r < p.rows; ++r)
+      for (int64_t c = 0; c < p.columns; ++c) to[r * p.to_row + c] = from[r * p.from_row + c * 2];
+    return;
+  }
   for (int64_t r0 = 0; r0 < p.rows; r0 += kTile)
-    for (int64_t c0 = 0; c0 < p.columns; c0 += kTile) {
-      const int64_t r1 = std::min(p.rows, r0 + kTile), c1 = std::min(p.columns, c0 + kTile);
-      for (int64_t r = r0; r < r1; ++r)
-        for (int64_t c = c0; c < c1; ++c)
-          to[r * p.to_row + c * p.to_column] = from[r * p.from_row + c * p.from_column];
-    }
+    for (int64_t c0 = 0; c0 < p.columns; c0 += kTile)
+      copy_tile(p, from, to, r0, std::min(p.rows, r0 + kTile), c0, std::min(p.columns, c0 + kTile));
 }
 
 void copy_plane(int bytes, const Plane& plane, const char* from, char* to) {
