@@ -156,9 +156,17 @@ class Comparison {
 
 Result<std::map<std::string, Tensor>> named_values(const Graph& network,
                                                    const std::vector<Tensor>& inputs) {
+  // Copies of a body bear the same names: those of a loop's trips, of a function's calls.
+  std::map<std::string, const Value*> bearers;
+  for (const auto& node : network.nodes())
+    for (const Value* output : node->outputs())
+      if (!output->name.empty())
+        if (const auto [other, is_new] = bearers.emplace(output->name, output); !is_new)
+          other->second = nullptr;
   std::map<std::string, Tensor> values;
   const ValueObserver keep = [&](const Value& value, const Tensor& tensor) {
-    if (!value.name.empty() && value.producer() != nullptr && value.constant() == nullptr)
+    const auto bearer = bearers.find(value.name);
+    if (value.constant() == nullptr && bearer != bearers.end() && bearer->second == &value)
       values[value.name] = tensor;
   };
   TENON_TRY(evaluate_graph(network, inputs, keep));

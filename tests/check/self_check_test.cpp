@@ -209,6 +209,25 @@ TEST(SelfCheck, RegionsAreComparedFromLevelFiveOn) {
   EXPECT_EQ(logger.text, "");
 }
 
+/// Calls of a function, or trips of a loop that is written out, have values of one name.
+TEST(SelfCheck, ValuesOfOneNameAreNotCompared) {
+  auto graph = parse_graph(R"(graph "" (%0 "x": f32[4]) {
+  %1 "product" = mul "first"(%0, %0) : f32[4]
+  %2 "product" = mul "second"(%1, %0) : f32[4]
+  %3 "y" = softmax "softmax"(%2) {axes = [0]} : f32[4]
+  return %3
+})");
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  MemoryLogger logger;
+  TimingCache cache;
+  CompileRequest request = request_of(std::move(*graph));
+  request.passes.level = SelfCheck::kRegionLevel;
+  const auto plan = compile_checked(std::move(request), cache, {}, logger);
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  EXPECT_EQ(plan->settings.at("self_check"), "passed");
+  EXPECT_EQ(logger.text, "");
+}
+
 TEST(SelfCheck, IsNotDoneWhereItCostsTooMuchOrIsOff) {
   MemoryLogger logger;
   TimingCache cache;
