@@ -76,23 +76,41 @@ class RowReducer final : public Kernel {
         functions_(cpu::row_functions(isa)) {}
 
   Status run(const LaunchArguments& arguments) const override {
+    const bool is_short = length_ <= kShort && recipe_.reduction != cpu::RowReduction::log_sum_exp;
     const int64_t grain = std::max<int64_t>(1, 8192 / length_);
     arguments.queue.pool->parallel_for(rows_, grain, [&](int64_t begin, int64_t end, int) {
-      for (int64_t row = begin; row < end; ++row) {
-        const float value =
-            finish(functions_.reduce(type_, cpu::advance(arguments.inputs[0], row * length_, type_),
-                                     length_, recipe_.reduction));
-        char* to = cpu::advance(arguments.outputs[0], row, type_);
-        if (type_ == cpu::ElementType::f32)
-          *reinterpret_cast<float*>(to) = value;
+      float results[kRows];
+      for (int64_t row = begin; row < end; row += kRows) {
+        const int64_t count = std::min(kRows, end - row);
+        const void* x = cpu::advance(arguments.inputs[0], row * length_, type_);
+        if (is_short)
+          functions_.reduce_short(type_, x, count, length_, recipe_.reduction, results);
         else
-          *reinterpret_cast<uint16_t*>(to) = cpu::to_bf16(value);
+          reduce_long(x, count, results);
+        for (int64_t i = 0; i < count; ++i) results[i] = finish(results[i]);
+        store(results, count, cpu::advance(arguments.outputs[0], row, type_));
       }
     });
     return {};
   }
 
  private:
+  static constexpr int64_t kRows = 64, kShort = 16;
+
+  void reduce_long(const void* x, int64_t rows, float* results) const {
+    for (int64_t i = 0; i < rows; ++i)
+      results[i] =
+          functions_.reduce(type_, cpu::advance(x, i * length_, type_), length_, recipe_.reduction);
+  }
+
+  void store(const float* results, int64_t count, char* to) const {
+    if (type_ == cpu::ElementType::f32)
+      std::copy_n(results, count, reinterpret_cast<float*>(to));
+    else
+      for (int64_t i = 0; i < count; ++i)
+        reinterpret_cast<uint16_t*>(to)[i] = cpu::to_bf16(results[i]);
+  }
+
   float finish(float value) const {
     if (recipe_.then == Recipe::kMean) return value * (1.0f / static_cast<float>(length_));
     if (recipe_.then == Recipe::kRoot) return std::sqrt(value);

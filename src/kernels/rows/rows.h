@@ -34,6 +34,10 @@ struct RowFunctions {
                        int64_t y_stride, int64_t channels, const float* factor, const float* shift,
                        const UnarySteps& steps);
   float (*reduce)(ElementType type, const void* x, int64_t n, RowReduction function);
+  /// The same for rows that follow each other, of fewer elements than a vector takes; any reduction
+  /// but log_sum_exp.
+  void (*reduce_short)(ElementType type, const void* x, int64_t rows, int64_t n,
+                       RowReduction function, float* results);
   /// Some elements of the row x become their share of its softmax, or the logarithm of that.
   void (*shares)(ElementType type, const void* x, int64_t n, float largest, void* values,
                  int64_t count, bool log);

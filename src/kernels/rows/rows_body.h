@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -300,6 +301,65 @@ template <class V>
   }
 }
 
+template <class Read, class Fold>
+void fold_rows(int64_t rows, int64_t n, float* results, Read read, Fold fold) {
+  for (int64_t r = 0; r < rows; ++r) {
+    float folded = fold.start;
+    for (int64_t i = r * n; i < (r + 1) * n; ++i) folded = fold(folded, read(i));
+    results[r] = folded;
+  }
+}
+
+template <class Read>
+void fold_rows_by(RowReduction function, int64_t rows, int64_t n, float* results, Read read) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  struct Sum {
+    float start = 0;
+    float operator()(float sum, float x) const { return sum + x; }
+  };
+  struct Magnitudes {
+    float start = 0;
+    float operator()(float sum, float x) const { return sum + std::abs(x); }
+  };
+  struct Squares {
+    float start = 0;
+    float operator()(float sum, float x) const { return sum + x * x; }
+  };
+  struct Most {
+    float start = -kInfinity;
+    float operator()(float top, float x) const { return x > top || x != x ? x : top; }
+  };
+  struct Least {
+    float start = kInfinity;
+    float operator()(float top, float x) const { return x < top || x != x ? x : top; }
+  };
+  switch (function) {
+    case RowReduction::sum_magnitudes:
+      return fold_rows(rows, n, results, read, Magnitudes{});
+    case RowReduction::sum_squares:
+      return fold_rows(rows, n, results, read, Squares{});
+    case RowReduction::max:
+      return fold_rows(rows, n, results, read, Most{});
+    case RowReduction::min:
+      return fold_rows(rows, n, results, read, Least{});
+    default:
+      return fold_rows(rows, n, results, read, Sum{});
+  }
+}
+
+/// Without vectors, whose lanes would be empty for the most part.
+template <class V>
+void reduce_short(ElementType type, const void* x, int64_t rows, int64_t n, RowReduction function,
+                  float* results) {
+  if (type == ElementType::f32)
+    return fold_rows_by(function, rows, n, results,
+                        [x](int64_t i) { return static_cast<const float*>(x)[i]; });
+  fold_rows_by(function, rows, n, results, [x](int64_t i) {
+    const auto bits = static_cast<uint32_t>(static_cast<const uint16_t*>(x)[i]) << 16;
+    return std::bit_cast<float>(bits);
+  });
+}
+
 /// A few rows at a time, whole: a column at a time would jump from row to row.
 template <class V>
 void reduce_columns(ElementType type, const void* x, int64_t rows, int64_t step, int64_t columns,
@@ -344,9 +404,10 @@ void scale_row(ElementType type, const void* x, void* y, int64_t n, float factor
 
 template <class V>
 const RowFunctions& functions() {
-  static constexpr RowFunctions kFunctions{
-      softmax<V>, softmax_columns<V>, normalize<V>,      moments<V>, scale_pixels<V>,
-      reduce<V>,  shares<V>,          reduce_columns<V>, spread<V>,  scale_row<V>};
+  static constexpr RowFunctions kFunctions{softmax<V>,      softmax_columns<V>, normalize<V>,
+                                           moments<V>,      scale_pixels<V>,    reduce<V>,
+                                           reduce_short<V>, shares<V>,          reduce_columns<V>,
+                                           spread<V>,       scale_row<V>};
   return kFunctions;
 }
 
