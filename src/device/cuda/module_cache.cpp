@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <mutex>
 
+#include "base/guard.h"
+
 namespace tenon::cuda {
 
 /// Many threads look up entries at a time.
@@ -28,7 +30,8 @@ ModuleCache::Loaded ModuleCache::find(const std::string& key, FunctionRef<Loaded
     entry->second.last_use = ++uses_;
   }
   if (known.valid()) return known.get();
-  Loaded loaded = load();
+  // Without memory for it others must not wait for ever.
+  Loaded loaded = guarded("loading device code", load);
   promise.set_value(loaded);
   std::vector<Entries::node_type> superfluous;  // To be unloaded behind the lock.
   const std::lock_guard lock(mutex_);

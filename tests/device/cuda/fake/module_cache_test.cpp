@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/guard.h"
 #include "device/cuda/cuda_device.h"
 
 namespace tenon::cuda {
@@ -67,6 +68,14 @@ TEST_F(ModuleCacheTest, TriesAgainWhatFailed) {
       cache.find("0", []() -> ModuleCache::Loaded { return user_error("no memory"); });
   EXPECT_FALSE(failed.ok());
   EXPECT_EQ(cache.size(), 0u);
+  EXPECT_TRUE(find(cache, 0).ok());
+}
+
+TEST_F(ModuleCacheTest, TriesAgainWhatRanOutOfMemory) {
+  ModuleCache cache(8);
+  const auto failed = cache.find("0", []() -> ModuleCache::Loaded { throw OutOfMemory(1); });
+  ASSERT_FALSE(failed.ok());
+  EXPECT_EQ(failed.error().kind, ErrorKind::kResource);
   EXPECT_TRUE(find(cache, 0).ok());
 }
 
