@@ -200,7 +200,6 @@ FAKE(cuDevicePrimaryCtxRelease, (CUdevice), --state().retained;)
 FAKE(cuCtxGetId, (CUcontext, unsigned long long* number), *number = 1;)
 FAKE(cuCtxGetCurrent, (CUcontext * context), *context = current;)
 FAKE(cuCtxSetCurrent, (CUcontext context), UNLESS_FAILING(current = context))
-FAKE(cuCtxSynchronize, (void))
 FAKE(cuProfilerStart, (void))
 FAKE(cuProfilerStop, (void))
 FAKE(cuMemAlloc, (CUdeviceptr * memory, size_t bytes),
@@ -218,7 +217,6 @@ FAKE(cuMemcpyAsync, (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream st
      }))
 FAKE(cuMemsetD8Async, (CUdeviceptr to, unsigned char value, size_t bytes, CUstream),
      UNLESS_FAILING(std::memset(host(to), value, bytes)))
-FAKE(cuPointerGetAttribute, (void*, CUpointer_attribute, CUdeviceptr))
 FAKE(cuStreamCreate, (CUstream * stream, unsigned), UNLESS_FAILING(make(stream, "a stream")))
 FAKE(cuStreamDestroy, (CUstream stream), destroy(stream);)
 FAKE(
@@ -252,7 +250,6 @@ FAKE(cuGraphInstantiate, (CUgraphExec * graph, CUgraph, unsigned long long),
 FAKE(cuGraphLaunch, (CUgraphExec, CUstream stream), put("graph", stream);)
 FAKE(cuGraphExecDestroy, (CUgraphExec graph), destroy(graph);)
 FAKE(cuGraphDestroy, (CUgraph graph), destroy(graph);)
-FAKE(cuGraphGetNodes, (CUgraph, CUgraphNode*, size_t* count), *count = 1;)
 FAKE(cuModuleLoadData, (CUmodule * module, const void* image),
      if (!runs_here(static_cast<const unsigned char*>(image))) return CUDA_ERROR_NO_BINARY_FOR_GPU;
      UNLESS_FAILING(make(module, "a module")))
