@@ -29,6 +29,9 @@ struct ByteTile {
   int32_t* sums;  ///< rows x kBytePanel, up to a multiple of the kernel's row_unit
 };
 
+/// No function of a header: of such a one the linker might keep the copy that needs AVX-512.
+void do_nothing();
+
 struct ByteKernel {
   int max_rows;
   int row_unit;       ///< Fewer rows, or more up to the next multiple, take as long.
@@ -38,8 +41,8 @@ struct ByteKernel {
   /// of all taps, `step` bytes apart. Bytes up to the next line are left as they are.
   void (*gather)(const ByteTile& tile, uint8_t* to, int64_t step) = nullptr;
   /// Called by a thread ahead of its tiles and behind them.
-  void (*begin)() = [] {};
-  void (*end)() = [] {};
+  void (*begin)() = do_nothing;
+  void (*end)() = do_nothing;
 };
 /// The best for this instruction set and so many rows.
 const ByteKernel& byte_kernel(Isa isa, int64_t rows);
