@@ -63,10 +63,9 @@ struct Weights {
     if (!valid_type(description.type()))
       return damaged("a tensor has the unknown type {}", description.type());
     const auto type = static_cast<DataType>(description.type());
-    uint64_t size = byte_size(type);
-    for (const int64_t extent : extents)
-      if (extent < 0 || __builtin_mul_overflow(size, static_cast<uint64_t>(extent), &size))
-        return damaged("a tensor has impossible extents");
+    const auto checked = checked_byte_count(type, extents);
+    if (!checked.ok()) return damaged("a tensor has impossible extents");
+    const auto size = static_cast<uint64_t>(*checked);
     if (!description.stored()) return Tensor(type, extents, nullptr, nullptr);
     if (description.offset() > bytes.size() || size > bytes.size() - description.offset())
       return damaged("a tensor of {} bytes lies outside the weights", size);

@@ -84,6 +84,14 @@ TEST(PlanTypes, ConstantsThatKernelsReadMustBeThere) {
       << status.error().message;
 }
 
+TEST(PlanTypes, ExtentsThatNoMemoryHoldsAreRefused) {
+  const Plan plan = sum_plan(four());
+  Node& b = *plan.graph->nodes()[0];
+  b.as<Constant>()->value = Tensor(DataType::kFloat32, {int64_t{1} << 61}, nullptr, nullptr);
+  EXPECT_EQ(complaint(plan),
+            "the plan is damaged: a tensor has impossible extents; build it again");
+}
+
 /// y = round of x to i8 by a scale that the plan leaves out, by a kernel that looks at it first.
 TEST(PlanTypes, ConstantsThatKernelsLookAtMustBeThere) {
   Plan plan = sum_plan(Tensor(DataType::kFloat32, {}, nullptr, nullptr));
