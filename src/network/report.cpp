@@ -30,10 +30,11 @@ void Reporter::write(Severity severity, std::string_view message) {
 void Reporter::report(const Error& error) {
   write(error.kind == ErrorKind::kInternal ? Severity::kInternalError : Severity::kError,
         error.message);
-  if (recorder_ == nullptr) return;
+  nvinfer1::IErrorRecorder* const recorder = recorder_;
+  if (recorder == nullptr) return;
   const std::string text =
       printable(error.message).substr(0, nvinfer1::IErrorRecorder::kMAX_DESC_LENGTH);
-  recorder_->reportError(code_of(error.kind), text.c_str());
+  recorder->reportError(code_of(error.kind), text.c_str());
 }
 
 void Reporter::report_exception(const char* call) noexcept {
@@ -42,15 +43,14 @@ void Reporter::report_exception(const char* call) noexcept {
   } catch (...) {
     // No room for a message of more than fixed text.
     if (logger_ != nullptr) logger_->log(nvinfer1::ILogger::Severity::kERROR, "out of memory");
-    if (recorder_ != nullptr)
-      recorder_->reportError(nvinfer1::ErrorCode::kFAILED_ALLOCATION, "out of memory");
+    if (nvinfer1::IErrorRecorder* const recorder = recorder_)
+      recorder->reportError(nvinfer1::ErrorCode::kFAILED_ALLOCATION, "out of memory");
   }
 }
 
 void Reporter::set_recorder(nvinfer1::IErrorRecorder* recorder) {
   if (recorder != nullptr) recorder->incRefCount();
-  if (recorder_ != nullptr) recorder_->decRefCount();
-  recorder_ = recorder;
+  if (nvinfer1::IErrorRecorder* const former = recorder_.exchange(recorder)) former->decRefCount();
 }
 
 }  // namespace tenon::network

@@ -52,7 +52,8 @@ class Reporter final : public Logger {
 
  private:
   nvinfer1::ILogger* logger_;
-  nvinfer1::IErrorRecorder* recorder_ = nullptr;
+  /// Engines and contexts of several threads report to it.
+  std::atomic<nvinfer1::IErrorRecorder*> recorder_ = nullptr;
 };
 
 }  // namespace tenon::network
