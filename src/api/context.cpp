@@ -60,11 +60,12 @@ bool ContextHandle::setInputShape(const char* name, const nvinfer1::Dims& dims) 
 nvinfer1::Dims ContextHandle::getTensorShape(const char* name) const noexcept {
   nvinfer1::Dims dims{};
   dims.nbDims = -1;
-  const Value* value = engine_.find(name);
-  if (value == nullptr) return dims;
-  if (allInputShapesSpecified()) (void)context_->read_values();
-  const auto extents = context_->shape(name);
-  return extents.ok() ? engine_.to_dims(name, *extents) : engine_.getTensorShape(name);
+  if (engine_.find(name) == nullptr) return dims;
+  return reporter_->guarded("getTensorShape", dims, [&] {
+    if (allInputShapesSpecified()) (void)context_->read_values();
+    const auto extents = context_->shape(name);
+    return extents.ok() ? engine_.to_dims(name, *extents) : engine_.getTensorShape(name);
+  });
 }
 
 nvinfer1::Dims ContextHandle::getTensorStrides(const char* name) const noexcept {
@@ -112,27 +113,30 @@ void* ContextHandle::getOutputTensorAddress(const char* name) const noexcept {
 
 int32_t ContextHandle::inferShapes(int32_t nbMaxNames, const char** names) noexcept {
   int32_t missing = 0;
-  for (const Value* input : engine_.engine().graph().inputs()) {
-    if (context_->shape(input->name).ok() && !context_->lacks_values(input->name)) continue;
-    if (names != nullptr && missing < nbMaxNames) names[missing] = input->name.c_str();
-    ++missing;
-  }
-  if (missing > 0) return missing;
-  return succeed(context_->infer_shapes()) ? 0 : -1;
+  const bool agree = succeed("inferShapes", [&]() -> Status {
+    for (const Value* input : engine_.engine().graph().inputs()) {
+      if (context_->shape(input->name).ok() && !context_->lacks_values(input->name)) continue;
+      if (names != nullptr && missing < nbMaxNames) names[missing] = input->name.c_str();
+      ++missing;
+    }
+    return missing > 0 ? Status() : context_->infer_shapes();
+  });
+  return agree ? missing : -1;
 }
 
 bool ContextHandle::setOutputAllocator(const char* name, IOutputAllocator* allocator) noexcept {
   if (name == nullptr) return succeed(user_error("setOutputAllocator was given no name"));
-  Context::Allocate allocate;
-  const std::string tensor = name;
-  if (allocator != nullptr)
-    allocate = [this, tensor, allocator](const Extents& extents, size_t bytes, void* stream) {
-      void* memory = allocator->reallocateOutputAsync(
-          tensor.c_str(), context_->address(tensor), bytes, 256, static_cast<cudaStream_t>(stream));
-      allocator->notifyShape(tensor.c_str(), engine_.to_dims(tensor, extents));
-      return memory;
-    };
   return succeed("setOutputAllocator", [&]() -> Status {
+    Context::Allocate allocate;
+    const std::string tensor = name;
+    if (allocator != nullptr)
+      allocate = [this, tensor, allocator](const Extents& extents, size_t bytes, void* stream) {
+        void* memory =
+            allocator->reallocateOutputAsync(tensor.c_str(), context_->address(tensor), bytes, 256,
+                                             static_cast<cudaStream_t>(stream));
+        allocator->notifyShape(tensor.c_str(), engine_.to_dims(tensor, extents));
+        return memory;
+      };
     TENON_TRY(context_->set_allocator(tensor, std::move(allocate)));
     output_allocators_[tensor] = allocator;
     return {};
@@ -147,11 +151,13 @@ IOutputAllocator* ContextHandle::getOutputAllocator(const char* name) noexcept {
 int64_t ContextHandle::getMaxOutputSize(const char* name) const noexcept {
   const Value* value = engine_.find(name);
   if (value == nullptr) return -1;
-  if (allInputShapesSpecified()) (void)context_->read_values();
-  int64_t bytes = byte_size(value->type.type);
-  for (const int64_t extent : context_->most_extents(*value))
-    if (__builtin_mul_overflow(bytes, extent, &bytes)) return -1;
-  return bytes;
+  return reporter_->guarded("getMaxOutputSize", -1, [&]() -> int64_t {
+    if (allInputShapesSpecified()) (void)context_->read_values();
+    int64_t bytes = byte_size(value->type.type);
+    for (const int64_t extent : context_->most_extents(*value))
+      if (__builtin_mul_overflow(bytes, extent, &bytes)) return -1;
+    return bytes;
+  });
 }
 
 bool ContextHandle::enqueueV3(cudaStream_t stream) noexcept {
@@ -322,10 +328,13 @@ void ContextHandle::setAuxStreams(cudaStream_t* auxStreams, int32_t nbStreams) n
     succeed(user_error("setAuxStreams requires {} streams", nbStreams));
     return;
   }
-  std::vector<void*> streams;
-  for (int32_t i = 0; auxStreams != nullptr && i < std::min(nbStreams, most); ++i)
-    streams.push_back(auxStreams[i]);
-  context_->set_aux_streams(streams);
+  succeed("setAuxStreams", [&]() -> Status {
+    std::vector<void*> streams;
+    for (int32_t i = 0; auxStreams != nullptr && i < std::min(nbStreams, most); ++i)
+      streams.push_back(auxStreams[i]);
+    context_->set_aux_streams(streams);
+    return {};
+  });
 }
 bool ContextHandle::setDebugListener(IDebugListener* listener) noexcept {
   debug_.set_listener(listener);

@@ -249,6 +249,11 @@ TEST_F(Reliability, EachAllocationMayFail) {
     return refitter != nullptr && refitter->setWeights("conv", WeightsRole::kKERNEL, kernel()) &&
            refitter->refitCudaEngine();
   });
+  const std::unique_ptr<IExecutionContext> context(engine->createExecutionContext());
+  expect_errors("shapes", log, nullptr, [&] {
+    return context->inferShapes(0, nullptr) == 0 && context->getTensorShape("y").nbDims >= 0 &&
+           context->getMaxOutputSize("y") > 0;
+  });
   Buffers buffers;
   expect_errors("first run", log, nullptr, [&] {
     const std::unique_ptr<IExecutionContext> context(engine->createExecutionContext());
