@@ -309,7 +309,7 @@ class JitKernel final : public Kernel, public MovableConstants, public SharedLau
                      reinterpret_cast<CUdeviceptr>(address_of(launch.zeroed, arguments)), 0,
                      static_cast<size_t>(launch.zeroed_bytes),
                      static_cast<CUstream>(arguments.queue.stream));
-      alignas(64) CUtensorMap maps[kMaxMaps];
+      CUtensorMap maps[kMaxMaps];
       for (size_t i = 0; i < launch.maps.size(); ++i)
         TENON_TRY(encode(launch.maps[i], resolve(launch.maps[i].base, arguments, blocks), maps[i]));
       const void* values[kMaxArguments + 1];
