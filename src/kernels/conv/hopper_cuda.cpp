@@ -52,9 +52,9 @@ Status check(const Problem& problem, const DeviceConvolution& d) {
     return unsupported("{} by {} to {}; takes f16 or bf16 for all", name_of(x.type),
                        name_of(w.type), name_of(y.type));
   if (!is_part_of_image(x) || !pixel_stride(y)) return unsupported("not channels-last");
-  // Blocks of 64 channels that are mostly empty, or columns that are.
-  if (d.in_channels < 24 || d.out_channels < 16)
-    return unsupported("{} to {} channels; takes 24 to 16 and more", d.in_channels, d.out_channels);
+  // Blocks of 64 channels that are mostly empty. Columns may be: nothing else multiplies so few.
+  if (d.in_channels < 24)
+    return unsupported("{} channels; takes 24 and more", d.in_channels);
   if (!small_indices(problem)) return unsupported("a tensor beyond 2^31 elements");
   for (const int axis : {1, 2})
     if ((d.window.kernel[axis] - 1) * d.window.dilation[axis] > UINT8_MAX)
@@ -173,6 +173,7 @@ using namespace cuda_conv_hopper;
 Result<DeviceConvolution> describe(const Problem& problem) {
   TENON_ASSIGN(DeviceConvolution d, describe_device_convolution(problem));
   TENON_TRY(cuda_conv_hopper::check(problem, d));
+  if (d.out_channels < 16) return unsupported("{} filters; takes 16 and more", d.out_channels);
   if (!has_sparse_pattern(*problem.input(d.weights).constant, 1))
     return unsupported("weights of which more than two of four channels are not zero");
   return d;

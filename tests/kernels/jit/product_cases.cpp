@@ -251,6 +251,17 @@ void add_convs_of_parts(Cases& cases) {
     }
 }
 
+/// Images of a few colours at the end of a network.
+void add_convs_to_colours(Cases& cases) {
+  for (const int64_t colours : {1, 3, 4, 12})
+    for (const DataType type : {DataType::kFloat16, DataType::kBFloat16})
+      add_conv(cases, fmt::format("hopper conv to {} colours {}", colours, name_of(type)),
+               {32, colours, 1, 27, 30, 3, 1, 1, 1}, type, Layout::kChannelsLast)
+          .then(PointwiseFunction::k_tanh);
+  add_conv(cases, "hopper conv to colours of many pixels", {64, 3, 1, 130, 128, 7, 1, 3, 1},
+           DataType::kFloat16, Layout::kChannelsLast);
+}
+
 /// Many tiles, the last ones not full.
 void add_large_convs(Cases& cases) {
   for (const Shape2d& s :
@@ -571,6 +582,7 @@ Cases product_cases() {
   add_large_convs(cases);
   add_hopper_convs(cases);
   add_convs_of_parts(cases);
+  add_convs_to_colours(cases);
   add_stems(cases);
   add_products(cases);
   add_hopper_products(cases);
