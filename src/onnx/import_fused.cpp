@@ -1,5 +1,5 @@
-// Operators of the domain com.microsoft that are several of ONNX's: as ONNX Runtime's optimizer fuses
-// them.
+// Operators of the domain com.microsoft that are several of ONNX's: as ONNX Runtime's optimizer
+// fuses them.
 #include "onnx/import_fused.h"
 
 #include "onnx/import_positions.h"
@@ -90,8 +90,8 @@ void import_embed_layer_normalization(NodeImporter& n, const OpRow&) {
   Value* ids = n.input(0);
   Value* positions = n.input(8);
   if (positions == nullptr) positions = counting(n, extent_value(n, ids, 1));
-  Value* sum = sum_of(n, {rows(n.input(2), ids), rows(n.input(3), positions),
-                          rows(n.input(4), n.input(1))});
+  Value* sum =
+      sum_of(n, {rows(n.input(2), ids), rows(n.input(3), positions), rows(n.input(4), n.input(1))});
   n.output(0, normalized(n, NormKind::kLayer, sum, n.input(5), n.input(6)));
   if (n.wants(2)) n.output(2, sum);
   if (!n.wants(1)) return;

@@ -41,8 +41,9 @@ Value* counted_keys(NodeImporter& n, Value* mask, Value* k, Value* past) {
   if (n.rank(mask) == 3) return n.unsqueeze(n.cast(mask, DataType::kBool), {1});
   if (n.rank(mask) != 1 || (n.extent(mask, 0).is_constant() && n.extent(k, 0).is_constant() &&
                             n.extent(mask, 0) != n.extent(k, 0))) {
-    n.fail(ImportCode::kUnsupportedNodeInput,
-           "masks are supported as one length a sequence, [batch, keys] and [batch, queries, keys]");
+    n.fail(
+        ImportCode::kUnsupportedNodeInput,
+        "masks are supported as one length a sequence, [batch, keys] and [batch, queries, keys]");
     return nullptr;
   }
   Value* keys = extent_value(n, k, n.rank(k) == 3 ? 1 : 2);

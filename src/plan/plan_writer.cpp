@@ -127,7 +127,7 @@ class AttributeWriter final : public AttributeVisitor {
 
 class GraphWriter {
  public:
-  /// Of a network, `refits` it: only what has a name can be given again.
+  /// Of a network, `refits` it: unnamed weights cannot be given again.
   GraphWriter(FlatBufferBuilder& builder, WeightSection& weights, bool refits = false)
       : builder_(builder), weights_(weights), refits_(refits) {}
 

@@ -136,7 +136,7 @@ double SequenceForecast::seconds_of(const Problem& problem) const {
          replays_of(rivals, sequence());
 }
 
-/// Layers that take too small a part of all are not tried. What is being tried may be overdue,
+/// Layers that take too small a part of all are not tried. The layer being tried may be overdue,
 /// which tells nothing of the others.
 double SequenceForecast::left(double ago) const {
   if (problems_.empty()) return 0;

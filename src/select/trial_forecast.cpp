@@ -225,7 +225,7 @@ std::array<double, TrialForecast::kStages> TrialForecast::chances(const Problem&
   return chances;
 }
 
-/// Seconds on a core, of those that took longer than so many seconds in all. Earlier builds tell
+/// Seconds on a core of a kernel that takes longer than so many seconds in all. Earlier builds tell
 /// how tactics differ; this one, by how much all are off: kernels that lie in a cache are made at
 /// once.
 double TrialForecast::core_of(const Tactic& tactic, double longer_than) const {

@@ -118,7 +118,7 @@ class TrialForecast {
   std::optional<double> since_;  ///< The first that was made, less the time that it took.
   double last_made_ = 0;         ///< When the last one was made.
   /// Seconds in which kernels waited for a library to make others, and the seconds on cores of
-  /// those that it made meanwhile.
+  /// the kernels that it made meanwhile.
   Mean queued_;
   double in_library_ = 0;  ///< Kernels that are being made by libraries.
   double told_ = 0;        ///< When the last one was begun or made.

@@ -46,7 +46,7 @@ constexpr uint64_t kOnceWrong[] = {32836, 35439};
 /// Seeds whose graphs, though right, did not pass the self-check once: rows of nearly equal numbers
 /// are normalized, normalized pairs averaged, branches compute in 16 bits, of two nearly equal
 /// numbers the larger one is chosen, a fused region keeps f32 where the branch around it has 16
-/// bits, and another rounds in a branch what it casts to f32.
+/// bits, and another rounds values in a branch that it casts to f32.
 constexpr uint64_t kAlarmedOnce[] = {24,      1001827, 1002069, 1002557, 1004929, 1005559,
                                      1007018, 1007444, 1008284, 1012073, 2000727, 5001553};
 

@@ -53,8 +53,7 @@ Status check(const Problem& problem, const DeviceConvolution& d) {
                        name_of(w.type), name_of(y.type));
   if (!is_part_of_image(x) || !pixel_stride(y)) return unsupported("not channels-last");
   // Blocks of 64 channels that are mostly empty. Columns may be: nothing else multiplies so few.
-  if (d.in_channels < 24)
-    return unsupported("{} channels; takes 24 and more", d.in_channels);
+  if (d.in_channels < 24) return unsupported("{} channels; takes 24 and more", d.in_channels);
   if (!small_indices(problem)) return unsupported("a tensor beyond 2^31 elements");
   for (const int axis : {1, 2})
     if ((d.window.kernel[axis] - 1) * d.window.dilation[axis] > UINT8_MAX)

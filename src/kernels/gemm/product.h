@@ -67,7 +67,7 @@ struct ProductPlan {
 
   /// Rows of most tiles.
   int64_t tile_height() const;
-  /// So many, with those that the last tile has beyond them.
+  /// Rows rounded up to whole tiles.
   int64_t rows_of_tiles(int64_t rows) const;
   int64_t row_tasks() const { return (m + row_block - 1) / row_block; }
   int64_t column_tasks() const { return (n + column_block - 1) / column_block; }

@@ -2,7 +2,7 @@
 // other: memory decides their time. A warp has the weights of its columns in registers and takes 16 rows after the other,
 // which go from memory to registers and back, past shared memory; the next rows are on their way while these are multiplied.
 // Weights: for each 8 places of columns and 32 of the depth two words a thread, those of a thread behind each other. Columns
-// are in the order in which a thread has kRun that lie beside each other, and the depth is in the order of a thread's loads.
+// are in the order of threads, each of which has kRun adjacent ones, and the depth is in the order of a thread's loads.
 
 enum : int { kTileN = kSlabs * kSlab, kRun = kSlab / 4, kGroups = kTileN / 8 };
 // Of a thread: loads of a row, and matrices of 32 along the depth.

@@ -14,8 +14,7 @@ constexpr int64_t kBlock = 128, kRegisters = 64 * 1024;
 constexpr int64_t kMostSteps = 4;    ///< Of 32 along the depth.
 constexpr int64_t kMostWords = 104;  ///< Registers of a thread for weights and sums.
 
-/// How a warp takes rows: columns a thread has beside each other, and those of a warp; words of a
-/// load.
+/// How a warp takes rows: adjacent columns of a thread, columns of a warp, words of a load.
 struct Shape {
   int64_t slab = 16, columns = 16, words = 1, channels = 16;
 
