@@ -10,20 +10,16 @@ namespace tenon {
 enum class Numerics : int32_t {
   /// Convolutions may run by Winograd's transforms and products by Strassen's scheme, where that
   /// was measured to be faster: rounding errors are then some times larger, relative to a tensor's
-  /// largest numbers. Tensor cores keep sums of up to 3,072 products of FP8, of which about 14 bits
-  /// count: rounding the operands costs some eight times as much (docs/quantization.md). Processors
-  /// with tiles of bf16 (AMX) multiply floats in three parts each, to 2^-24 of a product, but an
-  /// infinity becomes no number.
+  /// largest numbers.
   kDefault = 0,
-  /// Every product is a sum of products, those of FP8 in f32 from 512 products on. Rounding to the
-  /// precisions that were asked for remains
+  /// Every product is a sum of products. Rounding to the precisions that were asked for remains
   /// (FP16, BF16, TF32: BuilderFlag::kTF32 is a switch of its own), and so does the order of sums,
   /// which differs from kernel to kernel.
   kExact = 1,
 };
 
-/// Sets the algorithms that the builds of a configuration may use. Default: kDefault. On
-/// GPUs it changes sums of FP8 alone. Returns false, and changes nothing, for other
+/// Sets the algorithms that the builds of a configuration may use. Default: kDefault. GPUs have
+/// exact kernels only: there it changes nothing. Returns false, and changes nothing, for other
 /// values and for a configuration of another library. Not to be called while a build runs.
 TENSORRTAPI bool setNumerics(nvinfer1::IBuilderConfig& config, Numerics numerics) noexcept;
 /// Returns the algorithms that the builds of a configuration may use. Default: kDefault.

@@ -13,8 +13,12 @@
 #endif
 
 #include "base/environment.h"
+#include "device/cpu/do_nothing.h"
 
 namespace tenon::cpu {
+
+void do_nothing() {}
+
 namespace {
 
 constexpr std::string_view kNames[] = {"generic", "avx2", "avx512", "avx512_bf16"};

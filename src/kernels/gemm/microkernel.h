@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "device/cpu/do_nothing.h"
 #include "kernels/epilogue/epilogue.h"
 
 /// The innermost matrix product: a few rows of A times one or two packed panels of B, kept in
@@ -95,8 +96,8 @@ struct Microkernels {
   /// Where set, A and B of a tile are prepared, with rows up to a multiple of row_unit.
   const Preparation* preparation = nullptr;
   /// Called by a thread ahead of its tiles and behind them.
-  void (*begin)() = [] {};
-  void (*end)() = [] {};
+  void (*begin)() = do_nothing;
+  void (*end)() = do_nothing;
 
   int columns_for(int rows) const { return rows <= wide_rows ? 2 * panel : panel; }
 };

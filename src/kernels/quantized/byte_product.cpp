@@ -4,8 +4,6 @@
 
 namespace tenon::cpu {
 
-void do_nothing() {}
-
 const ByteKernel& byte_kernel(Isa isa, int64_t rows) {
 #if defined(__x86_64__)
   // A tile takes as long as two rows in vectors.

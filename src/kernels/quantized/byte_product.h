@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "device/cpu/do_nothing.h"
 #include "device/cpu/isa.h"
 
 /// Products of bytes, summed in 32-bit integers.
@@ -28,9 +29,6 @@ struct ByteTile {
   int rows = 0;
   int32_t* sums;  ///< rows x kBytePanel, up to a multiple of the kernel's row_unit
 };
-
-/// No function of a header: of such a one the linker might keep the copy that needs AVX-512.
-void do_nothing();
 
 struct ByteKernel {
   int max_rows;

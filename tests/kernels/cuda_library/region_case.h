@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "device/described_device.h"
 #include "ir/graph.h"
 #include "kernels/tactic.h"
 #include "ops/ops.h"
@@ -15,7 +16,7 @@ namespace tenon {
 /// evaluated in f32 from operands rounded to the type of the case.
 class RegionCase {
  public:
-  explicit RegionCase(DataType type) : type_(type) {}
+  explicit RegionCase(DataType type) : type_(type) { problem_.device = &described_; }
 
   /// Random contents in [-scale, scale], rounded to the type. Constants are known to kernels.
   Value* input(const std::string& name, const Extents& extents, double scale = 1);
@@ -36,6 +37,7 @@ class RegionCase {
   /// those extents, from the element at `offset`.
   void widen(int input, const Extents& extents, int64_t offset);
 
+  /// For a described GPU until a test sets another device.
   Problem& problem() { return problem_; }
   const Node& node() const { return *node_; }
   /// Runs the kernel over poisoned memory. Gives the relative L2 error, infinite when something
@@ -54,6 +56,7 @@ class RegionCase {
   };
   Tensor random(const Extents& extents, double scale);
   DataType type_;
+  DescribedDevice described_{{.kind = DeviceKind::kCuda, .compute_capability = 90}};
   Graph graph_, exact_;  ///< The second one is the same in f32.
   std::map<const Value*, Value*> exact_values_;
   std::vector<Node*> nodes_;

@@ -253,7 +253,9 @@ TEST(JitKernels, CompileForAllExtents) {
       if (!is_tried(*one, tactic) || (!limits_cases() && tried[tactic.name] >= kEach) ||
           !tactic.supports(problem))
         continue;
-      const std::string config = one->chosen(tactic.configs(problem)).front();
+      const std::vector<std::string> configs = one->chosen(tactic.configs(problem));
+      ASSERT_FALSE(configs.empty()) << one->name << ": " << tactic.name;
+      const std::string& config = configs.front();
       for (const bool all_axes : {false, true}) {
         const auto kernel = make_open_kernel(tactic, problem, config, store, all_axes);
         EXPECT_TRUE(kernel.ok()) << one->name << ", " << tactic.name << "{" << config
@@ -438,7 +440,9 @@ TEST_P(JitKernelsOnAGpu, CodeForAllExtentsAgreesWithTheReference) {
     ASSERT_TRUE(prepared.ok()) << prepared.error().message;
     for (const Tactic& tactic : all_tactics()) {
       if (!is_tried(*one, tactic) || !tactic.supports(problem)) continue;
-      const std::string config = one->chosen(tactic.configs(problem)).front();
+      const std::vector<std::string> configs = one->chosen(tactic.configs(problem));
+      ASSERT_FALSE(configs.empty()) << one->name << ": " << tactic.name;
+      const std::string& config = configs.front();
       SCOPED_TRACE(
           fmt::format("TENON_TEST_CASES=\"{}\": {}{{{}}}", one->name, tactic.name, config));
       for (const bool all_axes : {false, true}) {

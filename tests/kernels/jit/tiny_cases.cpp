@@ -38,7 +38,7 @@ void add_convolutions(Cases& cases) {
   add_conv("tiny conv hopper", 1, 40, 24, 7, 3, 1).only("cuda.conv.hopper");
   add_conv("tiny conv groups of warps", 1, 64, 64, 9, 3, 1).only("cuda.conv.matrix", "groups=1");
   add_conv("tiny conv single warps", 1, 16, 24, 9, 3, 2).only("cuda.conv.matrix", "groups=0");
-  add_conv("tiny conv splits", 1, 128, 8, 7, 3, 1).only("cuda.conv.matrix", "splits=2");
+  add_conv("tiny conv splits", 1, 16, 8, 7, 5, 1).only("cuda.conv.matrix", "splits=2");
   add_conv("tiny conv groups together", 8, 64, 64, 9, 3, 1).only("cuda.conv.matrix", "bundle=");
   add_conv("tiny stem", 1, 3, 16, 19, 3, 2).only("cuda.conv.stem");
   add_conv("tiny stem odd stride", 1, 3, 16, 19, 3, 1).only("cuda.conv.stem");
