@@ -681,4 +681,23 @@ std::function<std::vector<std::byte>()> column_shifts(const Problem& problem,
   };
 }
 
+bool has_small_sums(const Problem& problem, const DeviceQuantized& d) {
+  return !is_float8(problem.input(d.region.x).type) && greatest_sum(problem, d) < int64_t{1} << 22;
+}
+
+JitPlan quantized_plan(JitLaunch launch, const Problem& problem, const DeviceQuantized& d,
+                       std::function<std::vector<std::byte>()> weights,
+                       const std::vector<int>& operands) {
+  launch.add(JitArgument::input(d.region.x));
+  launch.add(JitArgument::constant(0));
+  launch.add(JitArgument::output());
+  launch.add(JitArgument::constant(1));
+  launch.add(d.zero != 0 ? JitArgument::constant(2) : JitArgument::null());
+  launch.add_inputs(operands);
+  JitPlan plan = plan_of(std::move(launch));
+  plan.constants = {std::move(weights), column_factors(d)};
+  if (d.zero != 0) plan.constants.push_back(column_shifts(problem, d));
+  return plan;
+}
+
 }  // namespace tenon

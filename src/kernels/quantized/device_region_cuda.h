@@ -95,6 +95,8 @@ std::function<std::vector<std::byte>()> column_factors(const DeviceQuantized& d,
 
 /// The greatest sum of integers that these weights can give, with or without the zero point.
 int64_t greatest_sum(const Problem& problem, const DeviceQuantized& d);
+/// Whether sums are integers below 2^22, which become floats without a conversion.
+bool has_small_sums(const Problem& problem, const DeviceQuantized& d);
 
 /// How packed weights lie: [columns][row], a tap's channels `tap_pitch` bytes behind the last
 /// one's, zeros between; integers without their zero point. With a `slab` columns are in whole
@@ -125,5 +127,11 @@ std::function<std::vector<std::byte>()> column_shifts(const Problem& problem,
                                                       const DeviceQuantized& d,
                                                       const BorderKinds& down,
                                                       const BorderKinds& across);
+
+/// The plan of one launch that takes the region's input, `weights` in the kernel's order, the
+/// result, factors and shifts of columns (none without a zero point) and the epilogue's operands.
+JitPlan quantized_plan(JitLaunch launch, const Problem& problem, const DeviceQuantized& d,
+                       std::function<std::vector<std::byte>()> weights,
+                       const std::vector<int>& operands);
 
 }  // namespace tenon

@@ -305,9 +305,7 @@ enum class Sums { kAny = 0, kSmall = 1, kSmallWithStart = 2 };
 constexpr double kStart = 12582912;  ///< 1.5 * 2^23
 
 Sums sums_of(const Problem& problem, const DeviceQuantized& d) {
-  constexpr int64_t kLimit = int64_t{1} << 22;
-  if (is_float8(problem.input(d.region.x).type) || greatest_sum(problem, d) >= kLimit)
-    return Sums::kAny;
+  if (!has_small_sums(problem, d)) return Sums::kAny;
   return d.region.output ? Sums::kSmallWithStart : Sums::kSmall;
 }
 

@@ -160,16 +160,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   launch.grid[0] = t.blocks(d);
   launch.block[0] = static_cast<int>(t.threads());
   launch.shared_bytes = static_cast<int>(t.shared_bytes(order.row / kTileK));
-  launch.add(JitArgument::input(d.region.x));
-  launch.add(JitArgument::constant(0));
-  launch.add(JitArgument::output());
-  launch.add(JitArgument::constant(1));
-  launch.add(d.zero != 0 ? JitArgument::constant(2) : JitArgument::null());
-  launch.add_inputs(operands);
-  JitPlan plan = plan_of(std::move(launch));
-  plan.constants = {packed_weights(problem, d, order), column_factors(d)};
-  if (d.zero != 0) plan.constants.push_back(column_shifts(problem, d));
-  return plan;
+  return quantized_plan(std::move(launch), problem, d, packed_weights(problem, d, order), operands);
 }
 
 }  // namespace

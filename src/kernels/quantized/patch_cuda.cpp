@@ -172,10 +172,6 @@ std::vector<std::string> shapes(const Problem& problem) {
   return texts.empty() ? std::vector<std::string>{"groups=2,parts=1,n=64"} : texts;
 }
 
-/// Sums are below 2^22.
-bool has_small_sums(const Problem& problem, const DeviceQuantized& d) {
-  return greatest_sum(problem, d) < int64_t{1} << 22;
-}
 /// Bytes do not need every digit of the sums' start, which floats have on top (hopper_scale.cu).
 bool bias_takes_start(const Problem& problem, const DeviceQuantized& d) {
   return has_small_sums(problem, d) && d.region.output && d.is_scaled;

@@ -135,7 +135,7 @@ void add_constants(KernelCode& code, const Problem& problem, const DeviceQuantiz
   code.constant("kWords", shape.words);
   code.constant("kBlock", kBlock);
   code.constant("kBlocksEach", shape.blocks_each());
-  code.flag("kSmallSums", !real && greatest_sum(problem, d) < int64_t{1} << 22);
+  code.flag("kSmallSums", has_small_sums(problem, d));
 }
 
 Result<JitPlan> plan(const Problem& problem, std::string_view config) {
@@ -158,16 +158,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
                             blocks_for(multiprocessors(problem) * shape.blocks_each(), parts));
   launch.grid[1] = parts;
   launch.block[0] = static_cast<int>(kBlock);
-  launch.add(JitArgument::input(d.region.x));
-  launch.add(JitArgument::constant(0));
-  launch.add(JitArgument::output());
-  launch.add(JitArgument::constant(1));
-  launch.add(d.zero != 0 ? JitArgument::constant(2) : JitArgument::null());
-  launch.add_inputs(operands);
-  JitPlan plan = plan_of(std::move(launch));
-  plan.constants = {words_of(problem, d, shape), column_factors(d)};
-  if (d.zero != 0) plan.constants.push_back(column_shifts(problem, d));
-  return plan;
+  return quantized_plan(std::move(launch), problem, d, words_of(problem, d, shape), operands);
 }
 
 }  // namespace

@@ -109,7 +109,7 @@ void add_constants(KernelCode& code, const Problem& problem, const DeviceQuantiz
   code.constant("kWarps", shape.warps);
   code.constant("kBlock", shape.warps * 32);
   code.flag("kVectorPlanes", has_vectors(x));
-  code.flag("kSmallSums", !real && greatest_sum(problem, d) < int64_t{1} << 22);
+  code.flag("kSmallSums", has_small_sums(problem, d));
 }
 
 Result<JitPlan> plan(const Problem& problem, std::string_view config) {
@@ -133,16 +133,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   launch.grid[0] = std::min(tiles, multiprocessors(problem) * 16 / shape.warps);
   launch.block[0] = static_cast<int>(shape.warps * 32);
   launch.shared_bytes = static_cast<int>(shape.shared_bytes(d));
-  launch.add(JitArgument::input(d.region.x));
-  launch.add(JitArgument::constant(0));
-  launch.add(JitArgument::output());
-  launch.add(JitArgument::constant(1));
-  launch.add(d.zero != 0 ? JitArgument::constant(2) : JitArgument::null());
-  launch.add_inputs(operands);
-  JitPlan plan = plan_of(std::move(launch));
-  plan.constants = {words_of(problem, d), column_factors(d)};
-  if (d.zero != 0) plan.constants.push_back(column_shifts(problem, d));
-  return plan;
+  return quantized_plan(std::move(launch), problem, d, words_of(problem, d), operands);
 }
 
 }  // namespace
