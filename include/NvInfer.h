@@ -122,7 +122,8 @@ class IBuilder;
 
 }  // namespace nvinfer1
 
-namespace nvinfer1::v_1_0 {
+namespace nvinfer1 {
+namespace v_1_0 {
 
 class IInt8EntropyCalibrator;
 class IInt8EntropyCalibrator2;
@@ -133,7 +134,8 @@ struct TimingCacheKey;
 struct TimingCacheValue;
 class IProgressMonitor;
 
-}  // namespace nvinfer1::v_1_0
+}  // namespace v_1_0
+}  // namespace nvinfer1
 
 namespace nvinfer1 {
 
@@ -2494,7 +2496,8 @@ class IInt8Calibrator : public IVersionedInterface {
 
 }  // namespace nvinfer1
 
-namespace nvinfer1::v_1_0 {
+namespace nvinfer1 {
+namespace v_1_0 {
 
 /// A calibrator that keeps the most information, by Kullback-Leibler divergence.
 class IInt8EntropyCalibrator : public IInt8Calibrator {
@@ -2592,7 +2595,8 @@ class IInt8LegacyCalibrator : public IInt8Calibrator {
   IInt8LegacyCalibrator& operator=(IInt8LegacyCalibrator&&) = default;
 };
 
-}  // namespace nvinfer1::v_1_0
+}  // namespace v_1_0
+}  // namespace nvinfer1
 
 namespace nvinfer1 {
 
@@ -2662,7 +2666,8 @@ class IAlgorithm : public INoCopy {
 
 }  // namespace nvinfer1
 
-namespace nvinfer1::v_1_0 {
+namespace nvinfer1 {
+namespace v_1_0 {
 
 /// Chooses the kernels of layers. Builds ask for each layer once its candidates are measured, in
 /// the order in which layers run, on the thread of the build. The layer has the chosen kernel under
@@ -2698,7 +2703,8 @@ class IAlgorithmSelector : public IVersionedInterface {
   IAlgorithmSelector& operator=(IAlgorithmSelector&&) = default;
 };
 
-}  // namespace nvinfer1::v_1_0
+}  // namespace v_1_0
+}  // namespace nvinfer1
 
 namespace nvinfer1 {
 
@@ -2796,7 +2802,8 @@ constexpr int32_t EnumMax<BuilderFlag>() noexcept {
 
 }  // namespace nvinfer1
 
-namespace nvinfer1::v_1_0 {
+namespace nvinfer1 {
+namespace v_1_0 {
 
 /// Identifies a measured layer. Since 10.8.
 struct TimingCacheKey {
@@ -2810,7 +2817,8 @@ struct TimingCacheValue {
   float timingMSec;
 };
 
-}  // namespace nvinfer1::v_1_0
+}  // namespace v_1_0
+}  // namespace nvinfer1
 
 namespace nvinfer1 {
 
@@ -2911,7 +2919,8 @@ constexpr int32_t EnumMax<TilingOptimizationLevel>() noexcept {
 
 }  // namespace nvinfer1
 
-namespace nvinfer1::v_1_0 {
+namespace nvinfer1 {
+namespace v_1_0 {
 
 /// Follows a build, and may stop it.
 class IProgressMonitor : public IVersionedInterface {
@@ -2939,7 +2948,8 @@ class IProgressMonitor : public IVersionedInterface {
   IProgressMonitor& operator=(IProgressMonitor&&) = default;
 };
 
-}  // namespace nvinfer1::v_1_0
+}  // namespace v_1_0
+}  // namespace nvinfer1
 
 namespace nvinfer1 {
 

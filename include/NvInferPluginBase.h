@@ -14,14 +14,16 @@ enum class PluginCapabilityType : int32_t;
 
 }  // namespace nvinfer1
 
-namespace nvinfer1::v_1_0 {
+namespace nvinfer1 {
+namespace v_1_0 {
 
 class IPluginCapability;
 class IPluginResource;
 class IPluginCreatorInterface;
 class IPluginV3;
 
-}  // namespace nvinfer1::v_1_0
+}  // namespace v_1_0
+}  // namespace nvinfer1
 
 namespace nvinfer1 {
 
@@ -111,7 +113,8 @@ constexpr int32_t EnumMax<PluginCapabilityType>() noexcept {
 
 }  // namespace nvinfer1
 
-namespace nvinfer1::v_1_0 {
+namespace nvinfer1 {
+namespace v_1_0 {
 
 /// Base of the capabilities.
 class IPluginCapability : public IVersionedInterface {
@@ -169,4 +172,5 @@ class IPluginV3 : public IVersionedInterface {
   IPluginV3& operator=(IPluginV3&&) = default;
 };
 
-}  // namespace nvinfer1::v_1_0
+}  // namespace v_1_0
+}  // namespace nvinfer1

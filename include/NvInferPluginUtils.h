@@ -4,7 +4,8 @@
 
 #include "NvInferRuntimeCommon.h"
 
-namespace nvinfer1::plugin {
+namespace nvinfer1 {
+namespace plugin {
 
 struct PriorBoxParameters;
 struct RPROIParams;
@@ -120,4 +121,5 @@ struct NMSParameters {
   bool isNormalized;
 };
 
-}  // namespace nvinfer1::plugin
+}  // namespace plugin
+}  // namespace nvinfer1

@@ -52,7 +52,8 @@ class ILoggerFinder;
 
 }  // namespace nvinfer1
 
-namespace nvinfer1::v_1_0 {
+namespace nvinfer1 {
+namespace v_1_0 {
 
 class IStreamReader;
 class IStreamWriter;
@@ -67,13 +68,16 @@ class IDebugListener;
 class IGpuAsyncAllocator;
 class IPluginCreatorV3One;
 
-}  // namespace nvinfer1::v_1_0
+}  // namespace v_1_0
+}  // namespace nvinfer1
 
-namespace nvinfer1::v_2_0 {
+namespace nvinfer1 {
+namespace v_2_0 {
 
 class IPluginV3OneBuild;
 
-}  // namespace nvinfer1::v_2_0
+}  // namespace v_2_0
+}  // namespace nvinfer1
 
 namespace nvinfer1 {
 
@@ -288,7 +292,8 @@ class IPluginV2DynamicExt : public IPluginV2Ext {
 
 }  // namespace nvinfer1
 
-namespace nvinfer1::v_1_0 {
+namespace nvinfer1 {
+namespace v_1_0 {
 
 /// Source of a plan's bytes.
 class IStreamReader : public IVersionedInterface {
@@ -332,7 +337,8 @@ class IStreamWriter : public IVersionedInterface {
   IStreamWriter& operator=(IStreamWriter&&) = default;
 };
 
-}  // namespace nvinfer1::v_1_0
+}  // namespace v_1_0
+}  // namespace nvinfer1
 
 namespace nvinfer1 {
 
@@ -352,7 +358,8 @@ constexpr int32_t EnumMax<SeekPosition>() noexcept {
 
 }  // namespace nvinfer1
 
-namespace nvinfer1::v_1_0 {
+namespace nvinfer1 {
+namespace v_1_0 {
 
 /// Source of a plan's bytes with seeking. Since 10.7.
 class IStreamReaderV2 : public IVersionedInterface {
@@ -378,7 +385,8 @@ class IStreamReaderV2 : public IVersionedInterface {
   IStreamReaderV2& operator=(IStreamReaderV2&&) = default;
 };
 
-}  // namespace nvinfer1::v_1_0
+}  // namespace v_1_0
+}  // namespace nvinfer1
 
 namespace nvinfer1 {
 
@@ -401,7 +409,8 @@ class IPluginResourceContext {
 
 }  // namespace nvinfer1
 
-namespace nvinfer1::v_1_0 {
+namespace nvinfer1 {
+namespace v_1_0 {
 
 /// Name, version and namespace of a plugin.
 class IPluginV3OneCore : public v_1_0::IPluginCapability {
@@ -534,9 +543,11 @@ class IPluginV3OneRuntime : public v_1_0::IPluginCapability {
   IPluginV3OneRuntime& operator=(IPluginV3OneRuntime&&) = default;
 };
 
-}  // namespace nvinfer1::v_1_0
+}  // namespace v_1_0
+}  // namespace nvinfer1
 
-namespace nvinfer1::v_2_0 {
+namespace nvinfer1 {
+namespace v_2_0 {
 
 /// Building with a plugin of the third generation: types, shapes, formats and tactics. The second
 /// version adds aliased outputs.
@@ -560,9 +571,11 @@ class IPluginV3OneBuild : public v_1_0::IPluginV3OneBuild {
   IPluginV3OneBuild& operator=(IPluginV3OneBuild&&) = default;
 };
 
-}  // namespace nvinfer1::v_2_0
+}  // namespace v_2_0
+}  // namespace nvinfer1
 
-namespace nvinfer1::v_1_0 {
+namespace nvinfer1 {
+namespace v_1_0 {
 
 /// Takes the time of each layer after a run.
 class IProfiler {
@@ -580,7 +593,8 @@ class IProfiler {
   IProfiler& operator=(IProfiler&&) = default;
 };
 
-}  // namespace nvinfer1::v_1_0
+}  // namespace v_1_0
+}  // namespace nvinfer1
 
 namespace nvinfer1 {
 
@@ -710,7 +724,8 @@ constexpr int32_t EnumMax<ILogger::Severity>() noexcept {
 
 }  // namespace nvinfer1
 
-namespace nvinfer1::v_1_0 {
+namespace nvinfer1 {
+namespace v_1_0 {
 
 /// Device memory for the library. Must be thread-safe.
 class IGpuAllocator : public IVersionedInterface {
@@ -752,7 +767,8 @@ class IGpuAllocator : public IVersionedInterface {
   IGpuAllocator& operator=(IGpuAllocator&&) = default;
 };
 
-}  // namespace nvinfer1::v_1_0
+}  // namespace v_1_0
+}  // namespace nvinfer1
 
 namespace nvinfer1 {
 
@@ -1231,7 +1247,8 @@ class ICudaEngine : public INoCopy {
 
 }  // namespace nvinfer1
 
-namespace nvinfer1::v_1_0 {
+namespace nvinfer1 {
+namespace v_1_0 {
 
 /// Memory for outputs whose extents are known only during a run.
 class IOutputAllocator : public IVersionedInterface {
@@ -1289,7 +1306,8 @@ class IDebugListener : public IVersionedInterface {
   IDebugListener& operator=(IDebugListener&&) = default;
 };
 
-}  // namespace nvinfer1::v_1_0
+}  // namespace v_1_0
+}  // namespace nvinfer1
 
 namespace nvinfer1 {
 
@@ -1513,7 +1531,8 @@ class ILoggerFinder {
 
 }  // namespace nvinfer1
 
-namespace nvinfer1::v_1_0 {
+namespace nvinfer1 {
+namespace v_1_0 {
 
 /// Allocates device memory in the order of a stream.
 class IGpuAsyncAllocator : public v_1_0::IGpuAllocator {
@@ -1584,7 +1603,8 @@ class IPluginCreatorV3One : public v_1_0::IPluginCreatorInterface {
   IPluginCreatorV3One& operator=(IPluginCreatorV3One&&) = default;
 };
 
-}  // namespace nvinfer1::v_1_0
+}  // namespace v_1_0
+}  // namespace nvinfer1
 
 #include "impl/NvInferRuntimeForwarding.h"
 

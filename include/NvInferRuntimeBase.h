@@ -19,11 +19,17 @@
 #define NV_TENSORRT_VERSION \
   NV_TENSORRT_VERSION_INT(NV_TENSORRT_MAJOR, NV_TENSORRT_MINOR, NV_TENSORRT_PATCH)
 
+#if __cplusplus >= 201703L
 #define TRT_DEPRECATED [[deprecated]]
 #define TRT_DEPRECATED_BECAUSE(REASON) [[deprecated(REASON)]]
+#define TRT_NODISCARD [[nodiscard]]
+#else  // attributes of enumerators and [[nodiscard]] came with C++17
+#define TRT_DEPRECATED __attribute__((deprecated))
+#define TRT_DEPRECATED_BECAUSE(REASON) __attribute__((deprecated(REASON)))
+#define TRT_NODISCARD
+#endif
 #define TRT_DEPRECATED_ENUM TRT_DEPRECATED
 #define TRT_DEPRECATED_API TENSORRTAPI
-#define TRT_NODISCARD [[nodiscard]]
 #ifdef TENSORRT_BUILD_LIB
 #define TENSORRTAPI __attribute__((visibility("default")))
 #else
@@ -159,7 +165,8 @@ constexpr int32_t EnumMax<ErrorCode>() noexcept {
 
 }  // namespace nvinfer1
 
-namespace nvinfer1::v_1_0 {
+namespace nvinfer1 {
+namespace v_1_0 {
 
 /// Collects errors. Implementations must be thread-safe; the library counts references with
 /// incRefCount and decRefCount.
@@ -201,7 +208,8 @@ class IErrorRecorder : public IVersionedInterface {
   IErrorRecorder& operator=(IErrorRecorder&&) = default;
 };
 
-}  // namespace nvinfer1::v_1_0
+}  // namespace v_1_0
+}  // namespace nvinfer1
 
 namespace nvinfer1 {
 

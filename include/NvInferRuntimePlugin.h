@@ -19,21 +19,24 @@ class IPluginV2IOExt;
 
 }  // namespace nvinfer1
 
-namespace nvinfer1::v_1_0 {
+namespace nvinfer1 {
+namespace v_1_0 {
 
 class IPluginCreator;
 
-}  // namespace nvinfer1::v_1_0
+}  // namespace v_1_0
+}  // namespace nvinfer1
 
-namespace nvinfer1 {}  // namespace nvinfer1
-namespace nvinfer1::v_1_0 {
+namespace nvinfer1 {
+namespace v_1_0 {
 class IGpuAllocator;
-}
+}  // namespace v_1_0
+}  // namespace nvinfer1
 namespace nvinfer1 {
 using IGpuAllocator = v_1_0::IGpuAllocator;
 using IPluginCreator = v_1_0::IPluginCreator;
 using PluginFormat = TensorFormat;
-inline constexpr int32_t kPLUGIN_VERSION_PYTHON_BIT{0x40};
+constexpr int32_t kPLUGIN_VERSION_PYTHON_BIT{0x40};
 /// An operand with concrete extents.
 struct PluginTensorDesc {
   Dims dims;
@@ -212,7 +215,8 @@ class IPluginV2IOExt : public IPluginV2Ext {
 
 }  // namespace nvinfer1
 
-namespace nvinfer1::v_1_0 {
+namespace nvinfer1 {
+namespace v_1_0 {
 
 /// Makes plugins of the second generation. Must outlive its registration.
 class IPluginCreator : public v_1_0::IPluginCreatorInterface {
@@ -255,4 +259,5 @@ class IPluginCreator : public v_1_0::IPluginCreatorInterface {
   IPluginCreator& operator=(IPluginCreator&&) = default;
 };
 
-}  // namespace nvinfer1::v_1_0
+}  // namespace v_1_0
+}  // namespace nvinfer1

@@ -20,7 +20,7 @@ class IParserRefitter;
 using OnnxParserFlags = uint32_t;
 }  // namespace nvonnxparser
 
-inline constexpr int32_t NV_ONNX_PARSER_VERSION{100};
+constexpr int32_t NV_ONNX_PARSER_VERSION{100};
 using SubGraph_t = std::pair<std::vector<size_t>, bool>;
 using SubGraphCollection_t = std::vector<SubGraph_t>;
 namespace nvonnxparser {

@@ -157,7 +157,8 @@ class IKernelLaunchParams {
 
 }  // namespace nvinfer1
 
-namespace nvinfer1::v_1_0 {
+namespace nvinfer1 {
+namespace v_1_0 {
 
 /// Name, version and namespace of a plugin that is written in Python.
 class IPluginV3QuickCore : public v_1_0::IPluginCapability {
@@ -310,7 +311,8 @@ class IPluginCreatorV3Quick : public v_1_0::IPluginCreatorInterface {
   IPluginCreatorV3Quick& operator=(IPluginCreatorV3Quick&&) = default;
 };
 
-}  // namespace nvinfer1::v_1_0
+}  // namespace v_1_0
+}  // namespace nvinfer1
 
 namespace nvinfer1 {
 

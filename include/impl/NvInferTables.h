@@ -4,7 +4,8 @@
 // clang-format off
 
 /// The virtual functions behind the handles, which the library implements.
-namespace nvinfer1::apiv {
+namespace nvinfer1 {
+namespace apiv {
 
 class VRoot;
 class VHostMemory;
@@ -92,4 +93,5 @@ class VBuilder;
 class VRuntimeConfig;
 class VDistCollectiveLayer;
 
-}  // namespace nvinfer1::apiv
+}  // namespace apiv
+}  // namespace nvinfer1
