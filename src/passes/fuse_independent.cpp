@@ -75,8 +75,17 @@ bool share_operand(const Node& first, const Node& second, const Places& places) 
   return shared;
 }
 
-/// Whether `to`, which comes later, is computed from `from`.
-bool depends(const Node& from, const Node& to, const Places& places) {
+/// Nodes that become one region, of all regions that are made at once.
+struct Taken {
+  std::unordered_set<const Node*> nodes;
+  /// The last of their places.
+  size_t last = 0;
+};
+
+/// Whether `to` is computed from `from`, perhaps by way of a region that is about to be made: its
+/// results depend on the operands of all its members, in whatever order these stand.
+bool depends(const Node& from, const Node& to, const Places& places, const Taken& taken) {
+  const size_t last = std::max(places.at(&to), taken.last);
   std::vector<const Node*> open = {&from};
   std::unordered_set<const Node*> seen;
   while (!open.empty()) {
@@ -84,9 +93,8 @@ bool depends(const Node& from, const Node& to, const Places& places) {
     open.pop_back();
     for (const Value* output : node->outputs())
       for (const Use& use : output->uses()) {
-        if (use.node == &to) return true;
-        if (places.at(use.node) < places.at(&to) && seen.insert(use.node).second)
-          open.push_back(use.node);
+        if (use.node == &to || taken.nodes.contains(use.node)) return true;
+        if (places.at(use.node) < last && seen.insert(use.node).second) open.push_back(use.node);
       }
   }
   return false;
@@ -112,13 +120,14 @@ class Siblings {
  public:
   explicit Siblings(Node* first) { add(first); }
 
-  bool take(Node* node, const Places& places) {
+  bool take(Node* node, const Places& places, const Taken& taken) {
     if (members_[0]->output()->type.shape != node->output()->type.shape) return false;
     const bool gathers = members_[0]->is<Gather>();
     if (gathers != node->is<Gather>()) return false;
     if (!(gathers ? takes_gather(*node) : takes_pointwise(*node, places))) return false;
-    if (std::any_of(members_.begin(), members_.end(),
-                    [&](const Node* member) { return depends(*member, *node, places); }))
+    if (std::any_of(members_.begin(), members_.end(), [&](const Node* member) {
+          return depends(*member, *node, places, taken) || depends(*node, *member, places, taken);
+        }))
       return false;
     add(node);
     return true;
@@ -182,22 +191,37 @@ std::string name_of_all(const std::vector<Node*>& nodes) {
   return gathers ? list : "fusedPointwiseNode(" + list + ")";
 }
 
-/// The first siblings among the candidates from `begin` on, which is moved behind the first of
-/// them.
-std::vector<Node*> next_siblings(const std::vector<Node*>& candidates, size_t& begin,
-                                 const Places& places) {
-  for (; begin < candidates.size(); ++begin) {
-    Siblings siblings(candidates[begin]);
-    int looked_at = 0;
-    const int window = candidates[begin]->is<Gather>() ? kGatherWindow : kWindow;
-    for (size_t i = begin + 1; i < candidates.size() && looked_at < window; ++i) {
-      if (candidates[i]->output()->type.shape != candidates[begin]->output()->type.shape) continue;
-      ++looked_at;
-      siblings.take(candidates[i], places);
-    }
-    if (siblings.members().size() > 1) return siblings.members();
+/// The first candidate's siblings among those behind it.
+Siblings siblings_of(const std::vector<Node*>& candidates, size_t first, const Places& places,
+                     const Taken& taken) {
+  Siblings siblings(candidates[first]);
+  int looked_at = 0;
+  const int window = candidates[first]->is<Gather>() ? kGatherWindow : kWindow;
+  for (size_t i = first + 1; i < candidates.size() && looked_at < window; ++i) {
+    if (candidates[i]->output()->type.shape != candidates[first]->output()->type.shape) continue;
+    if (taken.nodes.contains(candidates[i])) continue;
+    ++looked_at;
+    siblings.take(candidates[i], places, taken);
   }
-  return {};
+  return siblings;
+}
+
+/// Regions that can be made at once.
+std::vector<std::vector<Node*>> regions_of(const std::vector<Node*>& candidates,
+                                           const Places& places) {
+  std::vector<std::vector<Node*>> regions;
+  Taken taken;
+  for (size_t first = 0; first < candidates.size(); ++first) {
+    if (taken.nodes.contains(candidates[first])) continue;
+    const Siblings siblings = siblings_of(candidates, first, places, taken);
+    if (siblings.members().size() == 1) continue;
+    for (const Node* member : siblings.members()) {
+      taken.nodes.insert(member);
+      taken.last = std::max(taken.last, places.at(member));
+    }
+    regions.push_back(siblings.members());
+  }
+  return regions;
 }
 
 }  // namespace
@@ -207,23 +231,22 @@ bool fuse_independent(Graph& graph, PassContext& context) {
   std::vector<Node*> candidates = nodes_of(graph, [&](const Node& node) {
     return is_candidate(node, context.options()) && context.allows_fusion(node);
   });
-  bool changed = false;
-  for (size_t begin = 0; begin < candidates.size();) {
+  for (bool changed = false;; changed = true) {
+    // A region depends on all that its members did, which may have changed the order.
     const Places places = places_of(graph);
-    // A region that was made depends on all that its members did, which may have changed the order.
-    std::sort(candidates.begin() + static_cast<ptrdiff_t>(begin), candidates.end(),
+    std::sort(candidates.begin(), candidates.end(),
               [&](const Node* a, const Node* b) { return places.at(a) < places.at(b); });
-    const std::vector<Node*> members = next_siblings(candidates, begin, places);
-    if (members.empty()) break;
-    std::erase_if(candidates, [&](Node* node) {
-      return std::find(members.begin(), members.end(), node) != members.end();
-    });
-    const std::vector<Node*> nodes = flattened(graph, members);
-    context.applied(make_region(graph, nodes, name_of_all(nodes))->name);
-    changed = true;
-    if (!graph.sort().ok()) return changed;
+    const std::vector<std::vector<Node*>> regions = regions_of(candidates, places);
+    if (regions.empty()) return changed;
+    std::unordered_set<const Node*> taken;
+    for (const std::vector<Node*>& members : regions) taken.insert(members.begin(), members.end());
+    std::erase_if(candidates, [&](const Node* node) { return taken.contains(node); });
+    for (const std::vector<Node*>& members : regions) {
+      const std::vector<Node*> nodes = flattened(graph, members);
+      context.applied(make_region(graph, nodes, name_of_all(nodes))->name);
+    }
+    if (!graph.sort().ok()) return true;
   }
-  return changed;
 }
 
 }  // namespace tenon
