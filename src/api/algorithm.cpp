@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "kernels/strides.h"
 #include "network/convert.h"
 
 namespace tenon::api {
@@ -57,8 +58,7 @@ nvinfer1::Dims AlgorithmContext::getDimensions(int32_t index,
 /// Types that the surface has no word for lie inside a network alone.
 AlgorithmIOInfo::AlgorithmIOInfo(const Operand& operand)
     : type_(network::to_public(operand.type).value_or(nvinfer1::DataType::kFLOAT)),
-      strides_(network::to_dims(operand.dense() ? dense_strides(operand.extents, operand.layout)
-                                                : Extents(operand.strides))) {}
+      strides_(network::to_dims(Extents(strides_of(operand)))) {}
 
 AlgorithmVariant::AlgorithmVariant(std::string_view tactic)
     : implementation_(number_of(split_tactic(tactic).name)),

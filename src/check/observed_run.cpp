@@ -8,6 +8,7 @@
 #include "base/stop.h"
 #include "base/stopwatch.h"
 #include "ir/value_name.h"
+#include "kernels/strides.h"
 #include "ops/strided.h"
 #include "ops/table.h"
 #include "plan/plan.h"

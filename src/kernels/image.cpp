@@ -1,5 +1,7 @@
 #include "kernels/image.h"
 
+#include "kernels/strides.h"
+
 namespace tenon {
 
 std::optional<int64_t> pixel_stride(const Operand& operand) {
@@ -39,8 +41,7 @@ bool is_part_of_image(const Operand& operand) {
 
 bool has_whole_pixels(const Operand& operand) {
   if (!operand.present || operand.rank() < 3) return false;
-  const std::vector<int64_t> strides =
-      operand.dense() ? dense_strides(operand.extents, operand.layout) : operand.strides;
+  const std::vector<int64_t> strides = strides_of(operand);
   return operand.extents[1] == 1 || strides[1] == 1;
 }
 

@@ -2,14 +2,12 @@
 
 #include <algorithm>
 
+#include "base/arithmetic.h"
+#include "kernels/strides.h"
 #include "ops/ops.h"
 
 namespace tenon {
 namespace {
-
-std::vector<int64_t> strides_of(const Operand& operand) {
-  return operand.dense() ? dense_strides(operand.extents, operand.layout) : operand.strides;
-}
 
 /// Plans are files, which may say of an operator's operands attributes that inference would refuse.
 Error contradiction(std::string_view what) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "kernels/strides.h"
+
 namespace tenon {
 namespace {
 
@@ -52,8 +54,7 @@ bool fully_resolved(const ConcreteGraph& graph) {
 }
 
 bool lies_plain(const Operand& operand) {
-  return !operand.present ||
-         (operand.dense() && (operand.layout == Layout::kRowMajor || operand.rank() < 3));
+  return !operand.present || is_plain(operand);
 }
 
 }  // namespace tenon

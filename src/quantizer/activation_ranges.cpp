@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "kernels/strides.h"
 #include "ops/ops.h"
 #include "ops/strided.h"
 #include "plan/graph_parts.h"

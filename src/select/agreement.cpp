@@ -5,6 +5,7 @@
 
 #include "base/float_formats.h"
 #include "kernels/algorithm.h"
+#include "kernels/strides.h"
 
 namespace tenon {
 namespace {
@@ -22,14 +23,6 @@ float number_at(const std::byte* bytes, DataType type, int64_t index) {
 }
 
 }  // namespace
-
-int64_t extent_in_memory(const Operand& operand) {
-  if (operand.dense()) return operand.count();
-  int64_t last = 0;
-  for (size_t i = 0; i < operand.extents.size(); ++i)
-    last += (operand.extents[i] - 1) * operand.strides[i];
-  return last + 1;
-}
 
 Sampler::Sampler(Device& device, Queue queue, const Problem& problem, const void* const* outputs)
     : device_(device), queue_(queue) {

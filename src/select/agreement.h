@@ -9,9 +9,6 @@
 
 namespace tenon {
 
-/// Elements from the first to the last that the operand touches.
-int64_t extent_in_memory(const Operand& operand);
-
 /// Numbers from all over the real outputs of a kernel; NaN where it wrote nothing.
 using Sample = std::vector<float>;
 

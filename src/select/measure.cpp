@@ -7,6 +7,7 @@
 #include <set>
 
 #include "device/cpu/caches.h"
+#include "kernels/strides.h"
 #include "select/effort.h"
 
 namespace tenon {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "damage.h"
+#include "kernels/strides.h"
 #include "ops/ops.h"
 #include "select/agreement.h"
 

@@ -2,15 +2,12 @@
 
 #include <cmath>
 
+#include "kernels/strides.h"
 #include "ops/nn.h"
 #include "ops/scalar_steps.h"
 
 namespace tenon::cpu {
 namespace {
-
-std::vector<int64_t> strides_of(const Operand& operand) {
-  return operand.dense() ? dense_strides(operand.extents, operand.layout) : operand.strides;
-}
 
 /// An operand as [batch, heads, length, size] with strides.
 struct View {

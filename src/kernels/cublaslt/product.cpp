@@ -4,15 +4,12 @@
 #include <numeric>
 
 #include "kernels/image.h"
+#include "kernels/strides.h"
 #include "ops/math.h"
 #include "ops/nn.h"
 
 namespace tenon::cublaslt {
 namespace {
-
-std::vector<int64_t> strides_of(const Operand& operand) {
-  return operand.dense() ? dense_strides(operand.extents, operand.layout) : operand.strides;
-}
 
 /// Strides over the `axes` leading axes of the output, 0 where the operand is repeated.
 std::vector<int64_t> batch_strides(const Operand& operand, int axes) {

@@ -4,16 +4,13 @@
 #include <limits>
 #include <numeric>
 
+#include "kernels/strides.h"
 #include "ops/nn.h"
 
 namespace tenon::cudnn {
 namespace {
 
 using AttentionOp = tenon::Attention;
-
-std::vector<int64_t> strides_of(const Operand& operand) {
-  return operand.dense() ? dense_strides(operand.extents, operand.layout) : operand.strides;
-}
 
 /// [batch, heads, length, size] from any of the operator's forms.
 Result<Shape> heads_of(const Operand& operand, int64_t heads, bool bsnh) {

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "kernels/cudnn/steps.h"
+#include "kernels/strides.h"
 #include "ops/math.h"
 
 namespace tenon::cudnn {
@@ -14,10 +15,6 @@ struct Lines {
   std::vector<int64_t> outer;
   int64_t alignment = 16;
 };
-
-std::vector<int64_t> strides_of(const Operand& operand) {
-  return operand.dense() ? dense_strides(operand.extents, operand.layout) : operand.strides;
-}
 
 /// Strides over `count` axes of the result, of which the operand's first `own` are the last ones.
 std::vector<int64_t> outer_strides(const Operand& operand, int own, int count) {

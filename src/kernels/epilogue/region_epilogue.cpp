@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/image.h"
+#include "kernels/strides.h"
 
 namespace tenon::cpu {
 namespace {
@@ -13,8 +14,7 @@ std::optional<std::vector<int64_t>> broadcast_strides(const Operand& operand,
                                                       const Extents& output) {
   const size_t missing = output.size() - operand.extents.size();
   if (operand.extents.size() > output.size()) return std::nullopt;
-  const std::vector<int64_t> own =
-      operand.dense() ? dense_strides(operand.extents, operand.layout) : operand.strides;
+  const std::vector<int64_t> own = strides_of(operand);
   std::vector<int64_t> strides(output.size(), 0);
   for (size_t i = missing; i < output.size(); ++i) {
     const int64_t extent = operand.extents[i - missing];

@@ -2,6 +2,7 @@
 
 #include "kernels/epilogue/region_epilogue.h"
 #include "kernels/gemm/gemm.h"
+#include "kernels/strides.h"
 #include "kernels/tactic.h"
 #include "ops/math.h"
 
@@ -17,10 +18,6 @@ struct Description {
   std::vector<cpu::BoundStep> steps;
   int a = 0, b = 1;  ///< problem inputs
 };
-
-std::vector<int64_t> strides_of(const Operand& operand) {
-  return operand.dense() ? dense_strides(operand.extents, operand.layout) : operand.strides;
-}
 
 /// Strides over the batch axes of the output, whose count is `axes`; aligned at the end, 0 where
 /// repeated.

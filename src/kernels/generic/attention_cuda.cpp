@@ -32,10 +32,6 @@ struct Description {
   int64_t keys() const { return past + k.steps; }
 };
 
-bool is_dense(const Operand& operand) {
-  return operand.dense() && (operand.layout == Layout::kRowMajor || operand.rank() < 3);
-}
-
 Result<Description> describe(const Problem& problem) {
   Description d;
   d.op = problem.operation.as<Attention>();
@@ -49,7 +45,7 @@ Result<Description> describe(const Problem& problem) {
   if (problem.has_input(4)) d.past = problem.input(4).extents[2];
   if (problem.has_input(3) && problem.input(3).rank() > 4) return unsupported("the mask's axes");
   for (size_t i = 1; i < problem.outputs.size(); ++i)
-    if (!is_dense(problem.outputs[i])) return unsupported("a result that is not dense");
+    if (!is_plain(problem.outputs[i])) return unsupported("a result that is not dense");
   if (d.q.size * d.k.heads * d.keys() == 0) return unsupported("nothing to attend to");
   return d;
 }

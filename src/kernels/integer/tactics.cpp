@@ -3,15 +3,12 @@
 #include "device/cpu/aligned_buffer.h"
 #include "device/cpu/thread_pool.h"
 #include "kernels/integer/integer.h"
+#include "kernels/strides.h"
 #include "kernels/tactic.h"
 #include "ops/math.h"
 
 namespace tenon::tactics::integer_product {
 namespace {
-
-std::vector<int64_t> strides_of(const Operand& operand) {
-  return operand.dense() ? dense_strides(operand.extents, operand.layout) : operand.strides;
-}
 
 cpu::IntegerFunction function_for(cpu::Isa isa) {
   return TENON_BY_ISA(isa, cpu::integer_product_generic(), cpu::integer_product_avx2(),

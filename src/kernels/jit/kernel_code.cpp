@@ -14,6 +14,7 @@
 
 #include "base/ascii.h"
 #include "kernels/jit/sources.h"
+#include "kernels/strides.h"
 
 namespace tenon {
 
@@ -59,10 +60,6 @@ std::vector<int64_t> loop_strides(const IndexLoop& loop, const std::vector<int64
 IndexLoop joined(IndexLoop first, const IndexLoop& second) {
   first.insert(first.end(), second.begin(), second.end());
   return first;
-}
-
-std::vector<int64_t> strides_of(const Operand& operand) {
-  return operand.dense() ? dense_strides(operand.extents, operand.layout) : operand.strides;
 }
 
 Result<std::vector<int64_t>> broadcast_strides(const Operand& operand, const Extents& extents) {
@@ -293,10 +290,6 @@ const char* word_type(int bytes) {
   return bytes == 1 ? "u8" : bytes == 2 ? "u16" : bytes == 4 ? "u32" : "u64";
 }
 
-bool is_plain(const Operand& operand) {
-  return operand.dense() && (operand.layout == Layout::kRowMajor || operand.rank() < 3);
-}
-
 void OpenText::open(std::string_view name, int64_t value) {
   const int64_t wide = value > INT32_MAX || value < INT32_MIN ? 1 : 0;
   exact().record(TextForm::kConstant, {name}, {&value, 1});
@@ -512,12 +505,8 @@ std::string device_real(double value) {
 
 bool small_indices(const Problem& problem) {
   const auto fits = [](const Operand& operand) {
-    if (!operand.present) return true;
-    if (operand.count() > INT32_MAX) return false;
-    int64_t last = 0;
-    for (size_t i = 0; i < operand.strides.size(); ++i)
-      last += (operand.extents[i] - 1) * operand.strides[i];
-    return last <= INT32_MAX;
+    return !operand.present ||
+           (operand.count() <= INT32_MAX && extent_in_memory(operand) - 1 <= INT32_MAX);
   };
   return std::all_of(problem.inputs.begin(), problem.inputs.end(), fits) &&
          std::all_of(problem.outputs.begin(), problem.outputs.end(), fits);

@@ -2,15 +2,12 @@
 #include <optional>
 
 #include "kernels/lines/lines.h"
+#include "kernels/strides.h"
 #include "kernels/tactic.h"
 #include "ops/math.h"
 
 namespace tenon::tactics {
 namespace {
-
-std::vector<int64_t> strides_of(const Operand& operand) {
-  return operand.dense() ? dense_strides(operand.extents, operand.layout) : operand.strides;
-}
 
 std::optional<cpu::LineType> line_type(DataType type) {
   switch (type) {

@@ -1,28 +1,25 @@
 #include <algorithm>
 
 #include "kernels/movement/column_sums.h"
+#include "kernels/strides.h"
 #include "kernels/tactic.h"
 #include "ops/movement.h"
+#include "ops/nn_window.h"
 
 namespace tenon::tactics::column_sums {
 namespace {
 
 enum Input { kColumns, kImage, kBlock };
 
-bool is_plain(const Operand& operand) {
-  return operand.dense() && operand.layout == Layout::kRowMajor &&
-         operand.type == DataType::kFloat32;
-}
-
-std::vector<int64_t> or_all(const std::vector<int64_t>& given, size_t count, int64_t otherwise) {
-  return given.empty() ? std::vector<int64_t>(count, otherwise) : given;
+bool is_plain_f32(const Operand& operand) {
+  return is_plain(operand) && operand.type == DataType::kFloat32;
 }
 
 Result<cpu::ColumnSums> describe(const Problem& problem) {
   const auto* op = problem.operation.as<Col2Im>();
   if (op == nullptr) return unsupported("no sum of columns");
   const Operand &x = problem.input(kColumns), &y = problem.output();
-  if (!is_plain(x) || !is_plain(y)) return unsupported("operands that are not dense f32");
+  if (!is_plain_f32(x) || !is_plain_f32(y)) return unsupported("operands that are not dense f32");
   if (x.count() == 0 || y.count() == 0) return unsupported("an empty tensor");
   const Tensor* block = problem.input(kBlock).constant;
   if (block == nullptr) return unsupported("a block that is not constant");

@@ -1,15 +1,12 @@
 #include "kernels/movement/copy_parts.h"
 
+#include "kernels/strides.h"
 #include "kernels/view.h"
 #include "ops/movement.h"
 #include "ops/structure.h"
 
 namespace tenon {
 namespace {
-
-std::vector<int64_t> strides_of(const Operand& operand) {
-  return operand.dense() ? dense_strides(operand.extents, operand.layout) : operand.strides;
-}
 
 /// Each output is a view of the input that is made real.
 Result<std::vector<CopyPart>> view_parts(const Problem& problem) {

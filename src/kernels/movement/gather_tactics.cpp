@@ -3,6 +3,7 @@
 
 #include "kernels/movement/indexed_copy.h"
 #include "kernels/movement/strided_copy.h"
+#include "kernels/strides.h"
 #include "kernels/tactic.h"
 #include "ops/movement.h"
 
@@ -10,10 +11,6 @@ namespace tenon::tactics {
 namespace {
 
 using Order = cpu::IndexedCopy::Order;
-
-std::vector<int64_t> strides_of(const Operand& operand) {
-  return operand.dense() ? dense_strides(operand.extents, operand.layout) : operand.strides;
-}
 
 int64_t place_of(int64_t axis, const Operand& x) {
   return axis < 0 ? axis + x.rank() : axis;

@@ -5,19 +5,12 @@
 
 #include "kernels/movement/mapped_copy.h"
 #include "kernels/movement/strided_copy.h"
+#include "kernels/strides.h"
 #include "kernels/tactic.h"
 #include "ops/movement.h"
 #include "ops/pad_places.h"
 
 namespace tenon::tactics {
-namespace {
-
-std::vector<int64_t> strides_of(const Operand& operand) {
-  return operand.dense() ? dense_strides(operand.extents, operand.layout) : operand.strides;
-}
-
-}  // namespace
-
 namespace copy_mapped {
 namespace {
 

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <unordered_map>
 
+#include "kernels/strides.h"
 #include "ops/math.h"
 #include "ops/structure.h"
 
@@ -23,10 +24,6 @@ Result<PointwiseProgram::Instruction> instruction_of(const Node& node) {
     return unsupported("{} is not pointwise", node.op->name());
   }
   return instruction;
-}
-
-std::vector<int64_t> strides_of(const Operand& operand) {
-  return operand.dense() ? dense_strides(operand.extents, operand.layout) : operand.strides;
 }
 
 /// Strides over the axes of an output of `rank` axes: 0 along axes that the operand lacks or

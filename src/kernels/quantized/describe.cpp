@@ -5,6 +5,7 @@
 
 #include "kernels/image.h"
 #include "kernels/quantized/describe_steps.h"
+#include "kernels/strides.h"
 #include "ops/math.h"
 #include "ops/nn.h"
 
@@ -90,8 +91,7 @@ Status describe_axes(const Conv& conv, const Problem& problem, const Extents& in
 /// rows.
 Result<int64_t> row_stride(const Operand& operand) {
   const int rank = operand.rank();
-  const std::vector<int64_t> strides =
-      operand.dense() ? dense_strides(operand.extents, operand.layout) : operand.strides;
+  const std::vector<int64_t> strides = strides_of(operand);
   if (operand.extents[rank - 1] != 1 && strides[rank - 1] != 1)
     return unsupported("columns that lie apart");
   const int64_t stride =

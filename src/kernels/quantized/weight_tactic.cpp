@@ -8,6 +8,7 @@
 #include "kernels/dequantized_weights.h"
 #include "kernels/epilogue/region_epilogue.h"
 #include "kernels/quantized/weight_product.h"
+#include "kernels/strides.h"
 #include "kernels/tactic.h"
 #include "ops/math.h"
 #include "ops/structure.h"
@@ -34,8 +35,7 @@ struct Description {
 /// Elements from one row to the next, all axes but the last being rows.
 Result<int64_t> rows_of(const Operand& operand) {
   if (operand.type != DataType::kFloat32) return unsupported("rows of {}", name_of(operand.type));
-  const std::vector<int64_t> strides =
-      operand.dense() ? dense_strides(operand.extents, operand.layout) : operand.strides;
+  const std::vector<int64_t> strides = strides_of(operand);
   const int last = operand.rank() - 1;
   if (operand.extents[last] != 1 && strides[last] != 1)
     return unsupported("columns that lie apart");

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "kernels/strides.h"
+
 namespace tenon::reference {
 namespace {
 
@@ -24,27 +26,16 @@ void copy_strided(std::byte* to, const std::vector<int64_t>& to_strides, const s
   }
 }
 
-bool is_dense_row_major(const Operand& operand) {
-  return operand.dense() && (operand.layout == Layout::kRowMajor || operand.rank() < 3);
-}
-
-std::vector<int64_t> strides_of(const Operand& operand) {
-  return operand.dense() ? dense_strides(operand.extents, operand.layout) : operand.strides;
-}
-
 }  // namespace
 
 size_t spanned_bytes(const Operand& operand) {
   if (operand.count() == 0) return 0;
-  const std::vector<int64_t> strides = strides_of(operand);
-  int64_t last = 0;
-  for (size_t i = 0; i < strides.size(); ++i) last += (operand.extents[i] - 1) * strides[i];
-  return static_cast<size_t>(last + 1) * byte_size(operand.type);
+  return static_cast<size_t>(extent_in_memory(operand)) * byte_size(operand.type);
 }
 
 Tensor gather(const Operand& operand, const void* bytes) {
   const auto* from = static_cast<const std::byte*>(bytes);
-  if (is_dense_row_major(operand)) return Tensor(operand.type, operand.extents, from, nullptr);
+  if (is_plain(operand)) return Tensor(operand.type, operand.extents, from, nullptr);
   Tensor tensor(operand.type, operand.extents);
   copy_strided(tensor.mutable_bytes(), dense_strides(operand.extents, Layout::kRowMajor), from,
                strides_of(operand), operand.extents, byte_size(operand.type));
@@ -53,7 +44,7 @@ Tensor gather(const Operand& operand, const void* bytes) {
 
 void scatter(const Tensor& tensor, const Operand& operand, void* bytes) {
   auto* to = static_cast<std::byte*>(bytes);
-  if (is_dense_row_major(operand)) {
+  if (is_plain(operand)) {
     if (tensor.byte_count() > 0) std::memcpy(to, tensor.bytes(), tensor.byte_count());
     return;
   }

@@ -3,16 +3,13 @@
 
 #include "kernels/epilogue/region_epilogue.h"
 #include "kernels/resize/resize.h"
+#include "kernels/strides.h"
 #include "kernels/tactic.h"
 #include "ops/nn.h"
 #include "ops/resize_taps.h"
 
 namespace tenon::tactics::resize_taps {
 namespace {
-
-std::vector<int64_t> strides_of(const Operand& operand) {
-  return operand.dense() ? dense_strides(operand.extents, operand.layout) : operand.strides;
-}
 
 /// Contents of an optional operand; fails when they come at run time.
 Result<const Tensor*> known(const Problem& problem, int input) {

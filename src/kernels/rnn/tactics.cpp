@@ -2,6 +2,7 @@
 
 #include "kernels/epilogue/region_epilogue.h"
 #include "kernels/rnn/rnn.h"
+#include "kernels/strides.h"
 #include "kernels/tactic.h"
 #include "ops/gate_activations.h"
 
@@ -9,14 +10,6 @@ namespace tenon::tactics::rnn_packed {
 namespace {
 
 enum Input { kX, kW, kR, kBias, kLengths, kH0, kC0, kPeepholes };
-
-std::vector<int64_t> strides_of(const Operand& operand) {
-  return operand.dense() ? dense_strides(operand.extents, operand.layout) : operand.strides;
-}
-
-bool is_plain(const Operand& operand) {
-  return operand.dense() && (operand.layout == Layout::kRowMajor || operand.rank() < 3);
-}
 
 cpu::RnnCell cell_of(const Rnn& op) {
   if (op.cell == RnnKind::kLstm) return cpu::RnnCell::lstm;

@@ -3,6 +3,7 @@
 #include "device/cpu/thread_pool.h"
 #include "kernels/epilogue/region_epilogue.h"
 #include "kernels/rotary/rotary.h"
+#include "kernels/strides.h"
 #include "kernels/tactic.h"
 #include "ops/nn.h"
 
@@ -10,14 +11,6 @@ namespace tenon::tactics::rotary_rows {
 namespace {
 
 enum Input { kX, kCos, kSin, kPositions };
-
-std::vector<int64_t> strides_of(const Operand& operand) {
-  return operand.dense() ? dense_strides(operand.extents, operand.layout) : operand.strides;
-}
-
-bool is_plain(const Operand& operand) {
-  return operand.dense() && (operand.layout == Layout::kRowMajor || operand.rank() < 3);
-}
 
 cpu::RotaryFunction function_for(cpu::Isa isa) {
   return TENON_BY_ISA(isa, cpu::rotary_generic(), cpu::rotary_avx2(), cpu::rotary_avx512());

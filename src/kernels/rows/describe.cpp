@@ -21,10 +21,6 @@ bool is_vector_type(DataType type) {
   return type == DataType::kFloat32 || type == DataType::kBFloat16;
 }
 
-bool is_plain(const Operand& operand) {
-  return operand.dense() && (operand.layout == Layout::kRowMajor || operand.rank() < 3);
-}
-
 Support check_normalization(const Problem& problem, const AnchoredRegion& region,
                             const Normalization& op) {
   if (problem.outputs.size() != 1) return Support::no("statistics are wanted");

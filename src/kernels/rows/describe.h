@@ -18,9 +18,6 @@ std::optional<UnarySteps> unary_steps(const AnchoredRegion& region);
 /// f32 or bf16 throughout.
 bool is_vector_type(DataType type);
 
-/// Dense in row-major order.
-bool is_plain(const Operand& operand);
-
 /// Requirements of all normalization kernels on types, outputs and epilogue.
 Support check_normalization(const Problem& problem, const AnchoredRegion& region,
                             const Normalization& op);

@@ -5,6 +5,7 @@
 #include "device/cpu/thread_pool.h"
 #include "kernels/epilogue/region_epilogue.h"
 #include "kernels/rows/describe.h"
+#include "kernels/strides.h"
 #include "kernels/tactic.h"
 #include "ops/nn.h"
 
@@ -15,7 +16,7 @@ bool is_factor(const Problem& problem, const AnchoredRegion& region, size_t oper
                int64_t channels) {
   if (operand >= region.anchor_inputs.size() || region.anchor_inputs[operand] < 0) return true;
   const Operand& factor = problem.input(region.anchor_inputs[operand]);
-  return factor.count() == channels && cpu::is_plain(factor) && cpu::is_vector_type(factor.type);
+  return factor.count() == channels && is_plain(factor) && cpu::is_vector_type(factor.type);
 }
 
 class GroupRows final : public Kernel {
@@ -94,7 +95,7 @@ Support supports(const Problem& problem) {
     return common;
   const Operand& x = problem.input(region->anchor_inputs[0]);
   if (x.rank() < 2) return Support::no("no channels");
-  if (!cpu::is_plain(x) || !cpu::is_plain(problem.output())) return Support::no("not row-major");
+  if (!is_plain(x) || !is_plain(problem.output())) return Support::no("not row-major");
   for (const size_t operand : {1, 2})
     if (!is_factor(problem, *region, operand, x.extents[1]))
       return Support::no("scale or bias are not one number a channel");

@@ -7,6 +7,7 @@
 #include "kernels/epilogue/region_epilogue.h"
 #include "kernels/image.h"
 #include "kernels/rows/describe.h"
+#include "kernels/strides.h"
 #include "kernels/tactic.h"
 #include "ops/nn.h"
 
@@ -113,7 +114,7 @@ Support supports(const Problem& problem) {
   if (const Support common = cpu::check_normalization(problem, *region, *op); !common)
     return common;
   const Operand& x = problem.input(region->anchor_inputs[0]);
-  if (!cpu::is_plain(x) || !cpu::is_plain(problem.output())) return Support::no("not dense");
+  if (!is_plain(x) || !is_plain(problem.output())) return Support::no("not dense");
   const int64_t axis = op->axis < 0 ? op->axis + x.rank() : op->axis;
   int64_t length = 1;
   for (int64_t i = axis; i < x.rank(); ++i) length *= x.extents[i];

@@ -6,15 +6,12 @@
 #include "device/cpu/thread_pool.h"
 #include "kernels/epilogue/region_epilogue.h"
 #include "kernels/rows/describe.h"
+#include "kernels/strides.h"
 #include "kernels/tactic.h"
 #include "ops/math.h"
 
 namespace tenon::tactics::reduce_strided {
 namespace {
-
-std::vector<int64_t> strides_of(const Operand& operand) {
-  return operand.dense() ? dense_strides(operand.extents, operand.layout) : operand.strides;
-}
 
 struct Axis {
   int64_t extent = 1, x = 0, y = 0;  ///< Strides in elements; y is 0 for reduced axes.

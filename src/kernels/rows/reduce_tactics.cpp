@@ -7,6 +7,7 @@
 #include "kernels/epilogue/region_epilogue.h"
 #include "kernels/image.h"
 #include "kernels/rows/describe.h"
+#include "kernels/strides.h"
 #include "kernels/tactic.h"
 #include "ops/math.h"
 
@@ -27,7 +28,7 @@ Form form_of(const Reduce& op, const Operand& x) {
   const auto first = std::find(reduced.begin(), reduced.end(), true);
   if (first == reduced.end()) return Form::kNone;
   const bool last_ones = std::all_of(first, reduced.end(), [](bool r) { return r; });
-  if (last_ones && cpu::is_plain(x)) return Form::kRows;
+  if (last_ones && is_plain(x)) return Form::kRows;
   const bool sums = op.function == ReduceFunction::kSum || op.function == ReduceFunction::kMean;
   if (last_ones && sums && first - reduced.begin() == 2 && pixel_stride(x)) return Form::kImage;
   return Form::kNone;

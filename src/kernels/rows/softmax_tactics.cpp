@@ -4,6 +4,7 @@
 #include "device/cpu/thread_pool.h"
 #include "kernels/epilogue/region_epilogue.h"
 #include "kernels/rows/describe.h"
+#include "kernels/strides.h"
 #include "kernels/tactic.h"
 #include "ops/nn.h"
 
@@ -51,8 +52,7 @@ Support supports(const Problem& problem) {
   if (op == nullptr) return Support::no("not a softmax");
   if (!cpu::is_vector_type(problem.input(0).type))
     return Support::no("the type is neither f32 nor bf16");
-  if (!cpu::is_plain(problem.input(0)) || !cpu::is_plain(problem.output()))
-    return Support::no("not dense");
+  if (!is_plain(problem.input(0)) || !is_plain(problem.output())) return Support::no("not dense");
   if (problem.input(0).count() == 0) return Support::no("an empty tensor");
   if (!row_length(*op, problem.input(0).extents))
     return Support::no("axes that are not the last ones");

@@ -5,6 +5,7 @@
 
 #include "device/cpu/thread_pool.h"
 #include "kernels/rows/describe.h"
+#include "kernels/strides.h"
 #include "kernels/tactic.h"
 #include "ops/ops.h"
 
@@ -65,8 +66,7 @@ int64_t first_axis(const Normalization& op, int rank) {
 /// rows are not whole and contiguous.
 std::optional<std::vector<int64_t>> row_strides(const Operand& operand, const Extents& extents,
                                                 int64_t axis) {
-  const std::vector<int64_t> own =
-      operand.dense() ? dense_strides(operand.extents, operand.layout) : operand.strides;
+  const std::vector<int64_t> own = strides_of(operand);
   const int64_t skipped = static_cast<int64_t>(extents.size()) - operand.rank();
   std::vector<int64_t> strides(static_cast<size_t>(axis), 0);
   int64_t expected = 1;
@@ -166,7 +166,7 @@ Support supports(const Problem& problem) {
     return Support::no("not a layer or RMS normalization");
   if (d->op->compute != DataType::kFloat32) return Support::no("statistics in another type");
   for (const Operand& output : problem.outputs)
-    if (output.type != DataType::kFloat32 || !cpu::is_plain(output) || output.count() == 0)
+    if (output.type != DataType::kFloat32 || !is_plain(output) || output.count() == 0)
       return Support::no("a result that is not dense f32");
   const Extents& extents = problem.output(d->output).extents;
   const int64_t axis = first_axis(*d->op, static_cast<int>(extents.size()));

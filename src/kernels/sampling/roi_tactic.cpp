@@ -1,15 +1,12 @@
 #include <algorithm>
 
 #include "kernels/sampling/roi_align.h"
+#include "kernels/strides.h"
 #include "kernels/tactic.h"
 #include "ops/nn.h"
 
 namespace tenon::tactics::roi_align_bins {
 namespace {
-
-std::vector<int64_t> strides_of(const Operand& operand) {
-  return operand.dense() ? dense_strides(operand.extents, operand.layout) : operand.strides;
-}
 
 Result<cpu::RoiAlignProblem> describe(const Problem& problem) {
   const auto* op = problem.operation.as<RoiPool>();

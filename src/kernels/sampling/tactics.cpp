@@ -3,15 +3,12 @@
 #include "device/cpu/thread_pool.h"
 #include "kernels/epilogue/region_epilogue.h"
 #include "kernels/sampling/sampling.h"
+#include "kernels/strides.h"
 #include "kernels/tactic.h"
 #include "ops/nn.h"
 
 namespace tenon::tactics {
 namespace {
-
-std::vector<int64_t> strides_of(const Operand& operand) {
-  return operand.dense() ? dense_strides(operand.extents, operand.layout) : operand.strides;
-}
 
 /// Axes [first, last) as one: the stride that serves for all of them.
 Result<int64_t> joint_stride(const Operand& operand, int first, int last) {
