@@ -50,6 +50,15 @@ std::vector<int64_t> or_all(const std::vector<int64_t>& given, size_t count, int
   return given.empty() ? std::vector<int64_t>(count, value) : given;
 }
 
+int64_t axis_or(const std::vector<int64_t>& given, size_t axis, int64_t otherwise) {
+  return axis < given.size() ? given[axis] : otherwise;
+}
+
+int64_t pad_ahead(PadMode mode, int64_t total) {
+  total = std::max<int64_t>(total, 0);
+  return mode == PadMode::kSameUpper ? total / 2 : total - total / 2;
+}
+
 Result<Shape> window_output(const WindowAttributes& attributes, const Shape& spatial,
                             const std::vector<int64_t>& kernel, const Fail& fail) {
   if (kernel.size() != spatial.size())
@@ -74,8 +83,7 @@ Result<SlidingWindow> resolve_window(const WindowAttributes& attributes, const E
     const int64_t reach = filled.dilations[i] * (kernel[i] - 1) + 1;
     const int64_t covered = (output[i] - 1) * filled.strides[i] + reach;
     const int64_t total = std::max<int64_t>(covered - spatial[i], 0);
-    const bool upper = attributes.mode == PadMode::kSameUpper;
-    filled.begin[i] = upper ? total / 2 : total - total / 2;
+    filled.begin[i] = pad_ahead(attributes.mode, total);
     filled.end[i] = total - filled.begin[i];
   }
   return SlidingWindow{spatial,

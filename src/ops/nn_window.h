@@ -24,6 +24,11 @@ struct SlidingWindow {
 /// `given`, or `count` times `value` when it is empty.
 std::vector<int64_t> or_all(const std::vector<int64_t>& given, size_t count, int64_t value);
 
+/// The number of an attribute along a spatial axis; `otherwise` where none is given.
+int64_t axis_or(const std::vector<int64_t>& given, size_t axis, int64_t otherwise);
+/// How much of an axis's padding lies ahead of it, where the mode derives it; none of less than 0.
+int64_t pad_ahead(PadMode mode, int64_t total);
+
 /// Output extents of the window over `spatial` extents.
 Result<Shape> window_output(const WindowAttributes& attributes, const Shape& spatial,
                             const std::vector<int64_t>& kernel, const Fail& fail);

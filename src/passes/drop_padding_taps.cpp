@@ -3,6 +3,7 @@
 // 1x1. Axes whose extents are not known keep theirs. Must run after fold_padding, which gives pads
 // to convolutions, and before fold_constants and sink_dequantize, which take the slice into the
 // weights.
+#include "ops/nn_window.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 
@@ -21,15 +22,11 @@ struct Taps {
   int64_t first, last;
 };
 
-int64_t at(const std::vector<int64_t>& values, size_t index, int64_t otherwise) {
-  return index < values.size() ? values[index] : otherwise;
-}
-
 /// Pads that are derived from the extents become known here.
 void derive_pads(Axis& axis, PadMode mode) {
   const int64_t window = (axis.kernel - 1) * axis.dilation + 1;
   const int64_t total = std::max<int64_t>(0, (axis.output - 1) * axis.stride + window - axis.input);
-  axis.begin = mode == PadMode::kSameUpper ? total / 2 : total - total / 2;
+  axis.begin = pad_ahead(mode, total);
   axis.end = total - axis.begin;
 }
 
@@ -42,10 +39,10 @@ std::optional<Axis> axis_of(const Node& node, const Conv& conv, size_t i) {
   Axis axis{0, 0, kernel.constant()};
   axis.known = known;
   if (known) axis.input = input.constant(), axis.output = output.constant();
-  axis.stride = at(conv.strides, i, 1);
-  axis.dilation = at(conv.dilations, i, 1);
-  axis.begin = at(conv.pads_begin, i, 0);
-  axis.end = at(conv.pads_end, i, 0);
+  axis.stride = axis_or(conv.strides, i, 1);
+  axis.dilation = axis_or(conv.dilations, i, 1);
+  axis.begin = axis_or(conv.pads_begin, i, 0);
+  axis.end = axis_or(conv.pads_end, i, 0);
   if (conv.pad_mode != PadMode::kExplicit) derive_pads(axis, conv.pad_mode);
   return axis;
 }

@@ -4,19 +4,10 @@
 
 #include "kernels/image.h"
 #include "ops/nn.h"
+#include "ops/nn_window.h"
 
 namespace tenon::cpu {
 namespace {
-
-int64_t at(const std::vector<int64_t>& values, size_t index, int64_t otherwise) {
-  return index < values.size() ? values[index] : otherwise;
-}
-
-/// Padding before the first element of one axis, when it follows from the extents.
-int64_t derived_pad(PadMode mode, int64_t total) {
-  total = std::max<int64_t>(0, total);
-  return mode == PadMode::kSameLower ? total - total / 2 : total / 2;
-}
 
 template <class O>
 void describe_axes(const O& op, const Extents& input, const Extents& weights, const Extents& output,
@@ -27,20 +18,17 @@ void describe_axes(const O& op, const Extents& input, const Extents& weights, co
     p.input[to] = input[2 + i];
     p.output[to] = output[2 + i];
     p.kernel[to] = weights[2 + i];
-    p.stride[to] = at(op.strides, i, 1);
-    p.dilation[to] = at(op.dilations, i, 1);
-    p.pad[to] = at(op.pads_begin, i, 0);
+    p.stride[to] = axis_or(op.strides, i, 1);
+    p.dilation[to] = axis_or(op.dilations, i, 1);
+    p.pad[to] = axis_or(op.pads_begin, i, 0);
     const int64_t window = (p.kernel[to] - 1) * p.dilation[to] + 1;
     if constexpr (std::is_same_v<O, Deconv>) {
-      const int64_t full = (p.input[to] - 1) * p.stride[to] + at(op.output_padding, i, 0) + window;
-      if (op.pad_mode != PadMode::kExplicit || !op.output_shape.empty()) {
-        // the other one.
-        const int64_t total = std::max<int64_t>(0, full - p.output[to]);
-        p.pad[to] = op.pad_mode == PadMode::kSameUpper ? total / 2 : total - total / 2;
-      }
+      const int64_t full =
+          (p.input[to] - 1) * p.stride[to] + axis_or(op.output_padding, i, 0) + window;
+      if (op.pad_mode != PadMode::kExplicit || !op.output_shape.empty())
+        p.pad[to] = pad_ahead(op.pad_mode, full - p.output[to]);
     } else if (op.pad_mode != PadMode::kExplicit) {
-      p.pad[to] =
-          derived_pad(op.pad_mode, (p.output[to] - 1) * p.stride[to] + window - p.input[to]);
+      p.pad[to] = pad_ahead(op.pad_mode, (p.output[to] - 1) * p.stride[to] + window - p.input[to]);
     }
   }
 }

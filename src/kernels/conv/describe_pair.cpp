@@ -4,6 +4,7 @@
 
 #include "base/arithmetic.h"
 #include "kernels/image.h"
+#include "ops/nn_window.h"
 
 namespace tenon::cpu {
 namespace {
@@ -53,17 +54,14 @@ Result<ConvProblem> conv_problem(const Problem& problem, const PairedLayer& laye
   return p;
 }
 
-int64_t at(const std::vector<int64_t>& values, size_t index, int64_t otherwise) {
-  return index < values.size() ? values[index] : otherwise;
-}
-
 /// The first convolution's own output.
 Extents between(const Conv& conv, const Extents& input, const Extents& weights) {
   Extents extents = {input[0], weights[0]};
   for (size_t i = 0; i < 2; ++i) {
-    const int64_t stride = at(conv.strides, i, 1);
-    const int64_t reach = (weights[2 + i] - 1) * at(conv.dilations, i, 1) + 1;
-    const int64_t room = input[2 + i] + at(conv.pads_begin, i, 0) + at(conv.pads_end, i, 0) - reach;
+    const int64_t stride = axis_or(conv.strides, i, 1);
+    const int64_t reach = (weights[2 + i] - 1) * axis_or(conv.dilations, i, 1) + 1;
+    const int64_t room =
+        input[2 + i] + axis_or(conv.pads_begin, i, 0) + axis_or(conv.pads_end, i, 0) - reach;
     extents.push_back(conv.pad_mode == PadMode::kExplicit ? room / stride + 1
                                                           : ceil_div(input[2 + i], stride));
   }

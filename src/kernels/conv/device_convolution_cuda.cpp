@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ops/nn_window.h"
+
 namespace tenon {
 namespace {
 
@@ -17,12 +19,10 @@ Result<DeviceWindow> window_of(const O& op, const Operand& x, const Operand& w, 
 void derive_pads(const Deconv& op, DeviceWindow& w, size_t axes) {
   if (op.pad_mode == PadMode::kExplicit && op.output_shape.empty()) return;
   for (size_t to = 3 - axes; to < 3; ++to) {
-    const size_t i = to + axes - 3;
-    const int64_t more = i < op.output_padding.size() ? op.output_padding[i] : 0;
+    const int64_t more = axis_or(op.output_padding, to + axes - 3, 0);
     const int64_t full =
         (w.input[to] - 1) * w.stride[to] + more + (w.kernel[to] - 1) * w.dilation[to] + 1;
-    const int64_t total = std::max<int64_t>(0, full - w.output[to]);
-    w.begin[to] = op.pad_mode == PadMode::kSameUpper ? total / 2 : total - total / 2;
+    w.begin[to] = pad_ahead(op.pad_mode, full - w.output[to]);
   }
 }
 

@@ -3,6 +3,7 @@
 #include "kernels/conv/describe.h"
 #include "kernels/conv/pooled_stem.h"
 #include "kernels/image.h"
+#include "ops/nn_window.h"
 #include "ops/ops.h"
 
 namespace tenon::tactics::conv_pooled_stem {
@@ -16,22 +17,18 @@ struct Description {
   cpu::PoolWindow window;
 };
 
-int64_t at(const std::vector<int64_t>& values, size_t index, int64_t otherwise) {
-  return index < values.size() ? values[index] : otherwise;
-}
-
 Result<cpu::PoolWindow> window_of(const Node* node, const Extents& output) {
   const auto* pool = node == nullptr ? nullptr : node->as<Pool>();
   if (pool == nullptr || pool->function != PoolFunction::kMax || node->outputs().size() != 1)
     return unsupported("not max pooling");
   if (pool->pad_mode != PadMode::kExplicit || pool->kernel.size() != 2 ||
-      at(pool->dilations, 0, 1) != 1 || at(pool->dilations, 1, 1) != 1)
+      axis_or(pool->dilations, 0, 1) != 1 || axis_or(pool->dilations, 1, 1) != 1)
     return unsupported("pooling with SAME padding or dilation");
   cpu::PoolWindow window;
   for (size_t i = 0; i < 2; ++i) {
     window.kernel[i] = pool->kernel[i];
-    window.stride[i] = at(pool->strides, i, 1);
-    window.pad[i] = at(pool->pads_begin, i, 0);
+    window.stride[i] = axis_or(pool->strides, i, 1);
+    window.pad[i] = axis_or(pool->pads_begin, i, 0);
     window.output[i] = output[2 + i];
   }
   return window;
@@ -41,9 +38,10 @@ Result<cpu::PoolWindow> window_of(const Node* node, const Extents& output) {
 Extents convolved(const Conv& conv, const Extents& input, const Extents& weights) {
   Extents extents = {input[0], weights[0]};
   for (size_t i = 0; i < 2; ++i) {
-    const int64_t reach = (weights[2 + i] - 1) * at(conv.dilations, i, 1) + 1;
-    const int64_t room = input[2 + i] + at(conv.pads_begin, i, 0) + at(conv.pads_end, i, 0) - reach;
-    extents.push_back(room / at(conv.strides, i, 1) + 1);
+    const int64_t reach = (weights[2 + i] - 1) * axis_or(conv.dilations, i, 1) + 1;
+    const int64_t room =
+        input[2 + i] + axis_or(conv.pads_begin, i, 0) + axis_or(conv.pads_end, i, 0) - reach;
+    extents.push_back(room / axis_or(conv.strides, i, 1) + 1);
   }
   return extents;
 }

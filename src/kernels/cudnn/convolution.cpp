@@ -5,16 +5,13 @@
 
 #include "kernels/image.h"
 #include "ops/nn.h"
+#include "ops/nn_window.h"
 
 namespace tenon::cudnn {
 namespace {
 
 /// Channels of a folded pixel up to which folding pays.
 constexpr int64_t kMaxFolded = 64;
-
-int64_t at(const std::vector<int64_t>& values, size_t index, int64_t otherwise) {
-  return index < values.size() ? values[index] : otherwise;
-}
 
 /// Strides of an image whose channels are next to each other; `pixel` elements from one pixel to
 /// the next.
@@ -82,25 +79,18 @@ Result<Shape> operand_shape(const Operand& operand, const Convolution& convoluti
   return shape;
 }
 
-/// Padding before the first element of an axis, when it follows from the extents.
-int64_t derived_pad(PadMode mode, int64_t total) {
-  total = std::max<int64_t>(0, total);
-  return mode == PadMode::kSameLower ? total - total / 2 : total / 2;
-}
-
 /// Padding before of one axis of the convolution from `large` to `small` elements.
 int64_t pad_begin(const Conv& op, size_t axis, int64_t window, int64_t stride, int64_t large,
                   int64_t small) {
-  if (op.pad_mode == PadMode::kExplicit) return at(op.pads_begin, axis, 0);
-  return derived_pad(op.pad_mode, (small - 1) * stride + window - large);
+  if (op.pad_mode == PadMode::kExplicit) return axis_or(op.pads_begin, axis, 0);
+  return pad_ahead(op.pad_mode, (small - 1) * stride + window - large);
 }
 int64_t pad_begin(const Deconv& op, size_t axis, int64_t window, int64_t stride, int64_t large,
                   int64_t small) {
   if (op.pad_mode == PadMode::kExplicit && op.output_shape.empty())
-    return at(op.pads_begin, axis, 0);
-  const int64_t full = (small - 1) * stride + at(op.output_padding, axis, 0) + window;
-  const int64_t total = std::max<int64_t>(0, full - large);
-  return op.pad_mode == PadMode::kSameUpper ? total / 2 : total - total / 2;
+    return axis_or(op.pads_begin, axis, 0);
+  const int64_t full = (small - 1) * stride + axis_or(op.output_padding, axis, 0) + window;
+  return pad_ahead(op.pad_mode, full - large);
 }
 
 /// `axes` are those of the model; a missing one is neutral.
@@ -113,8 +103,8 @@ Window window_of(const Op& op, const Convolution& c, size_t axes) {
   for (size_t i = 0; i < large.size() - 2; ++i) {
     const bool real = i >= missing;
     const size_t axis = i - missing;
-    const int64_t stride = real ? at(op.strides, axis, 1) : 1;
-    const int64_t dilation = real ? at(op.dilations, axis, 1) : 1;
+    const int64_t stride = real ? axis_or(op.strides, axis, 1) : 1;
+    const int64_t dilation = real ? axis_or(op.dilations, axis, 1) : 1;
     const int64_t reach = (c.weights[2 + i] - 1) * dilation + 1;
     const int64_t begin = real ? pad_begin(op, axis, reach, stride, large[2 + i], small[2 + i]) : 0;
     const int64_t needed = (small[2 + i] - 1) * stride + reach;

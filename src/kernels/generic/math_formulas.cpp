@@ -6,13 +6,10 @@
 #include "ops/einsum.h"
 #include "ops/math.h"
 #include "ops/movement.h"
+#include "ops/nn_window.h"
 
 namespace tenon::formulas {
 namespace {
-
-int64_t at(const std::vector<int64_t>& values, size_t index, int64_t otherwise) {
-  return index < values.size() ? values[index] : otherwise;
-}
 
 /// Stride of a label in an operand: the sum over its axes, 0 where it is absent or broadcasts.
 int64_t stride_of(int label, const einsum::Labels& labels, const Operand& operand) {
@@ -114,10 +111,10 @@ Status col2im(const Problem& problem, const Col2Im& op, Formula& f) {
   for (int i = 0; i + 2 < y.rank(); ++i) {
     const auto axis = static_cast<size_t>(i);
     blocks.push_back(block->as_int64(i));
-    steps.push_back(at(op.strides, axis, 1));
-    dilations.push_back(at(op.dilations, axis, 1));
-    begins.push_back(at(op.pads_begin, axis, 0));
-    const int64_t room = y.extents[axis + 2] + begins[axis] + at(op.pads_end, axis, 0) -
+    steps.push_back(axis_or(op.strides, axis, 1));
+    dilations.push_back(axis_or(op.dilations, axis, 1));
+    begins.push_back(axis_or(op.pads_begin, axis, 0));
+    const int64_t room = y.extents[axis + 2] + begins[axis] + axis_or(op.pads_end, axis, 0) -
                          dilations[axis] * (blocks[axis] - 1) - 1;
     counts.push_back(room / steps[axis] + 1);
   }

@@ -1,13 +1,10 @@
 // Formulas of operators on images and sequences.
 #include "kernels/generic/formulas.h"
 #include "ops/nn.h"
+#include "ops/nn_window.h"
 
 namespace tenon::formulas {
 namespace {
-
-int64_t at(const std::vector<int64_t>& values, size_t index, int64_t otherwise) {
-  return index < values.size() ? values[index] : otherwise;
-}
 
 Status expect_real(const Problem& problem) {
   if (is_real(problem.output().type)) return {};
@@ -59,9 +56,9 @@ Status roi_pool(const Problem& problem, const RoiPool& op, Formula& f) {
 Status deform_conv(const Problem& problem, const DeformConv& op, Formula& f) {
   TENON_TRY(expect_real(problem));
   for (const int axis : {0, 1}) {
-    f.number(fmt::format("kStride{}", axis), at(op.strides, axis, 1));
-    f.number(fmt::format("kDilation{}", axis), at(op.dilations, axis, 1));
-    f.number(fmt::format("kBegin{}", axis), at(op.pads_begin, axis, 0));
+    f.number(fmt::format("kStride{}", axis), axis_or(op.strides, axis, 1));
+    f.number(fmt::format("kDilation{}", axis), axis_or(op.dilations, axis, 1));
+    f.number(fmt::format("kBegin{}", axis), axis_or(op.pads_begin, axis, 0));
   }
   f.number("kGroups", op.groups);
   f.number("kOffsetGroups", op.offset_groups);

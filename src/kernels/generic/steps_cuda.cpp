@@ -5,6 +5,7 @@
 #include "kernels/jit/tactic.h"
 #include "ops/math.h"
 #include "ops/nn.h"
+#include "ops/nn_window.h"
 
 namespace tenon::tactics {
 namespace {
@@ -51,10 +52,6 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
 namespace cuda_unpool {
 namespace {
 
-int64_t at(const std::vector<int64_t>& values, size_t index, int64_t otherwise) {
-  return index < values.size() ? values[index] : otherwise;
-}
-
 Result<JitPlan> plan(const Problem& problem, std::string_view) {
   const auto* op = problem.operation.as<MaxUnpool>();
   if (op == nullptr) return unsupported("not the reverse of a pooling");
@@ -63,8 +60,8 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   if (x.count() >= UINT32_MAX) return unsupported("that many values");
   std::vector<int64_t> natural{x.extents[0], x.extents[1]};
   for (size_t i = 0; i + 2 < x.extents.size(); ++i)
-    natural.push_back((x.extents[i + 2] - 1) * at(op->strides, i, 1) + op->kernel[i] -
-                      at(op->pads_begin, i, 0) - at(op->pads_end, i, 0));
+    natural.push_back((x.extents[i + 2] - 1) * axis_or(op->strides, i, 1) + op->kernel[i] -
+                      axis_or(op->pads_begin, i, 0) - axis_or(op->pads_end, i, 0));
   TENON_ASSIGN(KernelCode code, operand_code(problem));
   Formula constants;
   constants.list("natural", natural);

@@ -4,12 +4,10 @@
 
 #include <algorithm>
 
+#include "ops/nn_window.h"
+
 namespace tenon {
 namespace {
-
-int64_t at(const std::vector<int64_t>& values, size_t index, int64_t otherwise) {
-  return index < values.size() ? values[index] : otherwise;
-}
 
 }  // namespace
 
@@ -28,15 +26,15 @@ Result<DeviceWindow> device_window(const Extents& input, const Extents& output,
     w.input[to] = input[2 + i];
     w.output[to] = output[2 + i];
     w.kernel[to] = kernel[i];
-    w.stride[to] = at(strides, i, 1);
-    w.dilation[to] = at(dilations, i, 1);
-    w.begin[to] = at(begin, i, 0);
-    w.end[to] = at(end, i, 0);
+    w.stride[to] = axis_or(strides, i, 1);
+    w.dilation[to] = axis_or(dilations, i, 1);
+    w.begin[to] = axis_or(begin, i, 0);
+    w.end[to] = axis_or(end, i, 0);
     if (mode == PadMode::kExplicit) continue;
     const int64_t reach = (w.kernel[to] - 1) * w.dilation[to] + 1;
     const int64_t total =
         std::max<int64_t>(0, (w.output[to] - 1) * w.stride[to] + reach - w.input[to]);
-    w.begin[to] = mode == PadMode::kSameUpper ? total / 2 : total - total / 2;
+    w.begin[to] = pad_ahead(mode, total);
     w.end[to] = total - w.begin[to];
   }
   return w;

@@ -6,20 +6,16 @@
 #include "kernels/pooling/pool.h"
 #include "kernels/tactic.h"
 #include "ops/nn.h"
+#include "ops/nn_window.h"
 
 namespace tenon::tactics {
 namespace {
 
-int64_t at(const std::vector<int64_t>& values, size_t index, int64_t otherwise) {
-  return index < values.size() ? values[index] : otherwise;
-}
-
 /// Padding before the first tap of one axis: given, or computed for SAME for the output's extent.
 int64_t pad_before(const Pool& op, size_t axis, int64_t in, int64_t out, int64_t kernel,
                    int64_t stride, int64_t dilation) {
-  if (op.pad_mode == PadMode::kExplicit) return at(op.pads_begin, axis, 0);
-  const int64_t total = std::max<int64_t>(0, (out - 1) * stride + (kernel - 1) * dilation + 1 - in);
-  return op.pad_mode == PadMode::kSameUpper ? total / 2 : total - total / 2;
+  if (op.pad_mode == PadMode::kExplicit) return axis_or(op.pads_begin, axis, 0);
+  return pad_ahead(op.pad_mode, (out - 1) * stride + (kernel - 1) * dilation + 1 - in);
 }
 
 std::optional<cpu::PoolType> pool_type(DataType type) {
@@ -36,9 +32,10 @@ struct Axis {
 };
 
 Axis axis_of(const Pool& op, size_t i, const Extents& in, const Extents& out) {
-  Axis a{in[i + 2], out[i + 2], op.kernel[i], at(op.strides, i, 1), at(op.dilations, i, 1)};
+  Axis a{in[i + 2], out[i + 2], op.kernel[i], axis_or(op.strides, i, 1),
+         axis_or(op.dilations, i, 1)};
   a.before = pad_before(op, i, a.in, a.out, a.kernel, a.stride, a.dilation);
-  a.after = at(op.pads_end, i, 0);
+  a.after = axis_or(op.pads_end, i, 0);
   return a;
 }
 

@@ -8,13 +8,10 @@
 #include "kernels/strides.h"
 #include "ops/math.h"
 #include "ops/nn.h"
+#include "ops/nn_window.h"
 
 namespace tenon::cpu {
 namespace {
-
-int64_t at(const std::vector<int64_t>& values, size_t index, int64_t otherwise) {
-  return index < values.size() ? values[index] : otherwise;
-}
 
 /// Some weight of this type, without its zero point, might be no i8.
 bool has_wide_weights(const Problem& problem, const QuantizedRegion& region) {
@@ -76,13 +73,11 @@ Status describe_axes(const Conv& conv, const Problem& problem, const Extents& in
   for (size_t i = 0; i < axes; ++i) {
     const size_t to = 3 - axes + i;
     p.input[to] = input[2 + i], p.output[to] = output[2 + i], p.kernel[to] = weights[2 + i];
-    p.stride[to] = at(conv.strides, i, 1), p.dilation[to] = at(conv.dilations, i, 1);
-    p.pad[to] = at(conv.pads_begin, i, 0);
+    p.stride[to] = axis_or(conv.strides, i, 1), p.dilation[to] = axis_or(conv.dilations, i, 1);
+    p.pad[to] = axis_or(conv.pads_begin, i, 0);
     if (conv.pad_mode == PadMode::kExplicit) continue;
-    const int64_t total =
-        std::max<int64_t>(0, (p.output[to] - 1) * p.stride[to] +
-                                 (p.kernel[to] - 1) * p.dilation[to] + 1 - p.input[to]);
-    p.pad[to] = conv.pad_mode == PadMode::kSameLower ? total - total / 2 : total / 2;
+    const int64_t reach = (p.kernel[to] - 1) * p.dilation[to] + 1;
+    p.pad[to] = pad_ahead(conv.pad_mode, (p.output[to] - 1) * p.stride[to] + reach - p.input[to]);
   }
   return {};
 }
