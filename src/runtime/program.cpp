@@ -6,7 +6,7 @@
 
 #include "base/parallel.h"
 #include "base/stopwatch.h"
-#include "device/cpu/cpu_device.h"
+#include "device/cpu/caches.h"
 #include "device/cpu/thread_pool.h"
 #include "device/streams.h"
 #include "ops/application.h"
@@ -53,7 +53,7 @@ Result<std::unique_ptr<Program>> Program::create(const Backend& backend, Constan
   const LowerOptions options{.shares_memory = device.capabilities().waits_for_kernels,
                              .has_streams = device.streams() != nullptr,
                              .branches = branches,
-                             .cache_bytes = cpu::last_level_cache(),
+                             .cache_bytes = cpu::listed_shared_cache_bytes(),
                              .streamed = streamed_of(program->reads_),
                              .known = known_list};
   TENON_ASSIGN(StepList list, lower(program->graph_, made, options));

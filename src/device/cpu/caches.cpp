@@ -23,10 +23,11 @@ size_t told(int name) {
 
 /// The kernel's word, "32768K": of the cores at hand, where the C library may count those of all
 /// virtual machines.
-size_t listed() {
+size_t read_listed() {
   std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index3/size");
   size_t kibibytes = 0;
-  return file >> kibibytes ? kibibytes << 10 : 0;
+  char unit = 0;
+  return file >> kibibytes >> unit && unit == 'K' ? kibibytes << 10 : 0;
 }
 
 }  // namespace
@@ -36,8 +37,14 @@ size_t private_cache_bytes() {
   return bytes > 0 ? bytes : kUsualPrivate;
 }
 
+size_t listed_shared_cache_bytes() {
+  // New shapes ask as well, which no file should keep waiting.
+  static const size_t bytes = read_listed();
+  return bytes;
+}
+
 size_t shared_cache_bytes() {
-  const size_t a = told(_SC_LEVEL3_CACHE_SIZE), b = listed();
+  const size_t a = told(_SC_LEVEL3_CACHE_SIZE), b = listed_shared_cache_bytes();
   if (a == 0 && b == 0) return kUsualShared;
   return a == 0 || b == 0 ? std::max(a, b) : std::min(a, b);
 }

@@ -74,24 +74,6 @@ class CpuDevice final : public Device {
 
 }  // namespace
 
-namespace {
-
-size_t read_last_level_cache() {
-  // Of the first processor: some systems elsewhere add up those of all.
-  std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index3/size");
-  size_t kilobytes = 0;
-  char unit = 0;
-  return file >> kilobytes >> unit && unit == 'K' ? kilobytes << 10 : 0;
-}
-
-}  // namespace
-
-size_t last_level_cache() {
-  // New shapes ask as well, which no file should keep waiting.
-  static const size_t bytes = read_last_level_cache();
-  return bytes;
-}
-
 int available_threads() {
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;

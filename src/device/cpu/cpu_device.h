@@ -10,9 +10,6 @@ namespace tenon::cpu {
 /// all that the process may use).
 std::unique_ptr<Device> make_cpu_device(int threads = 0);
 
-/// Bytes of the cache that cores share; 0 where that is not known.
-size_t last_level_cache();
-
 /// Processors this process may run on.
 int available_threads();
 
