@@ -28,6 +28,24 @@ Value* split_heads(NodeImporter& n, Value* x, int64_t heads) {
   return n.reshape(x, {0, 0, heads, -1});
 }
 
+/// Whether groups of the query's heads can share those of keys and values; fails where not.
+bool check_heads(NodeImporter& n, int64_t q_heads, int64_t kv_heads) {
+  if (n.ok() && q_heads > 0 && kv_heads > 0 && q_heads % kv_heads == 0) return true;
+  n.fail(ImportCode::kInvalidNode,
+         fmt::format("{} query heads do not divide by {}", q_heads, kv_heads));
+  return false;
+}
+
+/// Heads of keys or values, along an axis, each as often as heads of the query share it.
+Value* repeat_heads(NodeImporter& n, Value* x, int64_t axis, int64_t q_heads, int64_t kv_heads) {
+  if (q_heads == kv_heads) return x;
+  std::vector<int64_t> heads;
+  for (int64_t head = 0; head < q_heads; ++head) heads.push_back(head / (q_heads / kv_heads));
+  Gather gather;
+  gather.axis = axis;
+  return n.add(gather, {x, n.integers(heads)});
+}
+
 /// One graph attribute applied to a value, or the value itself.
 Value* modified(NodeImporter& n, std::string_view name, Value* value) {
   if (!n.has(name) || !n.ok()) return value;
@@ -143,25 +161,18 @@ void import_flex_attention(NodeImporter& n, const OpRow&) {
   const DataType compute = softmax_type(n, "softmax_precision");
   const int64_t q_heads = n.constant_extent(q, 1);
   const int64_t kv_heads = n.constant_extent(n.input(1), 1);
-  if (!n.ok() || kv_heads <= 0 || q_heads % kv_heads != 0)
-    return n.fail(ImportCode::kInvalidNode,
-                  fmt::format("{} query heads do not divide by {}", q_heads, kv_heads));
+  if (!check_heads(n, q_heads, kv_heads)) return;
   const auto repeated = [&](Value* x) {
-    if (q_heads == kv_heads) return x;
-    std::vector<int64_t> heads;
-    for (int64_t head = 0; head < q_heads; ++head) heads.push_back(head / (q_heads / kv_heads));
-    Gather gather;
-    gather.axis = 1;
-    return n.add(gather, {x, n.integers(heads)});
+    return n.cast(repeat_heads(n, x, 1, q_heads, kv_heads), compute);
   };
   const double scale =
       n.real_attribute("scale", 1.0 / std::sqrt(static_cast<double>(n.constant_extent(q, 3))));
-  Value* scores = n.matmul(n.cast(q, compute), n.cast(repeated(n.input(1)), compute), false, true);
+  Value* scores = n.matmul(n.cast(q, compute), repeated(n.input(1)), false, true);
   scores = modified(n, "score_mod", n.mul(scores, scale));
   Softmax softmax;
   softmax.axes = {-1};
   Value* probabilities = modified(n, "prob_mod", n.add(std::move(softmax), {scores}));
-  n.output(n.cast(n.matmul(probabilities, n.cast(repeated(n.input(2)), compute)), type));
+  n.output(n.cast(n.matmul(probabilities, repeated(n.input(2))), type));
 }
 
 namespace {
@@ -175,6 +186,12 @@ struct LinearStep {
   Value* beta = nullptr;
 };
 
+/// A variant of the recurrence. Decay and beta are operands of the node.
+struct LinearRule {
+  bool decays = false, delta = false, has_beta = false;
+  double scale = 1;
+};
+
 /// state [B,H,dk,dv], q and k [B,H,dk], v [B,H,dv]: the recurrence of the operator's definition.
 std::pair<Value*, Value*> linear_step(Emitter& e, Value* state, const LinearStep& step,
                                       double scale, bool delta) {
@@ -186,6 +203,46 @@ std::pair<Value*, Value*> linear_step(Emitter& e, Value* state, const LinearStep
   state = e.add(state, e.mul(key, value));
   Value* read = e.squeeze(e.matmul(e.unsqueeze(step.q, {-2}), state), {-2});
   return {state, e.mul(read, scale)};
+}
+
+/// The body of a scan over the operands: its inputs are these without the axis of time. Null where
+/// it cannot be written, with the node's error.
+std::unique_ptr<Graph> linear_body(NodeImporter& n, const std::vector<Value*>& operands,
+                                   const LinearRule& rule) {
+  auto body = std::make_unique<Graph>();
+  body->symbol_ranges = n.graph().symbol_ranges;
+  std::vector<Value*> formal;
+  for (const Value* operand : operands) {
+    Shape shape = operand->type.shape;
+    if (!formal.empty()) shape.erase(shape.begin() + 1);  // All but the state.
+    formal.push_back(body->add_input("", {operand->type.type, std::move(shape)}));
+  }
+  FoldCache folded;
+  Emitter e(*body, folded);
+  LinearStep step{formal[1], formal[2], formal[3]};
+  // One number a head, or one a key channel: both scale rows of the state.
+  if (rule.decays) step.decay = e.unsqueeze(formal[4], {-1});
+  if (rule.has_beta) step.beta = e.unsqueeze(formal.back(), {-1});
+  const auto [next, out] = linear_step(e, formal[0], step, rule.scale, rule.delta);
+  if (!e.ok()) {
+    n.fail(e.code(), e.message());
+    return nullptr;
+  }
+  body->add_output(next);
+  body->add_output(out);
+  return body;
+}
+
+/// One state; the other operands and the result have time as axis 1.
+Scan scan_over_time(size_t scanned) {
+  Scan op;
+  op.states = 1;
+  op.scanned = static_cast<int64_t>(scanned);
+  op.input_axes.assign(scanned, 1);
+  op.input_directions.assign(scanned, 0);
+  op.output_axes = {1};
+  op.output_directions = {0};
+  return op;
 }
 
 /// Zeros [B,H,dk,dv], for keys and values of [B,T,H,D].
@@ -203,11 +260,9 @@ Value* empty_state(NodeImporter& n, Value* k, Value* v, int64_t heads) {
 void import_linear_attention(NodeImporter& n, const OpRow&) {
   const int64_t q_heads = n.integer_attribute("q_num_heads", 0);
   const int64_t kv_heads = n.integer_attribute("kv_num_heads", 0);
-  const int rule =
+  const int kind =
       n.choice("update_rule", "gated_delta", {"linear", "gated", "delta", "gated_delta"});
-  if (!n.ok() || kv_heads <= 0 || q_heads % kv_heads != 0)
-    return n.fail(ImportCode::kInvalidNode,
-                  fmt::format("{} query heads do not divide by {}", q_heads, kv_heads));
+  if (!check_heads(n, q_heads, kv_heads)) return;
   const DataType type = n.type(n.input(0));
   const DataType compute = type == DataType::kFloat64 ? type : DataType::kFloat32;
   const auto heads = [&](Value* x, int64_t count) -> Value* {
@@ -216,60 +271,28 @@ void import_linear_attention(NodeImporter& n, const OpRow&) {
   // One number for all heads stands as a head of its own, which broadcasts.
   const auto gate = [&](Value* x) { return heads(x, n.extent(x, -1) == Dim(1) ? 1 : kv_heads); };
   const auto repeated = [&](Value* x, int64_t axis) {
-    if (q_heads == kv_heads || n.extent(x, axis) == Dim(1)) return x;
-    std::vector<int64_t> of;
-    for (int64_t head = 0; head < q_heads; ++head) of.push_back(head / (q_heads / kv_heads));
-    Gather gather;
-    gather.axis = axis;
-    return n.add(gather, {x, n.integers(of)});
+    const bool is_shared = q_heads == kv_heads || n.extent(x, axis) == Dim(1);
+    return is_shared ? x : repeat_heads(n, x, axis, q_heads, kv_heads);
   };
-  Value* q = heads(n.input(0), q_heads);
   Value* k = heads(n.input(1), kv_heads);
   Value* v = heads(n.input(2), kv_heads);
-  const bool gated = rule == 1 || rule == 3;
-  const bool delta = rule >= 2;
-  Value* decay = gated && n.has_input(4) ? gate(n.input(4)) : nullptr;
-  Value* beta = delta && n.has_input(5) ? gate(n.input(5)) : nullptr;
-  double scale = n.real_attribute("scale", 0);
-  if (scale == 0) scale = 1.0 / std::sqrt(static_cast<double>(n.constant_extent(k, 3)));
-  Value* state = n.input(3) ? n.cast(n.input(3), compute) : nullptr;
-  if (!state) state = empty_state(n, k, v, kv_heads);
-  state = repeated(state, 1);
-  std::vector<Value*> inputs{state, q, repeated(k, 2), repeated(v, 2)};
-  if (decay) inputs.push_back(repeated(decay, 2));
-  if (beta) inputs.push_back(repeated(beta, 2));
+  const bool delta = kind >= 2;
+  LinearRule rule{.decays = (kind == 1 || kind == 3) && n.has_input(4),
+                  .delta = delta,
+                  .has_beta = delta && n.has_input(5),
+                  .scale = n.real_attribute("scale", 0)};
+  if (rule.scale == 0) rule.scale = 1.0 / std::sqrt(static_cast<double>(n.constant_extent(k, 3)));
+  Value* state = n.input(3) ? n.cast(n.input(3), compute) : empty_state(n, k, v, kv_heads);
+  std::vector<Value*> operands{repeated(state, 1), heads(n.input(0), q_heads), repeated(k, 2),
+                               repeated(v, 2)};
+  if (rule.decays) operands.push_back(repeated(gate(n.input(4)), 2));
+  if (rule.has_beta) operands.push_back(repeated(gate(n.input(5)), 2));
   if (!n.ok()) return;
-
-  auto body = std::make_unique<Graph>();
-  body->symbol_ranges = n.graph().symbol_ranges;
-  std::vector<Value*> formal{body->add_input("", {compute, state->type.shape})};
-  for (size_t i = 1; i < inputs.size(); ++i) {
-    Shape shape = inputs[i]->type.shape;
-    shape.erase(shape.begin() + 1);
-    formal.push_back(body->add_input("", {compute, std::move(shape)}));
-  }
-  FoldCache folded;
-  Emitter e(*body, folded);
-  LinearStep step{formal[1], formal[2], formal[3]};
-  // One number a head, or one a key channel: both scale rows of the state.
-  if (decay) step.decay = e.unsqueeze(formal[4], {-1});
-  if (beta) step.beta = e.unsqueeze(formal.back(), {-1});
-  const auto [next, out] = linear_step(e, formal[0], step, scale, delta);
-  if (!e.ok()) return n.fail(e.code(), e.message());
-  body->add_output(next);
-  body->add_output(out);
-
-  Scan op;
-  op.states = 1;
-  op.scanned = static_cast<int64_t>(inputs.size()) - 1;
-  op.input_axes.assign(inputs.size() - 1, 1);
-  op.input_directions.assign(inputs.size() - 1, 0);
-  op.output_axes = {1};
-  op.output_directions = {0};
   std::vector<std::unique_ptr<Graph>> bodies;
-  bodies.push_back(std::move(body));
-  const std::vector<Value*> results =
-      n.add_node(std::make_unique<Scan>(std::move(op)), inputs, 2, std::move(bodies));
+  bodies.push_back(linear_body(n, operands, rule));
+  if (!n.ok()) return;
+  const std::vector<Value*> results = n.add_node(
+      std::make_unique<Scan>(scan_over_time(operands.size() - 1)), operands, 2, std::move(bodies));
   if (!n.ok()) return;
   n.output(0, n.cast(n.reshape(results[1], {0, 0, -1}), type));
   if (!n.wants(1)) return;
