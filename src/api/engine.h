@@ -41,7 +41,6 @@ class EngineHandle final : public surface::Implementation<ICudaEngine> {
   EngineHandle(std::shared_ptr<Engine> engine, std::shared_ptr<network::Reporter> reporter);
 
   Engine& engine() const { return *engine_; }
-  std::shared_ptr<Engine> shared_engine() const { return engine_; }
   network::Reporter& reporter() const { return *reporter_; }
   std::shared_ptr<network::Reporter> shared_reporter() const { return reporter_; }
   /// Tensors that debug listeners see.

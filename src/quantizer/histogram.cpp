@@ -140,7 +140,6 @@ void Histogram::add(std::span<const float> values) {
   float largest = 0;
   for (const float value : values) {
     const float size = std::abs(value);
-    negative_ |= value < 0;
     if (size > largest && size <= kLargest) largest = size;
   }
   largest_ = std::max(largest_, largest);
@@ -157,7 +156,6 @@ void Histogram::add(std::span<const float> values) {
 void Histogram::add(const Histogram& other) {
   total_ += other.total_;
   left_out_ += other.left_out_;
-  negative_ |= other.negative_;
   if (other.largest_ == 0) return;
   largest_ = std::max(largest_, other.largest_);
   if (bins_.empty()) {

@@ -30,7 +30,6 @@ class Histogram {
   int64_t total() const { return total_; }
   int64_t left_out() const { return left_out_; }
   float largest() const { return largest_; }
-  bool has_negative() const { return negative_; }
   double width() const { return width_; }
   /// kBins of them; empty as long as no number other than 0 came.
   const std::vector<int64_t>& bins() const { return bins_; }
@@ -42,7 +41,6 @@ class Histogram {
   double width_ = 0;
   float largest_ = 0;
   int64_t total_ = 0, left_out_ = 0;
-  bool negative_ = false;
 };
 
 /// The largest number that `type` (i8, a float of 8 bits, i4) holds of a tensor.

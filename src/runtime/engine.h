@@ -98,7 +98,6 @@ class Engine {
   /// From now on so many bytes of these stay on the device; nullopt: all. An error while there are
   /// contexts.
   Status stream_weights(std::optional<size_t> budget);
-  std::optional<size_t> weight_budget() const { return weight_budget_; }
   /// Bytes of weights for which the device has room beside what a context takes, as of now; without
   /// contexts.
   Result<size_t> automatic_weight_budget();

@@ -12,9 +12,6 @@ namespace tenon::cpu {
 
 /// Types of elements; bf16 is compared and summed as float.
 enum class LineType : uint8_t { f32, bf16, i32, i64 };
-constexpr int64_t line_type_size(LineType type) {
-  return type == LineType::i64 ? 8 : type == LineType::bf16 ? 2 : 4;
-}
 
 /// Strides of one axis in x and in the (one or two, equal) results.
 struct LineAxis {
