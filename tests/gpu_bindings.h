@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "device/device.h"
-#include "runtime/engine.h"
+#include "runtime/context.h"
 
 namespace tenon {
 

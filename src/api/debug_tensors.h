@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "api/engine.h"
+#include "runtime/context.h"
 
 namespace tenon::api {
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "check/reference_pace.h"
+#include "runtime/context.h"
 #include "runtime/engine.h"
 #include "runtime/step_timer.h"
 

@@ -9,6 +9,7 @@
 #include "device/streams.h"
 #include "kernels/backend.h"
 #include "plan/plan.h"
+#include "runtime/context.h"
 #include "runtime/engine.h"
 
 namespace tenon {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "quantizer/histogram.h"
+#include "runtime/context.h"
 #include "runtime/engine.h"
 
 namespace tenon {

@@ -1,3 +1,5 @@
+#include "runtime/context.h"
+
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -8,7 +10,6 @@
 #include "ir/value_name.h"
 #include "kernels/plugin/resources.h"
 #include "plan/shape_values.h"
-#include "runtime/engine.h"
 
 namespace tenon {
 namespace {
@@ -238,9 +239,7 @@ Result<SymbolValues> Context::bound_symbols() const {
 Status Context::infer_shapes() {
   TENON_TRY(read_values());
   TENON_ASSIGN(SymbolValues symbols, bound_symbols());
-  TENON_ASSIGN(const ConcreteGraph graph,
-               ConcreteGraph::create(engine_->graph(), std::move(symbols)));
-  (void)graph;
+  TENON_TRY(ConcreteGraph::create(engine_->graph(), std::move(symbols)));
   return {};
 }
 
@@ -482,6 +481,8 @@ Status Context::check_addresses() const {
   return {};
 }
 
+namespace {
+
 /// A capture that lacks a run, or has a part of one, must not end as a graph that looks whole: to
 /// wait for a stream that is captured invalidates the capture.
 void break_capture(Device& device, void* stream) {
@@ -490,6 +491,8 @@ void break_capture(Device& device, void* stream) {
   if (capturing.ok() && *capturing)
     static_cast<void>(device.streams()->synchronize_stream(stream).ok());
 }
+
+}  // namespace
 
 Status Context::enqueue(void* stream) {
   TENON_TRY(engine_->backend().device->activate());

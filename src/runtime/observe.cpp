@@ -1,5 +1,5 @@
 // Runs that show each step's results, for builds that check their plans.
-#include "runtime/engine.h"
+#include "runtime/context.h"
 
 namespace tenon {
 

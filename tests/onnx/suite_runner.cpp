@@ -7,6 +7,7 @@
 #include "gpu_of.h"
 #include "ops/table.h"
 #include "plan/plan_file.h"
+#include "runtime/context.h"
 #include "runtime/engine.h"
 #include "select/compile.h"
 

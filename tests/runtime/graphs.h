@@ -2,6 +2,7 @@
 
 #include "ops/ops.h"
 #include "plan/plan_file.h"
+#include "runtime/context.h"
 #include "runtime/engine.h"
 #include "select/compile.h"
 

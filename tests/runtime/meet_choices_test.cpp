@@ -7,6 +7,7 @@
 #include <set>
 
 #include "ir/text.h"
+#include "runtime/context.h"
 #include "runtime/engine.h"
 #include "select/made_up_device.h"
 

@@ -6,6 +6,7 @@
 #include "ops/table.h"
 #include "plan/packing.h"
 #include "plan/plan_file.h"
+#include "runtime/context.h"
 #include "runtime/engine.h"
 
 namespace tenon {

@@ -18,6 +18,7 @@
 #include "ops/table.h"
 #include "passes/observed_passes.h"
 #include "plan/plan_file.h"
+#include "runtime/context.h"
 #include "runtime/engine.h"
 #include "select/collect_code.h"
 #include "select/compile.h"
