@@ -1,6 +1,5 @@
 // The extern "C" symbols that programs look up.
 #include <filesystem>
-#include <mutex>
 
 #include "NvInfer.h"
 #include "NvInferPlugin.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "api/integer_plugins.h"
 #include "base/stopwatch.h"

@@ -1,6 +1,5 @@
 #include "api/integer_plugins.h"
 
-#include <algorithm>
 #include <optional>
 
 #include "api/calibration.h"

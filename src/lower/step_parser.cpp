@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <optional>
-
 #include "lower/step_text.h"
 #include "ops/text_scanner.h"
 

@@ -1,7 +1,5 @@
 #include "lower/symbolic_places.h"
 
-#include <algorithm>
-
 #include "ops/ops.h"
 
 namespace tenon {

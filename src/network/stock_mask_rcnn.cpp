@@ -1,5 +1,4 @@
 // Stock plugins: proposals and detections of Mask R-CNN, whose boxes are (y1, x1, y2, x2).
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>

@@ -1,7 +1,6 @@
 // Stock plugins: pillars of points, and boxes in space, as PointPillars has them. TensorRT leaves
 // the order of pillars, of points in one and of boxes open; here it is that of the cells and the
 // input.
-#include <array>
 #include <cmath>
 #include <numbers>
 

@@ -1,7 +1,5 @@
 #include "onnx/graph_writer.h"
 
-#include <algorithm>
-
 #include "onnx/node_exporter.h"
 #include "onnx/tensor_writer.h"
 #include "ops/structure.h"

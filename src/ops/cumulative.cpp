@@ -1,5 +1,4 @@
 // Cumulative and Det.
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>

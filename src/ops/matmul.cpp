@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "ops/extent_rules.h"
 #include "ops/gemm_reference.h"
 #include "ops/math.h"

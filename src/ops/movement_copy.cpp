@@ -1,6 +1,5 @@
 // Permuting, repeating, joining and cutting.
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 
 #include "ops/extent_rules.h"

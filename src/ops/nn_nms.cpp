@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <numeric>
 
 #include "ops/nn.h"
 #include "ops/reals.h"

@@ -1,7 +1,6 @@
 // Sampling at the points of a grid.
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 
 #include "ops/nn.h"
 #include "ops/reals.h"

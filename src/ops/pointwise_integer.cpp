@@ -1,6 +1,5 @@
 // The scalar functions over integers, and the logical ones over bool.
 #include <cstdint>
-#include <limits>
 #include <type_traits>
 
 #include "base/arithmetic.h"

@@ -1,6 +1,5 @@
 #include "ops/uniform_rows.h"
 
-#include <algorithm>
 #include <unordered_map>
 
 #include "ops/ops.h"

@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
-#include <numeric>
 #include <optional>
-#include <set>
 #include <unordered_map>
 #include <vector>
 

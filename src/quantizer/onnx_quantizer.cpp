@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "check/processor_reference.h"
 #include "onnx/importer.h"

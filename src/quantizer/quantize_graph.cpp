@@ -1,6 +1,5 @@
 #include "quantizer/quantize_graph.h"
 
-#include <algorithm>
 #include <optional>
 
 #include "ops/ops.h"

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <optional>
 
 #include "tenon/device.h"
 #include "tools/api_logger.h"

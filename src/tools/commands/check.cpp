@@ -1,6 +1,5 @@
 // `tenon check`.
 #include <memory>
-#include <vector>
 
 #include "NvInfer.h"
 #include "NvOnnxParser.h"

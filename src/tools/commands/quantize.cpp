@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <iterator>
-#include <map>
 #include <memory>
 #include <string>
 

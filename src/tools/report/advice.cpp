@@ -1,7 +1,6 @@
 #include "tools/report/advice.h"
 
 #include <algorithm>
-#include <map>
 #include <vector>
 
 namespace tenon::tools {

@@ -1,6 +1,5 @@
 #include "tools/report/foreign.h"
 
-#include <algorithm>
 #include <array>
 #include <map>
 #include <set>

@@ -1,7 +1,5 @@
 #include "tools/report/page.h"
 
-#include <algorithm>
-
 namespace tenon::tools {
 namespace {
 
