@@ -10,6 +10,7 @@
 #include "device/source_text.h"
 #include "kernels/jit/recorded_text.h"
 #include "kernels/region.h"
+#include "kernels/strides.h"
 #include "kernels/tactic.h"
 
 namespace tenon {
@@ -34,9 +35,6 @@ int64_t loop_count(const IndexLoop& loop);
 std::vector<int64_t> loop_strides(const IndexLoop& loop, const std::vector<int64_t>& strides);
 IndexLoop joined(IndexLoop first, const IndexLoop& second);
 
-/// Strides of an operand, dense or not.
-std::vector<int64_t> strides_of(const Operand& operand);
-
 /// Strides of an operand as a tensor of `extents` that it broadcasts to: 0 along broadcast axes.
 Result<std::vector<int64_t>> broadcast_strides(const Operand& operand, const Extents& extents);
 
@@ -57,9 +55,6 @@ const char* wide_type(DataType type);
 
 /// Of elements that are moved, whatever they mean.
 const char* word_type(int bytes);
-
-/// Whether the elements of an operand lie in logical order, without gaps.
-bool is_plain(const Operand& operand);
 
 /// Source of a kernel that is the same for all extents of the slowest axes: constants that differ
 /// are read from the launch's first argument, an array of the values.
