@@ -1,8 +1,10 @@
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <type_traits>
 
 namespace tenon {
 
@@ -44,11 +46,20 @@ inline int64_t floor_modulo(int64_t a, int64_t b) {
   return remainder != 0 && (remainder < 0) != (b < 0) ? remainder + b : remainder;
 }
 
-/// a / b rounded up, and the next multiple of b, for a >= 0, b > 0.
+/// a / b rounded up, and the next multiple of b, for a >= 0, b > 0; of unsigned numbers in their
+/// own type.
 constexpr int64_t ceil_div(int64_t a, int64_t b) {
   return (a + b - 1) / b;
 }
+template <std::unsigned_integral T>
+constexpr T ceil_div(T a, std::type_identity_t<T> b) {
+  return (a + b - 1) / b;
+}
 constexpr int64_t round_up(int64_t a, int64_t b) {
+  return ceil_div(a, b) * b;
+}
+template <std::unsigned_integral T>
+constexpr T round_up(T a, std::type_identity_t<T> b) {
   return ceil_div(a, b) * b;
 }
 

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "base/arithmetic.h"
 #include "base/guard.h"
 #include "base/host_memory.h"
 #include "base/mapped_file.h"
@@ -18,7 +19,7 @@ constexpr size_t kLine = 64, kHugePage = size_t{2} << 20;
 constexpr size_t kLarge = size_t{4} << 20;
 
 size_t rounded(size_t bytes) {
-  return (std::max<size_t>(bytes, 1) + kLine - 1) / kLine * kLine;
+  return round_up(std::max<size_t>(bytes, 1), kLine);
 }
 
 std::align_val_t alignment_of(size_t size) {
@@ -46,7 +47,7 @@ void* allocate_large_or_null(size_t bytes, size_t alignment) {
   if (!fits_host_memory(static_cast<int64_t>(std::min<size_t>(bytes, INT64_MAX)))) return nullptr;
   const size_t unit = std::max(bytes < kLarge ? kLine : kHugePage, alignment);
   if (bytes > SIZE_MAX - unit) return nullptr;
-  const size_t size = (std::max<size_t>(bytes, 1) + unit - 1) / unit * unit;
+  const size_t size = round_up(std::max<size_t>(bytes, 1), unit);
   void* memory = std::aligned_alloc(unit, size);
   if (memory != nullptr) ask_for_large_pages(memory, size);
   return memory;

@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/arithmetic.h"
+
 namespace tenon {
 
 std::string printable(const std::string& name) {
@@ -44,7 +46,7 @@ Result<MappedBytes> map_file(const std::string& path) {
 
 void release_pages(std::span<const std::byte> range) {
   const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
-  const auto begin = (reinterpret_cast<uintptr_t>(range.data()) + page - 1) / page * page;
+  const auto begin = round_up(reinterpret_cast<uintptr_t>(range.data()), page);
   const auto end = reinterpret_cast<uintptr_t>(range.data() + range.size()) / page * page;
   if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
 }

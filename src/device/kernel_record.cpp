@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/arithmetic.h"
+
 namespace tenon {
 namespace {
 
@@ -9,20 +11,16 @@ constexpr int64_t kWarp = 32;
 /// Registers are given to warps in pieces of so many.
 constexpr int64_t kRegisterPiece = 256;
 
-int64_t rounded_up(int64_t value, int64_t piece) {
-  return (value + piece - 1) / piece * piece;
-}
-
 }  // namespace
 
 void set_occupancy(KernelRecord& record, const MultiprocessorLimits& limits) {
   const int64_t threads = record.block[0] * record.block[1] * record.block[2];
   if (limits.threads <= 0 || limits.blocks <= 0 || threads <= 0) return;
-  const int64_t warps = rounded_up(threads, kWarp) / kWarp;
+  const int64_t warps = ceil_div(threads, kWarp);
   int64_t held = std::min(limits.blocks, limits.threads / (warps * kWarp));
   if (limits.registers > 0 && record.registers > 0)
     held = std::min(
-        held, limits.registers / (warps * rounded_up(record.registers * kWarp, kRegisterPiece)));
+        held, limits.registers / (warps * round_up(record.registers * kWarp, kRegisterPiece)));
   const int64_t shared = record.shared_bytes + limits.reserved_bytes;
   if (limits.shared_bytes > 0 && shared > 0) held = std::min(held, limits.shared_bytes / shared);
   record.occupancy =

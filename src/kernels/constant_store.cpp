@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/arithmetic.h"
+
 namespace tenon {
 namespace {
 
@@ -18,7 +20,7 @@ ConstantStore::ConstantStore(Device& device, MemorySource memory, size_t expecte
 }
 
 Result<void*> ConstantStore::allocate(size_t bytes) {
-  bytes = (std::max<size_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
+  bytes = round_up(std::max<size_t>(bytes, 1), kAlignment);
   if (block_bytes_ - block_used_ < bytes) {
     const size_t left = expected_bytes_ - std::min(expected_bytes_, given_bytes_);
     const size_t fresh = std::max(bytes, std::min(left, kMostBytes));

@@ -119,7 +119,7 @@ Result<View> split_view(const Split& op, const Operation& node, int output, cons
   if (axis < 0 || axis >= input.rank() || (sizes != nullptr && sizes->count() < output))
     return contradiction("split");
   const int64_t parts = static_cast<int64_t>(node.output_count());
-  const int64_t equal = (input.extents[axis] + parts - 1) / parts;
+  const int64_t equal = ceil_div(input.extents[axis], parts);
   int64_t start = 0;
   for (int i = 0; i < output; ++i) start += sizes != nullptr ? sizes->as_int64(i) : equal;
   // An empty part may lie behind the end.

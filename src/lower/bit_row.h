@@ -4,12 +4,14 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/arithmetic.h"
+
 namespace tenon {
 
 /// A set of the numbers below `size`, joined with another one a word at a time.
 class BitRow {
  public:
-  explicit BitRow(size_t size) : words_((size + kBits - 1) / kBits) {}
+  explicit BitRow(size_t size) : words_(ceil_div(size, kBits)) {}
   bool test(size_t i) const { return (words_[i / kBits] >> (i % kBits) & 1) != 0; }
   void set(size_t i) { words_[i / kBits] |= uint64_t{1} << (i % kBits); }
   /// `other` is of the same size.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/arithmetic.h"
 #include "plan/memory_planner.h"
 
 namespace tenon {
@@ -213,8 +214,7 @@ bool ValuePlaces::fits_known(const std::vector<size_t>& order) const {
     size_t offset = 0;
     for (const int below : options_.known->buffers[ends.size()].above)
       offset = std::max(offset, ends[below]);
-    ends.push_back(offset +
-                   (slots_[i].bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment);
+    ends.push_back(offset + round_up(slots_[i].bytes, kBufferAlignment));
   }
   return known.ok() && std::ranges::all_of(ends, [&](size_t end) { return end <= known->bytes; });
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/arithmetic.h"
 #include "ir/tensor.h"
 #include "plan/memory_planner.h"
 
@@ -23,8 +24,7 @@ void place_next(const StepBuffer& buffer, size_t bytes, ArenaPlaces& places) {
   size_t offset = 0;
   for (const int below : buffer.above) offset = std::max(offset, places.ends[below]);
   places.offsets.push_back(offset);
-  places.ends.push_back(offset +
-                        (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment);
+  places.ends.push_back(offset + round_up(bytes, kBufferAlignment));
   places.bytes = std::max(places.bytes, places.ends.back());
 }
 

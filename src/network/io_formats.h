@@ -5,6 +5,7 @@
 #include <string>
 
 #include "NvInferRuntime.h"
+#include "base/arithmetic.h"
 #include "base/status.h"
 #include "ir/graph.h"
 
@@ -26,7 +27,7 @@ struct IoFormat {
 
   /// Whether a buffer may have this shape.
   bool fits(const Shape& buffer) const;
-  int64_t vectors() const { return (channels + vector - 1) / vector; }
+  int64_t vectors() const { return ceil_div(channels, vector); }
   /// An error where a tensor of that name cannot have these extents.
   Status check(const std::string& tensor, const Extents& extents) const;
   /// From the tensor's extents to the buffer's, and back.

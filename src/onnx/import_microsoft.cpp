@@ -1,6 +1,7 @@
 // Quantized operators of the domain com.microsoft, as ONNX Runtime's tools write them: operands are
 // dequantized, the operator computes with reals, and the result is quantized again. Where there are
 // kernels for it passes make integers of the whole.
+#include "base/arithmetic.h"
 #include "onnx/import_window.h"
 #include "onnx/node_importer.h"
 #include "onnx/op_table.h"
@@ -59,7 +60,7 @@ Result<Tensor> unpacked(const Tensor& packed, int64_t rows, int64_t depth, int64
 Result<Tensor> zero_points(const Tensor* packed, int64_t rows, int64_t blocks, int64_t bits) {
   TENON_ASSIGN(Tensor zeros,
                Tensor::create(bits <= 4 ? DataType::kUInt4 : DataType::kUInt8, {rows, blocks}));
-  const int64_t per_byte = 8 / bits, row = (blocks + per_byte - 1) / per_byte;
+  const int64_t per_byte = 8 / bits, row = ceil_div(blocks, per_byte);
   if (packed != nullptr && (packed->type() != DataType::kUInt8 || packed->count() != rows * row))
     return unsupported("zero points that are not {} numbers of uint8, packed as B is", rows * row);
   auto* to = reinterpret_cast<uint8_t*>(zeros.mutable_bytes());
@@ -164,7 +165,7 @@ void import_matmul_nbits(NodeImporter& n, const OpRow&) {
   if (weights == nullptr || (n.has_input(3) && zeros == nullptr))
     return n.fail(ImportCode::kUnsupportedNodeDynamic,
                   "B and its zero points must be initializers");
-  const int64_t blocks = (depth + block - 1) / block;
+  const int64_t blocks = ceil_div(depth, block);
   if (weights->rank() != 3 || weights->extents()[0] != rows || weights->type() != DataType::kUInt8)
     return n.fail(ImportCode::kUnsupportedNodeInput, "B must be uint8 [N, blocks, bytes]");
   auto numbers = unpacked(*weights, rows, depth, bits,  // Those of 2 bits have the type of 4.

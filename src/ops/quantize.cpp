@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/arithmetic.h"
 #include "ops/axes.h"
 #include "ops/math.h"
 #include "ops/reals.h"
@@ -22,7 +23,7 @@ struct Scales {
   /// Index of the scale for element (outer, position, inner).
   int64_t index(int64_t outer, int64_t position, int64_t inner) const {
     if (!per_block) return position * stride;
-    const int64_t blocks = (view.extent + block - 1) / block;
+    const int64_t blocks = ceil_div(view.extent, block);
     return (outer * blocks + position / block) * view.inner + inner;
   }
 };

@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/arithmetic.h"
+
 namespace tenon {
 namespace {
-
-size_t round_up(size_t bytes) {
-  return (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
-}
 
 bool overlap(const Lifetime& a, const Lifetime& b) {
   return a.first <= b.last && b.first <= a.last;
@@ -20,7 +18,8 @@ size_t lowest_fit(const std::vector<Lifetime>& lifetimes, int index,
   std::sort(taken.begin(), taken.end());
   size_t offset = 0;
   for (const auto& [begin, end] : taken) {
-    if (begin >= offset && begin - offset >= round_up(lifetimes[index].bytes)) break;
+    if (begin >= offset && begin - offset >= round_up(lifetimes[index].bytes, kBufferAlignment))
+      break;
     offset = std::max(offset, end);
   }
   return offset;
@@ -34,10 +33,12 @@ MemoryPlan place(const std::vector<Lifetime>& lifetimes, const std::vector<int>&
     std::vector<std::pair<size_t, size_t>> taken;
     for (const int other : placed)
       if (overlap(lifetimes[index], lifetimes[other]))
-        taken.emplace_back(plan.offsets[other],
-                           plan.offsets[other] + round_up(lifetimes[other].bytes));
+        taken.emplace_back(
+            plan.offsets[other],
+            plan.offsets[other] + round_up(lifetimes[other].bytes, kBufferAlignment));
     plan.offsets[index] = lowest_fit(lifetimes, index, taken);
-    plan.bytes = std::max(plan.bytes, plan.offsets[index] + round_up(lifetimes[index].bytes));
+    plan.bytes = std::max(plan.bytes,
+                          plan.offsets[index] + round_up(lifetimes[index].bytes, kBufferAlignment));
     placed.push_back(index);
   }
   return plan;
@@ -68,7 +69,8 @@ size_t liveness_lower_bound(const std::vector<Lifetime>& lifetimes) {
   for (const Lifetime& at : lifetimes) {
     size_t live = 0;
     for (const Lifetime& other : lifetimes)
-      if (other.first <= at.first && at.first <= other.last) live += round_up(other.bytes);
+      if (other.first <= at.first && at.first <= other.last)
+        live += round_up(other.bytes, kBufferAlignment);
     most = std::max(most, live);
   }
   return most;

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <functional>
 
+#include "base/arithmetic.h"
 #include "base/parallel.h"
 #include "ops/table.h"
 #include "ops/verifier.h"
@@ -417,7 +418,7 @@ const fb::Plan* description_of(std::span<const std::byte> bytes, const PlanHeade
 void copy_pieces(std::span<const std::byte> from, std::byte* to,
                  const std::function<void()>& beside) {
   constexpr size_t kPiece = size_t{8} << 20, kThreads = 4;
-  const size_t pieces = (from.size() + kPiece - 1) / kPiece;
+  const size_t pieces = ceil_div(from.size(), kPiece);
   for_each_parallel(pieces + 1, std::min({pieces, kThreads, helper_threads()}), [&](size_t i) {
     if (i == 0) return beside();
     const auto piece =

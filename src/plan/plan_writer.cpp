@@ -7,6 +7,7 @@
 #include <functional>
 #include <unordered_map>
 
+#include "base/arithmetic.h"
 #include "base/guard.h"
 #include "base/mapped_file.h"
 #include "base/version.h"
@@ -20,10 +21,6 @@ namespace {
 
 using flatbuffers::FlatBufferBuilder;
 using flatbuffers::Offset;
-
-size_t round_up(size_t value, size_t to) {
-  return (value + to - 1) / to * to;
-}
 
 /// Weights in the order they were met; equal tensors are stored once.
 class WeightSection {

@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "base/arithmetic.h"
 #include "quantizer/histogram.h"
 
 namespace tenon {
@@ -92,7 +93,7 @@ QuantizedWeights quantize_blocks(const Tensor& weights, int64_t axis, int64_t bl
   const int64_t along = extents[static_cast<size_t>(axis)];
   const int64_t across = extents[static_cast<size_t>(1 - axis)];
   const int64_t step = axis == 0 ? across : 1, stride = axis == 0 ? 1 : along;
-  const int64_t blocks = (along + block - 1) / block;
+  const int64_t blocks = ceil_div(along, block);
   Extents scale_extents = extents;
   scale_extents[static_cast<size_t>(axis)] = blocks;
   QuantizedWeights result{Tensor(DataType::kInt4, extents), Tensor(weights.type(), scale_extents)};

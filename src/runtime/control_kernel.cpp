@@ -2,10 +2,12 @@
 
 #include <algorithm>
 
+#include "base/arithmetic.h"
 #include "device/streams.h"
 #include "ops/loop_driver.h"
 #include "ops/structure.h"
 #include "plan/bodies.h"
+#include "plan/memory_planner.h"
 #include "runtime/program.h"
 
 namespace tenon {
@@ -34,7 +36,7 @@ constexpr int64_t kMostNumbers = int64_t{1} << 20, kNumbersOfUnknown = 1024;
 constexpr size_t kNumberBytes = 512;
 
 size_t aligned(size_t bytes) {
-  return (bytes + 255) / 256 * 256;
+  return round_up(bytes, kBufferAlignment);
 }
 
 size_t bytes_of(const ConcreteGraph& graph, const Value* value) {

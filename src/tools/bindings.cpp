@@ -5,6 +5,7 @@
 #include <cstring>
 #include <optional>
 
+#include "base/arithmetic.h"
 #include "tools/tensor_words.h"
 
 namespace tenon::tools {
@@ -204,7 +205,7 @@ Status check_names(const std::vector<std::unique_ptr<Binding>>& bindings,
 
 bool HostBuffer::resize(size_t bytes) {
   if (bytes > capacity_ || !data_) {
-    const size_t rounded = (std::max<size_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
+    const size_t rounded = round_up(std::max<size_t>(bytes, 1), kAlignment);
     data_.reset(rounded < bytes ? nullptr
                                 : static_cast<char*>(std::aligned_alloc(kAlignment, rounded)));
     capacity_ = data_ ? rounded : 0;

@@ -3,6 +3,8 @@
 #include <cstring>
 #include <thread>
 
+#include "base/arithmetic.h"
+
 namespace tenon::tools {
 namespace {
 
@@ -66,7 +68,7 @@ Result<Repeated> repeat_runs(const MakeRunner& make, int64_t count, int streams)
   for (size_t i = 0; i < parts.size(); ++i) {
     TENON_ASSIGN(parts[i].runner, make(i % 2 == 1));
   }
-  const int64_t each = (count + streams - 1) / streams;
+  const int64_t each = ceil_div(count, streams);
   {
     std::vector<std::jthread> threads;
     for (Part& part : parts) threads.emplace_back([&] { part.run(expected, each); });

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/arithmetic.h"
 #include "base/call_number.h"
 #include "base/parallel.h"
 #include "device/cpu/placement.h"
@@ -131,7 +132,7 @@ struct ThreadPool::State {
   void run(int64_t n, int64_t size, FunctionRef<void(int64_t, int64_t, int)> loop) {
     const uint32_t current = generation.load(std::memory_order_relaxed) + 1;
     placement.follow_caller(helpers);
-    const int64_t chunks = (n + size - 1) / size, threads = static_cast<int64_t>(tickets.size());
+    const int64_t chunks = ceil_div(n, size), threads = static_cast<int64_t>(tickets.size());
     body = &loop;
     count = n;
     chunk_size = size;
@@ -186,7 +187,7 @@ void ThreadPool::parallel_for(int64_t count, int64_t grain,
   if (count <= 0) return;
   // Chunk numbers are 16 bits wide in a ticket.
   const int64_t wanted = std::min<int64_t>(threads() * kChunksPerThread, 65535);
-  const int64_t size = std::max<int64_t>({grain, 1, (count + wanted - 1) / wanted});
+  const int64_t size = std::max<int64_t>({grain, 1, ceil_div(count, wanted)});
   if (threads() == 1 || size >= count) return body(0, count, 0);
   state_->run(count, size, body);
 }

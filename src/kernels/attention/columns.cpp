@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/arithmetic.h"
 #include "device/cpu/aligned_buffer.h"
 
 namespace tenon::cpu {
@@ -20,8 +21,9 @@ int64_t mask_bytes(MaskKind kind) {
 
 int64_t attention_columns_floats(const AttentionProblem& problem) {
   constexpr int64_t kWidest = 16;
-  const auto rounded = [](int64_t n) { return (n + kWidest - 1) / kWidest * kWidest; };
-  return (rounded(problem.size) + rounded(problem.value_size) + kColumnKeys + 2) * kColumnQueries;
+  return (round_up(problem.size, kWidest) + round_up(problem.value_size, kWidest) + kColumnKeys +
+          2) *
+         kColumnQueries;
 }
 
 size_t attention_columns_scratch_bytes(const AttentionProblem& problem, int threads) {
@@ -31,7 +33,7 @@ size_t attention_columns_scratch_bytes(const AttentionProblem& problem, int thre
 void attention_columns(const AttentionProblem& p, const AttentionArguments& arguments,
                        ThreadPool& pool, void* scratch) {
   const ColumnFunction function = function_for(p.isa);
-  const int64_t blocks = (p.q_length + kColumnQueries - 1) / kColumnQueries;
+  const int64_t blocks = ceil_div(p.q_length, kColumnQueries);
   const auto* q = static_cast<const float*>(arguments.q);
   const auto* k = static_cast<const float*>(arguments.k);
   const auto* v = static_cast<const float*>(arguments.v);

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "base/arithmetic.h"
 #include "kernels/jit/sources.h"
 
 namespace tenon::cublaslt {
@@ -13,8 +14,7 @@ constexpr int64_t kPieceBytes = 16;
 constexpr int64_t kFewColumns = 128;
 
 int64_t rounded_columns(const Product& product) {
-  const int64_t unit = kPieceBytes / byte_size(product.d.type);
-  return (product.n + unit - 1) / unit * unit;
+  return round_up(product.n, kPieceBytes / byte_size(product.d.type));
 }
 
 }  // namespace
@@ -54,9 +54,9 @@ Result<std::unique_ptr<Unpadder>> Unpadder::create(const Problem& problem, const
                                    define("COLUMNS", product.n), define("PADDED", padded.n)}));
   TENON_ASSIGN(unpadder->function_, unpadder->module_->function("unpad"));
   unpadder->count_ = count;
-  unpadder->bytes_ = static_cast<size_t>((product.m * padded.n * element + 255) / 256 * 256);
-  const int64_t threads = (count * element + kPieceBytes - 1) / kPieceBytes;
-  unpadder->blocks_ = static_cast<unsigned>((threads + kThreads - 1) / kThreads);
+  unpadder->bytes_ = static_cast<size_t>(round_up(product.m * padded.n * element, 256));
+  const int64_t threads = ceil_div(count * element, kPieceBytes);
+  unpadder->blocks_ = static_cast<unsigned>(ceil_div(threads, kThreads));
   return unpadder;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/arithmetic.h"
 #include "base/transpose.h"
 #include "kernels/cublaslt/library.h"
 #include "kernels/cublaslt/matmul.h"
@@ -147,7 +148,7 @@ class MatmulKernel final : public Kernel, public MovableConstants {
  private:
   size_t product_workspace() const {
     const size_t bytes = algorithm_.workspace_bytes + (unpadder_ ? unpadder_->bytes() : 0);
-    return (bytes + 255) / 256 * 256;
+    return round_up(bytes, 256);
   }
 
   Status run_all(const Matmul::Addresses& base, const LaunchArguments& arguments) const {

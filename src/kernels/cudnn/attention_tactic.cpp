@@ -1,3 +1,4 @@
+#include "base/arithmetic.h"
 #include "kernels/cuda/contract.h"
 #include "kernels/cudnn/attention.h"
 #include "kernels/cudnn/library.h"
@@ -75,7 +76,7 @@ class AttentionKernel final : public Kernel {
   Status prepare_mask(const Problem& problem, const cudnn::Attention& attention) {
     const int64_t count = element_count(attention.mask.extents);
     mask_count_ = count;
-    mask_bytes_ = static_cast<size_t>((count * 2 + 255) / 256 * 256);
+    mask_bytes_ = static_cast<size_t>(round_up(count * 2, 256));
     if (const Tensor* kept = problem.input(kMask).constant) {
       const Tensor addend = addend_of(*kept, attention.type);
       TENON_ASSIGN(mask_, cuda::upload_constant(problem, addend.bytes(),
@@ -87,7 +88,7 @@ class AttentionKernel final : public Kernel {
                  cuda::compile_text(problem, "cudnn/mask", std::move(text),
                                     {fmt::format("-DREJECTED={}", rejected(attention.type))}));
     TENON_ASSIGN(function_, module_->function("add_mask"));
-    blocks_ = static_cast<unsigned>((count + kThreads - 1) / kThreads);
+    blocks_ = static_cast<unsigned>(ceil_div(count, kThreads));
     return {};
   }
 

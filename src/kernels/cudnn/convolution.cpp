@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/arithmetic.h"
 #include "kernels/image.h"
 #include "ops/nn.h"
 #include "ops/nn_window.h"
@@ -181,7 +182,7 @@ void order_weights(const T* from, T* to, int64_t filters, int64_t channels, int6
 template <class T>
 void fold_weights(const T* from, T* to, const std::vector<int64_t>& w, const Packing& packing) {
   const int64_t fold = packing.fold;
-  const int64_t rows = (w[2] + fold - 1) / fold, columns = (w[3] + fold - 1) / fold;
+  const int64_t rows = ceil_div(w[2], fold), columns = ceil_div(w[3], fold);
   std::fill_n(to, w[0] * rows * columns * packing.channels, T{});
   for (int64_t k = 0; k < w[0]; ++k)
     for (int64_t c = 0; c < w[1]; ++c)
@@ -225,7 +226,7 @@ std::vector<Packing> packings_of(const Convolution& c) {
   const auto one = [](int64_t value) { return value == 1; };
   const bool plain = c.groups == 1 && !c.transposed && c.x.extents.size() == 4 &&
                      std::all_of(c.window.dilations.begin(), c.window.dilations.end(), one);
-  const auto rounded = [&](int64_t count) { return (count + unit - 1) / unit * unit; };
+  const auto rounded = [&](int64_t count) { return round_up(count, unit); };
   const int64_t stride = c.window.strides[0];
   const bool fills_stride = c.weights[2] == stride && c.weights[3] == stride;
   if (plain && stride > 1 && stride == c.window.strides[1] &&

@@ -1,5 +1,6 @@
 #include "kernels/cudnn/packer.h"
 
+#include "base/arithmetic.h"
 #include "kernels/jit/sources.h"
 
 namespace tenon::cudnn {
@@ -35,8 +36,8 @@ Result<std::unique_ptr<Packer>> Packer::create(const Problem& problem, const Con
   TENON_ASSIGN(packer->function_, packer->module_->function("pack"));
   packer->images_ = to[0];
   const int64_t bytes = element_count(to) * element;
-  packer->bytes_ = static_cast<size_t>((bytes + 255) / 256 * 256);
-  packer->blocks_ = static_cast<unsigned>((bytes / kPieceBytes + kThreads - 1) / kThreads);
+  packer->bytes_ = static_cast<size_t>(round_up(bytes, 256));
+  packer->blocks_ = static_cast<unsigned>(ceil_div(bytes / kPieceBytes, kThreads));
   return packer;
 }
 

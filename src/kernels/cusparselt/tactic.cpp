@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/arithmetic.h"
 #include "kernels/cublaslt/tail.h"
 #include "kernels/cuda/contract.h"
 #include "kernels/cusparselt/matmul.h"
@@ -129,7 +130,7 @@ class SparseKernel final : public Kernel {
   size_t owned_bytes() const override { return weight_bytes_; }
 
  private:
-  size_t product_workspace() const { return (matmul_->workspace_bytes() + 255) / 256 * 256; }
+  size_t product_workspace() const { return round_up(matmul_->workspace_bytes(), 256); }
 
   Status compress(const Problem& problem, const Product& product) {
     const Tensor dense = weights_by_columns(product);

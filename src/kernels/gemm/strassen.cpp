@@ -36,7 +36,7 @@ int64_t even_pairs(int64_t pairs, int64_t rows, int64_t threads) {
 
 /// Tiles that fetch one quarter of the next pair of panels.
 int64_t fetchers_of_quarter(const Microkernels& kernels) {
-  return ceil_div(kernels.panel * sizeof(float), kFetchStep);
+  return ceil_div(kernels.panel * int64_t{sizeof(float)}, kFetchStep);
 }
 
 /// The operands of A in the order of the products, and of the copied ones.

@@ -1,6 +1,7 @@
 // Attention with everything that it may have: a past, scores as a result, any type, any mask.
 #include <cmath>
 
+#include "base/arithmetic.h"
 #include "kernels/generic/formula.h"
 #include "kernels/jit/sources.h"
 #include "kernels/jit/tactic.h"
@@ -160,14 +161,13 @@ Result<JitLaunch> attend(const Problem& problem, const Description& d) {
 
 Result<JitPlan> plan(const Problem& problem, std::string_view) {
   TENON_ASSIGN(const Description d, describe(problem));
-  const auto aligned = [](int64_t bytes) { return (bytes + 255) / 256 * 256; };
   const auto has_output = [&](size_t i) {
     return i < problem.outputs.size() && problem.outputs[i].present;
   };
   JitPlan plan;
   const auto room = [&](int64_t bytes) {
     const int64_t at = plan.workspace_bytes;
-    plan.workspace_bytes += aligned(bytes);
+    plan.workspace_bytes += round_up(bytes, 256);
     return JitArgument::workspace(at);
   };
   const int64_t keys = d.k.batch * d.k.heads * d.keys();

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/arithmetic.h"
 #include "device/cpu/aligned_buffer.h"
 #include "kernels/rows/rows.h"
 
@@ -74,7 +75,7 @@ bool is_less(T a, T b) {
 /// Runs over pieces of at most `width` neighbouring lines: f(x offset, y offset, lines, worker).
 template <class F>
 void for_lines(const LineProblem& p, int64_t width, ThreadPool& pool, F f) {
-  const int64_t pieces = (p.side.extent + width - 1) / width;
+  const int64_t pieces = ceil_div(p.side.extent, width);
   int64_t count = pieces;
   for (const LineAxis& axis : p.outer) count *= axis.extent;
   const int64_t each = p.along.extent * std::min(width, p.side.extent);

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <numeric>
 
+#include "base/arithmetic.h"
+
 namespace tenon::cpu {
 namespace {
 
@@ -160,7 +162,7 @@ void StridedCopy::run_task(int64_t task, const void* source, void* destination) 
   Plane piece{1, extents[last], 0, from[last], 0, to[last]};
   int64_t from_at = 0, to_at = 0;
   if (second >= 0) {
-    const int64_t rows = rows_each(), row_tasks = (extents[second] + rows - 1) / rows;
+    const int64_t rows = rows_each(), row_tasks = ceil_div(extents[second], rows);
     const int64_t first = task % row_tasks * rows;
     task /= row_tasks;
     piece.rows = std::min(rows, extents[second] - first);

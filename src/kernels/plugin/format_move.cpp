@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "base/arithmetic.h"
 #include "kernels/backend.h"
 #include "ops/ops.h"
 #include "ops/table.h"
@@ -13,7 +14,7 @@ namespace {
 constexpr size_t kAlignment = 256;
 
 size_t aligned(size_t bytes) {
-  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  return round_up(bytes, kAlignment);
 }
 
 size_t bytes_of(const Value& value) {

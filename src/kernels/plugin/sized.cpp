@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/arithmetic.h"
 #include "kernels/plugin/choice.h"
 #include "kernels/plugin/resources.h"
 #include "network/convert.h"
@@ -46,7 +47,7 @@ class PluginSizedKernel final : public SizedKernel {
       bounds.push_back(description(outputs_[i], shapes[i], op.scale(inputs_.size() + i)));
       places_.push_back(bytes_);
       const auto size = static_cast<size_t>(outputs_[i].count() * byte_size(outputs_[i].type));
-      bytes_ += (size + kAlignment - 1) / kAlignment * kAlignment;
+      bytes_ += round_up(size, kAlignment);
     }
     plugin::open_sizes(program_, shapes);
     for (size_t i = 0; i < outputs_.size(); ++i)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/arithmetic.h"
 #include "ir/element.h"
 #include "ops/pointwise_kernels.h"
 
@@ -193,7 +194,7 @@ int64_t TypedPlan::rows() const {
 
 void run_typed(const TypedPlan& plan, const void* const* inputs, void* const* outputs,
                ThreadPool& pool, void* scratch) {
-  const int64_t pieces = (plan.row() + kTypedBlock - 1) / kTypedBlock;
+  const int64_t pieces = ceil_div(plan.row(), kTypedBlock);
   const int64_t grain = std::max<int64_t>(1, kTaskElements / std::min(kTypedBlock, plan.row()));
   pool.parallel_for(plan.rows() * pieces, grain, [&](int64_t begin, int64_t end, int worker) {
     Walk walk(plan, inputs, outputs,

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/arithmetic.h"
 #include "device/cpu/thread_pool.h"
 #include "kernels/epilogue/region_epilogue.h"
 #include "kernels/quantize/quantize.h"
@@ -95,7 +96,7 @@ class QuantizeKernel final : public Kernel {
     }
     const bool each = d_.inner == 1 && d_.extent > 1;
     const int64_t row = each ? d_.extent : d_.inner;
-    const int64_t pieces = (row + kPiece - 1) / kPiece;
+    const int64_t pieces = ceil_div(row, kPiece);
     const int64_t rows = d_.outer * (each ? 1 : d_.extent);
     arguments.queue.pool->parallel_for(
         rows * pieces, std::max<int64_t>(1, kPiece / row), [&](int64_t begin, int64_t end, int) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/arithmetic.h"
+
 namespace tenon::recurrence {
 
 Result<Description> describe(const Problem& problem, Reset reset) {
@@ -95,7 +97,7 @@ void add_constants(KernelCode& code, const Problem& problem, const Description& 
 }
 
 int64_t padded(int64_t bytes) {
-  return (bytes + 255) / 256 * 256;
+  return round_up(bytes, 256);
 }
 
 JitArgument optional_input(const Problem& problem, int index) {

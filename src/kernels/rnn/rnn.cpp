@@ -4,6 +4,7 @@
 #include <cstring>
 #include <new>
 
+#include "base/arithmetic.h"
 #include "device/cpu/aligned_buffer.h"
 #include "kernels/gemm/pack.h"
 #include "kernels/rnn/lane.h"
@@ -26,8 +27,8 @@ void write(ElementType type, void* values, int64_t i, float value) {
 /// Packs gates [first_gate, first_gate + gates) of R ([gates * hidden, hidden]) as CellStep wants.
 template <class T>
 void pack_part(const T* r, int first_gate, int gates, int64_t hidden, int64_t unit_k, T* to) {
-  const int64_t blocks = (hidden + kUnitBlock - 1) / kUnitBlock;
-  const int64_t k_rounded = (hidden + unit_k - 1) / unit_k * unit_k;
+  const int64_t blocks = ceil_div(hidden, kUnitBlock);
+  const int64_t k_rounded = round_up(hidden, unit_k);
   for (int64_t block = 0; block < blocks; ++block)
     for (int64_t k = 0; k < k_rounded; k += unit_k)
       for (int gate = 0; gate < gates; ++gate)
@@ -184,7 +185,7 @@ struct Rnn::Lane {
 void Rnn::plan_parts() {
   const int gates = problem_.gates();
   const int64_t unit_k = problem_.type == ElementType::f32 ? 1 : 2;
-  k_ = (problem_.hidden + unit_k - 1) / unit_k * unit_k;
+  k_ = round_up(problem_.hidden, unit_k);
   stride_ = blocks() * kUnitBlock;
   const size_t each = static_cast<size_t>(blocks() * kUnitBlock * k_ * element_size(problem_.type));
   if (problem_.cell == RnnCell::gru)
@@ -198,10 +199,9 @@ void Rnn::plan_parts() {
 void Rnn::plan_lanes() {
   constexpr int64_t kLaneRows = kMaxCellRows;
   const int64_t wanted = std::max(1, problem_.threads / problem_.directions);
-  const int64_t parts =
-      std::clamp<int64_t>((problem_.batch + kLaneRows - 1) / kLaneRows, 1, wanted);
-  lane_rows_ = static_cast<int>(std::max<int64_t>(1, (problem_.batch + parts - 1) / parts));
-  lanes_ = static_cast<int>((problem_.batch + lane_rows_ - 1) / lane_rows_) * problem_.directions;
+  const int64_t parts = std::clamp<int64_t>(ceil_div(problem_.batch, kLaneRows), 1, wanted);
+  lane_rows_ = static_cast<int>(std::max<int64_t>(1, ceil_div(problem_.batch, parts)));
+  lanes_ = static_cast<int>(ceil_div(problem_.batch, lane_rows_)) * problem_.directions;
   // Below some 16 blocks a thread a step is too short to be shared.
   const int64_t useful = std::max<int64_t>(1, blocks() / 4);
   helpers_ =

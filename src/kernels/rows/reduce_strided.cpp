@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/arithmetic.h"
 #include "device/cpu/thread_pool.h"
 #include "kernels/epilogue/region_epilogue.h"
 #include "kernels/rows/describe.h"
@@ -131,7 +132,7 @@ class StridedReducer final : public Kernel {
   StridedReducer(Description description, cpu::ElementType type, cpu::Isa isa)
       : d_(std::move(description)), type_(type), functions_(cpu::row_functions(isa)) {
     // Long pieces read memory in long runs; some are left for other threads.
-    const auto pieces = [this] { return (d_.inner.extent + columns_ - 1) / columns_; };
+    const auto pieces = [this] { return ceil_div(d_.inner.extent, columns_); };
     const int64_t kept = count_of(d_.kept);
     while (columns_ > kLeastColumns && kept * pieces() < kTasks) columns_ /= 2;
     if (d_.columns) pieces_ = pieces();

@@ -2,6 +2,7 @@
 // many neighbours at once along an axis that is.
 #include <algorithm>
 
+#include "base/arithmetic.h"
 #include "device/cpu/thread_pool.h"
 #include "kernels/epilogue/region_epilogue.h"
 #include "kernels/rows/describe.h"
@@ -55,7 +56,7 @@ class StridedSoftmax final : public Kernel {
       : d_(std::move(description)), type_(type), log_(log), functions_(cpu::row_functions(isa)) {}
 
   Status run(const LaunchArguments& arguments) const override {
-    const int64_t pieces = (d_.side.extent + kColumns - 1) / kColumns;
+    const int64_t pieces = ceil_div(d_.side.extent, kColumns);
     int64_t count = pieces;
     for (const Axis& axis : d_.outer) count *= axis.extent;
     const int64_t each = d_.along.extent * std::min(kColumns, d_.side.extent);

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/arithmetic.h"
 #include "kernels/sampling/element.h"
 #include "kernels/sampling/sampling.h"
 
@@ -168,7 +169,7 @@ struct Block {
 template <class T>
 void sample(const GridSampleProblem& p, const void* x, const void* grid, void* y,
             ThreadPool& pool) {
-  const int64_t blocks = (p.points + kBlock - 1) / kBlock;
+  const int64_t blocks = ceil_div(p.points, kBlock);
   pool.parallel_for(p.batch * blocks, 1, [&](int64_t begin, int64_t end, int) {
     PointTaps taps[kBlock];
     for (int64_t task = begin; task < end; ++task) {

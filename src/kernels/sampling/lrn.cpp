@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/arithmetic.h"
 #include "kernels/sampling/element.h"
 #include "kernels/sampling/sampling.h"
 
@@ -103,7 +104,7 @@ struct Image {
 
 template <class T>
 void normalize(const LrnProblem& p, const void* x, void* y, ThreadPool& pool) {
-  const int64_t blocks = (p.pixels + kBlock - 1) / kBlock;
+  const int64_t blocks = ceil_div(p.pixels, kBlock);
   pool.parallel_for(p.images * blocks, 1, [&](int64_t begin, int64_t end, int) {
     for (int64_t task = begin; task < end; ++task) {
       const int64_t n = task / blocks, from = task % blocks * kBlock;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/arithmetic.h"
+
 namespace tenon::cpu {
 namespace {
 
@@ -29,9 +31,9 @@ struct Layout {
     const auto bytes = static_cast<size_t>(taps) * sizeof(RoiTap) +
                        static_cast<size_t>(counts) * sizeof(int64_t) +
                        static_cast<size_t>(bins) * sizeof(float);
-    return (bytes + 63) / 64 * 64;
+    return round_up(bytes, 64);
   }
-  size_t image_bytes() const { return (static_cast<size_t>(image) * sizeof(float) + 63) / 64 * 64; }
+  size_t image_bytes() const { return round_up(static_cast<size_t>(image) * sizeof(float), 64); }
 };
 
 /// One axis of a region: where it starts, and the size and samples of its bins.

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/arithmetic.h"
 #include "kernels/jit/plan.h"
 #include "kernels/sized.h"
 
@@ -14,7 +15,7 @@ struct Room {
   int64_t bytes = 0;
   JitArgument take(int64_t count) {
     const int64_t at = bytes;
-    bytes += (count + 255) / 256 * 256;
+    bytes += round_up(count, 256);
     return JitArgument::workspace(at);
   }
 };
