@@ -192,9 +192,8 @@ void count_algorithms(const Graph& graph, std::map<Algorithm, int>& counts) {
   }
 }
 
-/// Notes in the plan that it is exact, or says which layers are not.
-void settle_numerics(const BuilderConfig& config, Plan& plan, Logger& logger) {
-  if (config.exact_numerics()) plan.settings[kNumericsSetting] = "exact";
+/// Says which layers of the plan are not exact.
+void tell_numerics(const Plan& plan, Logger& logger) {
   std::map<Algorithm, int> counts;
   count_algorithms(*plan.graph, counts);
   counts.erase(Algorithm::kPlain);

@@ -8,9 +8,9 @@
 #include "base/parallel.h"
 #include "base/stopwatch.h"
 #include "device/device_family.h"
-#include "kernels/algorithm.h"
 #include "ops/structure.h"
 #include "plan/graph_parts.h"
+#include "plan/kernel_settings.h"
 #include "plan/packing.h"
 #include "plan/points.h"
 #include "plan/shape_values.h"
@@ -117,14 +117,7 @@ Result<std::shared_ptr<Engine>> Engine::create(Plan plan, Backend backend, bool 
                     "built here",
                     plan.device_name, name));
   TENON_TRY(backend.device->activate());
-  const auto tf32 = plan.settings.find("tf32");
-  backend.numerics.tf32 = tf32 != plan.settings.end() && tf32->second == "1";
-  if (plan.settings.contains(kNumericsSetting)) backend.numerics = backend.numerics.exact();
-  if (const auto limit = plan.settings.find("shared_memory"); limit != plan.settings.end())
-    std::from_chars(limit->second.data(), limit->second.data() + limit->second.size(),
-                    backend.shared_memory);
-  if (const auto barred = plan.settings.find(kBarredSetting); barred != plan.settings.end())
-    TENON_TRY(bar_origins(backend, barred->second));
+  TENON_TRY(take_kernel_settings(plan, backend));
   const auto turns = plan.settings.find(kTurnsSetting);
   backend.turns = usual_turns(*backend.device);
   if (turns != plan.settings.end())

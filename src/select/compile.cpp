@@ -15,6 +15,7 @@
 #include "passes/explain_apart.h"
 #include "passes/observed_passes.h"
 #include "plan/bodies.h"
+#include "plan/kernel_settings.h"
 #include "plan/packing.h"
 #include "plan/points.h"
 #include "plan/shape_values.h"
@@ -287,10 +288,7 @@ Result<Plan> compile(CompileRequest request, TimingCache& cache, Logger& logger)
   plan.architecture = device.architecture;
   if (own_properties(*request.backend.device) != nullptr)
     plan.settings[kFamilyUnitsSetting] = std::to_string(device.compute_units);
-  plan.settings["tf32"] = std::to_string(static_cast<int>(request.backend.numerics.tf32));
-  if (request.backend.shared_memory != INT64_MAX)
-    plan.settings["shared_memory"] = std::to_string(request.backend.shared_memory);
-  if (!request.backend.barred.empty()) plan.settings[kBarredSetting] = request.backend.barred;
+  note_kernel_settings(request.backend, plan);
   plan.graph = std::move(request.graph);
   plan.profiles = std::move(request.profiles);
   TENON_TRY(apply_profiles(*plan.graph, plan.profiles));
