@@ -254,8 +254,8 @@ void add_debug_tensors(const Network& network, Plan& plan) {
     if (!tensor->isNetworkOutput() && !tensor->isNetworkInput()) hidden.insert(tensor->getName());
   }
   if (network.shows_unfused()) plan.settings[kDebugUnfusedSetting] = "1";
-  if (!all.empty()) plan.settings["debug"] = joined(all);
-  if (!hidden.empty()) plan.settings["debug.hidden"] = joined(hidden);
+  if (!all.empty()) plan.settings[kDebugSetting] = joined(all);
+  if (!hidden.empty()) plan.settings[kDebugHiddenSetting] = joined(hidden);
 }
 
 /// Inputs and outputs that are not linear, in the graph and in the profiles.
@@ -303,7 +303,7 @@ Status note_settings(BuilderConfig& config, const network::IoFormats& formats, P
   if (config.getHardwareCompatibilityLevel() ==
       HardwareCompatibilityLevel::kSAME_COMPUTE_CAPABILITY)
     plan.settings[kSameCapabilitySetting] = "1";
-  plan.settings["profiling_verbosity"] =
+  plan.settings[kProfilingVerbositySetting] =
       std::to_string(static_cast<int>(config.getProfilingVerbosity()));
   return carry_libraries(config, plan);
 }
@@ -450,11 +450,11 @@ Result<LargeBytes> Builder::build(INetworkDefinition& network, IBuilderConfig& c
   if (settings->records_candidates()) plan.settings[kCandidatesSetting] = record.text();
   plan.settings.insert(recipe_settings.begin(), recipe_settings.end());
   if (refittable && settings->getFlag(BuilderFlag::kREFIT_INDIVIDUAL))
-    plan.settings["refit.only"] = joined(definition->refittable_weights());
+    plan.settings[kRefittableSetting] = joined(definition->refittable_weights());
   plan.network = std::move(recipe);
-  settle_numerics(*settings, plan, *reporter_);
+  tell_numerics(plan, *reporter_);
   add_debug_tensors(*definition, plan);
-  plan.settings["name"] = definition->getName();
+  plan.settings[kNameSetting] = definition->getName();
   TENON_TRY(note_settings(*settings, formats, plan));
   watch.lap();
   progress.watch()->begin(BuildWatch::Step::kWrite);

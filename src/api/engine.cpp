@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include "NvInfer.h"
 #include "api/context.h"
@@ -59,6 +60,14 @@ const std::string* setting_of(const Plan& plan, std::string_view key) {
   return nullptr;
 }
 
+/// The number that it holds; 0 where it is absent or holds none.
+uint32_t number_of(const Plan& plan, std::string_view key) {
+  uint32_t number = 0;
+  if (const std::string* text = setting_of(plan, key))
+    std::from_chars(text->data(), text->data() + text->size(), number);
+  return number;
+}
+
 bool is_selector(OptProfileSelector select) {
   return select == OptProfileSelector::kMIN || select == OptProfileSelector::kOPT ||
          select == OptProfileSelector::kMAX;
@@ -88,9 +97,9 @@ EngineHandle::EngineHandle(std::shared_ptr<Engine> engine,
     : engine_(std::move(engine)), reporter_(std::move(reporter)) {
   for (const Value* input : engine_->graph().inputs()) tensors_.push_back(input);
   const auto& settings = engine_->plan().settings;
-  if (const auto names = settings.find("debug"); names != settings.end())
+  if (const auto names = settings.find(kDebugSetting); names != settings.end())
     debug_ = lines_of(names->second);
-  if (const auto names = settings.find("debug.hidden"); names != settings.end())
+  if (const auto names = settings.find(kDebugHiddenSetting); names != settings.end())
     hidden_ = lines_of(names->second);
   for (const Value* output : engine_->graph().outputs())
     if (!contains(hidden_, output->name)) tensors_.push_back(output);
@@ -280,7 +289,7 @@ int32_t EngineHandle::getTensorVectorizedDimV2(const char* name, int32_t index) 
   return is_profile(index) ? getTensorVectorizedDim(name) : -1;
 }
 const char* EngineHandle::getName() const noexcept {
-  const std::string* name = setting_of(engine_->plan(), "name");
+  const std::string* name = setting_of(engine_->plan(), kNameSetting);
   return name == nullptr ? "" : name->c_str();
 }
 int32_t EngineHandle::getNbOptimizationProfiles() const noexcept {
@@ -346,14 +355,13 @@ bool EngineHandle::hasImplicitBatchDimension() const noexcept {
   return false;
 }
 TacticSources EngineHandle::getTacticSources() const noexcept {
-  const std::string* text = setting_of(engine_->plan(), kTacticSourcesSetting);
-  TacticSources sources = 0;
-  if (text != nullptr) std::from_chars(text->data(), text->data() + text->size(), sources);
-  return sources;
+  return number_of(engine_->plan(), kTacticSourcesSetting);
 }
 ProfilingVerbosity EngineHandle::getProfilingVerbosity() const noexcept {
-  const std::string* text = setting_of(engine_->plan(), "profiling_verbosity");
-  return static_cast<ProfilingVerbosity>(text == nullptr ? 0 : (*text)[0] - '0');
+  const uint32_t number = number_of(engine_->plan(), kProfilingVerbositySetting);
+  return std::cmp_less(number, EnumMax<ProfilingVerbosity>())
+             ? static_cast<ProfilingVerbosity>(number)
+             : ProfilingVerbosity::kLAYER_NAMES_ONLY;
 }
 IEngineInspector* EngineHandle::createEngineInspector() const noexcept {
   return reporter_->guarded("createEngineInspector", nullptr,

@@ -8,6 +8,17 @@ inline constexpr const char* kSameCapabilitySetting = "same_compute_capability";
 /// The candidates of each layer, as JSON, where they were recorded.
 inline constexpr const char* kCandidatesSetting = "candidates";
 
+/// The network's name.
+inline constexpr const char* kNameSetting = "name";
+/// The number of the ProfilingVerbosity.
+inline constexpr const char* kProfilingVerbositySetting = "profiling_verbosity";
+/// Names of the weights that engines of kREFIT_INDIVIDUAL may change, a line each.
+inline constexpr const char* kRefittableSetting = "refit.only";
+
+/// Names of the tensors that debug listeners see, a line each, and of those that are outputs for
+/// their sake alone.
+inline constexpr const char* kDebugSetting = "debug";
+inline constexpr const char* kDebugHiddenSetting = "debug.hidden";
 /// Of networks with markUnfusedTensorsAsDebugTensors.
 inline constexpr const char* kDebugUnfusedSetting = "debug.unfused";
 /// Of plans that were built with kWEIGHT_STREAMING.

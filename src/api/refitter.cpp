@@ -67,7 +67,7 @@ Result<std::unique_ptr<Refitter>> Refitter::create(EngineHandle& engine,
     return user_error("the plan cannot be refitted: build it with kREFIT or kREFIT_IDENTICAL");
   std::unique_ptr<Refitter> refitter(new Refitter(engine, std::move(reporter)));
   refitter->network_ = plan.network->clone();
-  const auto only = plan.settings.find("refit.only");
+  const auto only = plan.settings.find(kRefittableSetting);
   Names names;
   refitter->collect(
       *refitter->network_,
