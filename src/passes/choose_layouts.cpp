@@ -70,6 +70,12 @@ LayoutPreference layout_preference_of(const Node& node) {
   return LayoutPreference::kRowMajor;
 }
 
+/// Chooses among the channels of an image.
+bool is_channel_gather(const Node& node) {
+  const auto* gather = node.as<Gather>();
+  return gather != nullptr && gather->axis == 1 && node.input(1)->type.shape.size() == 1;
+}
+
 /// Makes more elements of fewer: a conversion costs less ahead of it than behind.
 bool enlarges(const Node& node) {
   if (!anchor_of(node)->is<Resize>()) return false;
@@ -86,7 +92,7 @@ bool layouts_agree(const Shape& shape) {
 
 class LayoutChooser {
  public:
-  explicit LayoutChooser(Graph& graph) : graph_(graph) {}
+  LayoutChooser(Graph& graph, const PassOptions& options) : graph_(graph), options_(options) {}
 
   bool run() {
     for (Node* node : nodes_of(graph_)) visit(*node);
@@ -96,9 +102,14 @@ class LayoutChooser {
   }
 
  private:
+  LayoutPreference preference_of(const Node& node) const {
+    return options_.channel_gathers && is_channel_gather(node) ? LayoutPreference::kFollows
+                                                               : layout_preference_of(node);
+  }
+
   void visit(Node& node) {
     if (node.is<Reformat>()) return;
-    const LayoutPreference preference = layout_preference_of(node);
+    const LayoutPreference preference = preference_of(node);
     if (preference == LayoutPreference::kAnyInput) return;
     const bool last = preference == LayoutPreference::kChannelsLast
                           ? is_image(node.output())
@@ -181,8 +192,8 @@ class LayoutChooser {
   /// Nothing that reads the result takes it channels-last.
   bool is_read_in_rows(const Node& node) const {
     const Value& value = *node.output();
-    return std::ranges::all_of(value.uses(), [](const Use& use) {
-      const LayoutPreference preference = layout_preference_of(*use.node);
+    return std::ranges::all_of(value.uses(), [this](const Use& use) {
+      const LayoutPreference preference = preference_of(*use.node);
       return preference == LayoutPreference::kRowMajor || preference == LayoutPreference::kAnyInput;
     });
   }
@@ -215,6 +226,7 @@ class LayoutChooser {
   }
 
   Graph& graph_;
+  const PassOptions& options_;
   std::map<Value*, Value*> reformatted_;
   bool changed_ = false;
 };
@@ -223,7 +235,7 @@ class LayoutChooser {
 
 bool choose_layouts(Graph& graph, PassContext& context) {
   if (!context.options().channels_last) return false;
-  return LayoutChooser(graph).run();
+  return LayoutChooser(graph, context.options()).run();
 }
 
 }  // namespace tenon

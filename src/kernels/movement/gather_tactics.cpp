@@ -1,7 +1,10 @@
 // Gather, GatherElements, GatherND and their scatters.
 #include <algorithm>
+#include <optional>
+#include <span>
 
 #include "kernels/movement/indexed_copy.h"
+#include "kernels/movement/picked_rows.h"
 #include "kernels/movement/strided_copy.h"
 #include "kernels/strides.h"
 #include "kernels/tactic.h"
@@ -104,6 +107,7 @@ class Offsets {
     return known_.empty() ? static_cast<size_t>(copy.tuples()) * sizeof(int64_t) : 0;
   }
   bool uses_input(int input) const { return input != 1 || known_.empty(); }
+  std::span<const int64_t> known() const { return known_; }
 
  private:
   std::vector<int64_t> known_;
@@ -128,12 +132,29 @@ Result<cpu::IndexedCopy> describe(const Problem& problem) {
   return tuples(o, nd->batch_dims, Order::kAny);
 }
 
+/// Every row picks the same elements of its own row of the source, which are known.
+std::optional<cpu::PickedRows> same_in_all_rows(const cpu::IndexedCopy& copy,
+                                                std::span<const int64_t> offsets, cpu::Isa isa) {
+  const cpu::IndexedCopy::Row row = copy.row();
+  const bool fits = copy.extents.size() == 2 && copy.bytes == 4 && copy.index[0] == 0 &&
+                    row.plain == 1 && row.indexed == 0 && row.offset == 1;
+  return fits && !offsets.empty() ? cpu::PickedRows::make(offsets, isa) : std::nullopt;
+}
+
 class GatherKernel final : public Kernel {
  public:
-  GatherKernel(cpu::IndexedCopy copy, Offsets offsets)
-      : copy_(std::move(copy)), offsets_(std::move(offsets)) {}
+  GatherKernel(cpu::IndexedCopy copy, Offsets offsets, cpu::Isa isa)
+      : copy_(std::move(copy)),
+        offsets_(std::move(offsets)),
+        picked_(same_in_all_rows(copy_, offsets_.known(), isa)) {}
 
   Status run(const LaunchArguments& arguments) const override {
+    if (picked_.has_value()) {
+      picked_->run(static_cast<const uint32_t*>(arguments.inputs[0]), copy_.indexed[0],
+                   static_cast<uint32_t*>(arguments.outputs[0]), copy_.plain[0], copy_.extents[0],
+                   *arguments.queue.pool);
+      return {};
+    }
     TENON_ASSIGN(const int64_t* offsets, offsets_.of(copy_, arguments));
     copy_.gather(arguments.inputs[0], offsets, arguments.outputs[0], *arguments.queue.pool);
     return {};
@@ -144,6 +165,7 @@ class GatherKernel final : public Kernel {
  private:
   cpu::IndexedCopy copy_;
   Offsets offsets_;
+  std::optional<cpu::PickedRows> picked_;
 };
 
 }  // namespace
@@ -155,7 +177,8 @@ Support supports(const Problem& problem) {
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
   TENON_ASSIGN(cpu::IndexedCopy copy, describe(problem));
   TENON_ASSIGN(Offsets offsets, Offsets::make(copy, problem));
-  return make_kernel<GatherKernel>(std::move(copy), std::move(offsets));
+  return make_kernel<GatherKernel>(std::move(copy), std::move(offsets),
+                                   cpu::isa_up_to(problem.isa_limit));
 }
 
 }  // namespace gather_indexed
