@@ -2,6 +2,7 @@
 // known scales and biases (rows/normalize_bytes.cu).
 #include <algorithm>
 
+#include "base/arithmetic.h"
 #include "kernels/jit/byte_factors.h"
 #include "kernels/jit/quotient.h"
 #include "kernels/jit/sources.h"
@@ -12,7 +13,10 @@ namespace tenon::tactics {
 namespace cuda_normalize_bytes {
 namespace {
 
-constexpr int kBlocksEach = 4;  ///< Of 128 threads, on a multiprocessor: 128 registers.
+/// Threads on a multiprocessor, by rows that a group takes at a time.
+int64_t threads_each(int64_t rows) {
+  return rows == 2 ? 768 : 512;
+}
 
 /// One known number for each column, or none.
 bool fits(const Problem& problem, int input, int64_t columns) {
@@ -96,7 +100,22 @@ void add_row_inputs(KernelCode& code, const Problem& problem, const IndexLoop& l
                   parameters, arguments, members, fetch, take));
 }
 
-Result<JitPlan> plan(const Problem& problem, std::string_view) {
+/// Groups of few columns a thread, which take `together` rows at a time: they ask for factors less
+/// often.
+RowGroups wide_groups(const RowGroups& narrow, int64_t together) {
+  RowGroups groups = narrow;
+  const int64_t vectors = blocks_for(narrow.length, narrow.vector);
+  if (together == 1 || vectors > 1024) return groups;
+  groups.group = static_cast<int>(std::max<int64_t>(narrow.group, round_up(vectors, 32)));
+  if (groups.group > 32) groups.block = groups.group;
+  return groups;
+}
+
+std::vector<std::string> row_counts(const Problem&) {
+  return {"rows=1", "rows=2", "rows=4"};
+}
+
+Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   TENON_ASSIGN(const NormalizedSum d, describe_normalized_sum(problem.operation));
   TENON_TRY(check_normalized_sum(problem, d));
   TENON_TRY(check(problem, d));
@@ -108,8 +127,10 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   const IndexLoop loop = joined(split.kept, split.reduced);
   TENON_ASSIGN(const int vector, normalized_vector(problem, d, split));
   if (vector % 4 != 0) return unsupported("rows that do not lie in words of four");
-  const RowGroups groups =
-      choose_groups(problem, loop_count(split.kept), loop_count(split.reduced), vector);
+  const int64_t together = config_number(config, "rows").value_or(1);
+  if (together < 1 || together > 8) return user_error("no rows: {}", config);
+  const RowGroups groups = wide_groups(
+      choose_groups(problem, loop_count(split.kept), loop_count(split.reduced), vector), together);
   // With factors and the next row.
   constexpr int64_t kMostOfThread = 32;
   if (groups.length > groups.group * kMostOfThread)
@@ -127,12 +148,15 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   code.flag("kRms", d.op->norm == NormKind::kRms);
   code.real("kEpsilon", d.op->epsilon);
   add_groups(code, groups);
-  const int each = std::max(1, kBlocksEach * 128 / groups.block);
+  const int64_t each = std::max<int64_t>(1, threads_each(together) / groups.block);
   code.constant("kBlocksEach", each);
+  code.constant("kTogether", together);
   add_row_inputs(code, problem, loop, d);
   JitLaunch launch;
   TENON_TRY(set_source(launch, code, {"rows/group.cuh", "rows/normalize_bytes.cu"}));
-  launch.grid[0] = std::min<int64_t>(groups.blocks(), int64_t{multiprocessors(problem)} * each);
+  const int64_t rows = groups.block / groups.group * together;  // Of a block, at a time.
+  launch.grid[0] =
+      std::min(blocks_for(groups.rows, rows), int64_t{multiprocessors(problem)} * each);
   launch.block[0] = groups.block;
   launch.add(JitArgument::output(d.bytes_output));
   launch.add(JitArgument::constant(0));
@@ -146,6 +170,6 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
 }  // namespace
 }  // namespace cuda_normalize_bytes
 
-TENON_JIT_TACTIC(cuda_normalize_bytes, single_config)
+TENON_JIT_TACTIC(cuda_normalize_bytes, cuda_normalize_bytes::row_counts)
 
 }  // namespace tenon::tactics
