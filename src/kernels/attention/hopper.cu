@@ -7,7 +7,7 @@ extern "C" __global__ void __launch_bounds__(kConsumers + kFetchers, kBlocksEach
            const Mask* __restrict__ mask, Y* __restrict__ out) {
   extern __shared__ unsigned char raw[];
   const u32 front = (shared_address(raw) + 1023) / 1024 * 1024, ring = front + kFrontBytes;
-  const Barriers barriers{ring + kStages * (kKeyBytes + kValueBytes)};
+  const Barriers barriers{ring + kStages * kStageBytes};
   float* staged = reinterpret_cast<float*>(raw + (barriers.base - shared_address(raw)) + kBarrierBytes);
   if (threadIdx.x == 0) {
     barrier_create(barriers.queries(), 1);

@@ -14,29 +14,34 @@ __device__ inline void consume(const TensorMap&, u32 front, u32 ring, Barriers b
   const int group = __shfl_sync(0xffffffffu, threadIdx.x / 128, 0);
   const int row = at.row + group * 64 + threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4;
   barrier_wait(barriers.group_queries(group), progress.queries);
-  if (at.row + group * 64 >= kQLength) return;
-  const int tiles = tiles_of(at.row + group * 64 + 63);
+  const bool is_behind = at.row + group * 64 >= kQLength;
+  const int tiles = is_behind ? 0 : tiles_of(at.row + group * 64 + 63);
+  if (tiles == 0) widen_all_values(ring, barriers, at.tiles, progress.queries);
+  if (is_behind) return;
   float result[kValueColumns / 2] = {}, scores[kKeys / 2], factor[2];
+  SCORE_SUMS(sums, scores);
   u32 weights[kKeys / 16][4];
   Running running = {{-float(kInfinity), -float(kInfinity)}, {0, 0}};
   const auto begin_scores = [&](int t) {
     barrier_wait(barriers.keys(t), progress.queries);
     products_begin();
-    multiply_keys(scores, front + group * 8192, ring + t * (kKeyBytes + kValueBytes));
+    multiply_keys(sums, front + group * 8192, ring + t * kStageBytes);
   };
   const auto begin_values = [&](int t) {
     barrier_wait(barriers.values(t), progress.queries);
     products_begin();
-    multiply_values(result, weights, ring + t * (kKeyBytes + kValueBytes) + kKeyBytes);
+    multiply_values(result, weights, ring + t * kStageBytes + kKeyBytes);
   };
   if (tiles > 0) {
     pin(result);
     begin_scores(0);
     products_commit();  // No values yet.
+    widen_all_values(ring, barriers, at.tiles, progress.queries);
     for (int t = 0;; ++t) {
       // In flight: these scores, and behind them the values before.
       products_wait<1>();
-      pin(scores);
+      pin(sums);
+      TAKE_SCORES(scores, sums);
       to_exponents(scores, mask, staged, row, t * kKeys);
       to_weights(scores, running, factor, row);
       keep_above(running.sum[0] + running.sum[1], front);

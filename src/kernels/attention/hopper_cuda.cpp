@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/arithmetic.h"
+#include "base/float_formats.h"
 #include "kernels/attention/problem_cuda.h"
 #include "kernels/jit/hopper.h"
 #include "kernels/jit/tactic.h"
@@ -20,25 +21,50 @@ int64_t even_keys(int64_t length, int64_t most) {
   return round_up(blocks_for(length, blocks_for(length, most)), 16);
 }
 
+/// Bytes of a row of `size` elements of 8 bits in shared memory.
+int64_t byte_row(int64_t size) {
+  return size <= 64 ? 64 : round_up(size, 128);
+}
+
 JitTensorMap map_of(const View& view, JitArgument base, DataType type, int64_t rows) {
   JitTensorMap map{base, type, {view.size, view.length, view.heads, view.batch}, {1}, {}};
+  const int64_t element = byte_size(type);
+  if (element == 1) map.row_bytes = static_cast<int>(std::min<int64_t>(byte_row(view.size), 128));
   const int64_t steps[] = {view.position_step, view.head_step, view.batch_step};
   // Axes of one element have no step that matters.
   for (int i = 0; i < 3; ++i)
-    map.strides.push_back(map.extents[static_cast<size_t>(i) + 1] > 1 ? steps[i] : 8);
-  map.box = {64, static_cast<int>(rows), 1, 1};
+    map.strides.push_back(map.extents[static_cast<size_t>(i) + 1] > 1 ? steps[i] : 16 / element);
+  map.box = {static_cast<int>(map.row_bytes / element), static_cast<int>(rows), 1, 1};
   return map;
 }
 
-Result<DeviceAttention> describe_hopper(const Problem& problem) {
+/// The greatest distance of an integer of 8 bits from 0.
+int64_t greatest(DataType type) {
+  return type == DataType::kInt8 ? 128 : 255;
+}
+
+Status check_bytes(const AttentionParts& parts, const DeviceAttention& d) {
+  const DataType q = parts.alone.input(kQ).type, k = parts.alone.input(kK).type;
+  if (is_real(q) != is_real(k)) return unsupported("integers and floats of 8 bits");
+  if (parts.zeros[kQ] != 0 || parts.zeros[kK] != 0)
+    return unsupported("queries or keys with a zero point");
+  // Sums become floats without a conversion.
+  if (!is_real(q) && d.q.size * greatest(q) * greatest(k) >= int64_t{1} << 22)
+    return unsupported("sums of more than 22 bits");
+  return {};
+}
+
+Result<DeviceAttention> describe_hopper(const AttentionParts& parts) {
+  const Problem& problem = parts.alone;
   TENON_ASSIGN(const DeviceAttention d, describe(problem));
   TENON_TRY(check_limits(DeviceKernel::hopper, problem, d));
   const View* views[] = {&d.q, &d.k, &d.v};
   for (int i = 0; i < 3; ++i) {
-    TENON_TRY(check_map(map_of(*views[i], JitArgument::null(), problem.output().type, 64),
+    TENON_TRY(check_map(map_of(*views[i], JitArgument::null(), problem.input(i).type, 64),
                         alignment_in_elements(problem.input(i))));
   }
   if (!steps_divide(d.out, problem.output(), 8)) return unsupported("the result's strides");
+  if (d.of_bytes) TENON_TRY(check_bytes(parts, d));
   return d;
 }
 
@@ -59,10 +85,13 @@ struct Tiling {
   /// Places of the grid that shared memory has room for.
   int64_t slots() const { return whole && stays ? 2 : 1; }
   int64_t tile_bytes(const DeviceAttention& d) const {
-    return keys * 128 * (blocks_for(d.k.size, 64) + blocks_for(d.v.size, 64));
+    const int64_t values = blocks_for(d.v.size, 64) * 128;
+    if (!d.of_bytes) return keys * (blocks_for(d.k.size, 64) * 128 + values);
+    return keys * (byte_row(d.k.size) + byte_row(d.v.size) + values);
   }
   int64_t other_bytes(const DeviceAttention& d, bool staged) const {
-    const int64_t boxes = std::max(blocks_for(d.q.size, 64), blocks_for(d.v.size, 64));
+    const int64_t boxes =
+        std::max(blocks_for(d.q.size, d.of_bytes ? 128 : 64), blocks_for(d.v.size, 64));
     return 1024 + slots() * (groups * 8192 * boxes + 256) +
            (staged ? round_up(d.k.length, keys) * 4 : 0);
   }
@@ -123,12 +152,13 @@ std::vector<Tiling> whole_tilings(const Problem& problem, const DeviceAttention&
     Tiling staying = t;
     staying.stays = groups == 4 && !problem.has_input(kMask) &&
                     places(d, groups) > multiprocessors(problem) * t.each;
-    if (staying.fits(d, staged))
-      tilings.push_back(staying);
-    else if (t.fits(d, staged))
-      tilings.push_back(t);
+    const bool stays = staying.fits(d, staged);
+    if (stays) tilings.push_back(staying);
+    // Blocks that stay meet at each place to widen values of 8 bits.
+    if ((!stays || (d.of_bytes && staying.stays)) && t.fits(d, staged)) tilings.push_back(t);
   };
   add(2, 128, false);
+  if (d.k.length > 64) add(2, 64, false);
   add(4, 128, false);
   add(4, 80, true);
   return tilings;
@@ -160,7 +190,7 @@ std::vector<Tiling> all_tilings(const Problem& problem, const DeviceAttention& d
   for (Tiling t : {Tiling{.groups = 4, .most = 64}, Tiling{.groups = 2, .most = 128}}) {
     t.turns = true;
     t = of_length(t, d, staged);
-    if (d.q.length <= 192 || !t.fits(d, staged)) continue;
+    if (d.q.length <= 192 || d.of_bytes || !t.fits(d, staged)) continue;
     t.stays = !problem.has_input(kMask) && places(d, t.groups) > multiprocessors(problem);
     tilings.push_back(t);
     break;
@@ -169,12 +199,12 @@ std::vector<Tiling> all_tilings(const Problem& problem, const DeviceAttention& d
 }
 
 std::vector<std::string> tilings(const Problem& problem) {
-  const auto alone = attention_alone(problem);
-  if (!alone.ok()) return single_config(problem);
-  const auto d = describe_hopper(*alone);
+  const auto parts = attention_parts(problem);
+  if (!parts.ok()) return single_config(problem);
+  const auto d = describe_hopper(*parts);
   std::vector<std::string> texts;
   if (d.ok())
-    for (const Tiling& tiling : all_tilings(*alone, *d)) texts.push_back(tiling.text());
+    for (const Tiling& tiling : all_tilings(parts->alone, *d)) texts.push_back(tiling.text());
   return texts.empty() ? single_config(problem) : texts;
 }
 
@@ -193,6 +223,7 @@ Result<Tiling> choose(const Problem& problem, const DeviceAttention& d, std::str
   if (t.most > 0) t = of_length(t, d, stages_mask(problem, d));
   const bool known = t.groups >= 1 && t.groups <= 4 && t.keys >= 16 && t.keys <= 256 &&
                      t.keys % 16 == 0 && t.each >= 1 && t.each <= 4;
+  if (t.turns && d.of_bytes) return user_error("no tiling: {}", config);
   if ((t.stays && ((!t.turns && !t.whole) || problem.has_input(kMask))) || (t.ahead && !t.whole) ||
       (t.whole && (t.turns || t.moves)))
     return user_error("no tiling: {}", config);
@@ -214,12 +245,33 @@ void add_tiling(KernelCode& code, const Problem& problem, const DeviceAttention&
   code.flag("kWhole", t.whole);
   const bool causal = d.op->causal != CausalMask::kNone;
   code.flag("kLongFirst", causal && places(d, t.groups) > multiprocessors(problem) * t.each);
-  add_group_product(code, "score_product", {.columns = static_cast<int>(t.keys), .bf16 = bf16});
+  const auto keys = static_cast<int>(t.keys);
+  if (d.of_bytes) {
+    add_group_product(code, "score_product",
+                      ByteGroupProduct{.columns = keys,
+                                       .a = byte_product_type(problem.input(kQ).type),
+                                       .b = byte_product_type(problem.input(kK).type)});
+  } else {
+    add_group_product(code, "score_product", GroupProduct{.columns = keys, .bf16 = bf16});
+  }
   add_group_product(code, "value_product",
                     {.columns = static_cast<int>(round_up(d.v.size, 8)),
-                     .bf16 = bf16,
+                     .bf16 = bf16 && !d.of_bytes,
                      .a_in_registers = true,
                      .b_by_columns = true});
+}
+
+/// Types and scales of operands, for hopper_bytes.cu.
+void add_operands(KernelCode& code, const AttentionParts& parts, const DeviceAttention& d) {
+  const DataType keys = parts.alone.input(kK).type, values = parts.alone.input(kV).type;
+  code.text(fmt::format("#define BYTE_OPERANDS {}\n#define INTEGER_SCORES {}\n", d.of_bytes ? 1 : 0,
+                        d.of_bytes && !is_real(keys) ? 1 : 0));
+  code.real("kValueScale", parts.scales[kV]);
+  if (!d.of_bytes) return;
+  code.alias("ValueByte", byte_type(values));
+  const double lowest = values == DataType::kInt8 ? -128 : 0;
+  const uint32_t start = f16_from_float(static_cast<float>(1024 - lowest + parts.zeros[kV]));
+  code.text(fmt::format("#define VALUE_START {:#010x}u\n", start << 16 | start));
 }
 
 Status add_source(JitLaunch& launch, const KernelCode& code, const Tiling& t) {
@@ -229,18 +281,20 @@ Status add_source(JitLaunch& launch, const KernelCode& code, const Tiling& t) {
                        "attention/hopper_turns.cu", "attention/hopper.cu"});
   return set_source(launch, code,
                     {"jit/hopper.cuh", "attention/scores.cuh", "attention/hopper_tiles.cu",
-                     "attention/hopper_weights.cu",
+                     "attention/hopper_bytes.cu", "attention/hopper_weights.cu",
                      t.ahead ? "attention/hopper_ahead.cu" : "attention/hopper_free.cu",
                      t.whole ? "attention/hopper_whole.cu" : "attention/hopper.cu"});
 }
 
 Result<JitPlan> plan(const Problem& whole, std::string_view config) {
-  TENON_ASSIGN(const Problem problem, attention_alone(whole));
-  TENON_ASSIGN(const DeviceAttention d, describe_hopper(problem));
+  TENON_ASSIGN(const AttentionParts parts, attention_parts(whole));
+  const Problem& problem = parts.alone;
+  TENON_ASSIGN(const DeviceAttention d, describe_hopper(parts));
   TENON_ASSIGN(const Tiling t, choose(problem, d, config));
   KernelCode code;
-  add_constants(code, problem, d);
-  TENON_TRY(add_result(code, whole));
+  add_constants(code, problem, d, parts.scales[kQ] * parts.scales[kK]);
+  TENON_TRY(add_result(code, whole, parts));
+  add_operands(code, parts, d);
   add_tiling(code, problem, d, t);
   JitLaunch launch;
   TENON_TRY(add_source(launch, code, t));
@@ -255,12 +309,15 @@ Result<JitPlan> plan(const Problem& whole, std::string_view config) {
     launch.grid[0] = std::min(places(d, t.groups), multiprocessors(problem) * t.each);
     launch.grid[1] = launch.grid[2] = 1;
   }
-  const DataType type = problem.output().type;
-  launch.maps = {map_of(d.q, JitArgument::input(kQ), type, t.stays || t.whole ? 64 : t.groups * 64),
-                 map_of(d.k, JitArgument::input(kK), type, t.keys),
-                 map_of(d.v, JitArgument::input(kV), type, t.keys)};
+  const int64_t rows = t.stays || t.whole || d.of_bytes ? 64 : t.groups * 64;
+  const auto map = [&](const View& view, int operand, int64_t box_rows) {
+    return map_of(view, JitArgument::input(parts.inputs[static_cast<size_t>(operand)]),
+                  problem.input(operand).type, box_rows);
+  };
+  launch.maps = {map(d.q, kQ, rows), map(d.k, kK, t.keys), map(d.v, kV, t.keys)};
   for (int i = 0; i < 3; ++i) launch.add(JitArgument::map(i));
-  launch.add(problem.has_input(kMask) ? JitArgument::input(kMask) : JitArgument::null());
+  launch.add(problem.has_input(kMask) ? JitArgument::input(parts.inputs[kMask])
+                                      : JitArgument::null());
   launch.add(JitArgument::output());
   return plan_of(std::move(launch));
 }

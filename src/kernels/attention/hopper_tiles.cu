@@ -1,11 +1,20 @@
 // Parts of attention on Hopper (attention/hopper.cu): tiles and their barriers, the thread that fetches, masks, and how
-// results leave.
+// results leave. Where queries, keys and values are bytes (BYTE_OPERANDS), the first two are multiplied as such; values
+// become halves in shared memory (attention/hopper_bytes.cu), and weights are halves.
 
 enum : int { kRows = kGroups * 64, kConsumers = kGroups * 128 };
-enum : int { kSizeBoxes = (kSize + 63) / 64, kValueBoxes = (kValueSize + 63) / 64 };
-enum : int { kSizeSteps = (kSize + 15) / 16, kValueColumns = (kValueSize + 7) / 8 * 8 };
-enum : int { kQueryBytes = kRows * 128 * kSizeBoxes, kKeyBytes = kKeys * 128 * kSizeBoxes };
-enum : int { kValueBytes = kKeys * 128 * kValueBoxes };
+// Rows of boxes of queries and keys, and of values as they are fetched.
+enum : int { kElementBytes = BYTE_OPERANDS ? 1 : 2 };
+enum : int { kRowBytes = BYTE_OPERANDS && kSize <= 64 ? 64 : 128, kFetchedRow = BYTE_OPERANDS && kValueSize <= 64 ? 64 : 128 };
+enum : int { kBoxColumns = kRowBytes / kElementBytes, kFetchedColumns = kFetchedRow / kElementBytes };
+enum : int { kSizeBoxes = (kSize + kBoxColumns - 1) / kBoxColumns, kValueBoxes = (kValueSize + 63) / 64 };
+enum : int { kFetchedBoxes = (kValueSize + kFetchedColumns - 1) / kFetchedColumns };
+enum : int { kSizeSteps = (kSize * kElementBytes + 31) / 32, kValueColumns = (kValueSize + 7) / 8 * 8 };
+// The queries of each group begin at a multiple of 8192, where its results pass.
+enum : int { kQueryBytes = kRows * 128 * kSizeBoxes, kKeyBytes = kKeys * kRowBytes * kSizeBoxes };
+enum : int { kValueBytes = kKeys * 128 * kValueBoxes, kFetchedBytes = kKeys * kFetchedRow * kFetchedBoxes };
+// A stage: keys, values as products take them and, where those are others, as they come.
+enum : int { kFetchedAt = kKeyBytes + (BYTE_OPERANDS ? kValueBytes : 0), kStageBytes = kFetchedAt + kFetchedBytes };
 // Results pass through the memory of the queries.
 enum : int { kResultBytes = kRows * 128 * kValueBoxes };
 enum : int { kFrontBytes = kQueryBytes > kResultBytes ? kQueryBytes : kResultBytes };
@@ -72,31 +81,41 @@ struct Progress {
 };
 
 __device__ inline void fetch_queries(const TensorMap& q, u32 queries, Barriers barriers, const Place& at) {
-  barrier_expect(barriers.queries(), kQueryBytes);
+  constexpr int kBoxRows = BYTE_OPERANDS ? 64 : kRows;
+  barrier_expect(barriers.queries(), kRows * kRowBytes * kSizeBoxes);
   for (int c = 0; c < kSizeBoxes; ++c)
-    fetch_box(queries + c * kRows * 128, q, barriers.queries(), c * 64, at.row, at.head, at.batch);
+    for (int row = 0; row < kRows; row += kBoxRows)
+      fetch_box(queries + (c * kRows + row) * 128, q, barriers.queries(), c * kBoxColumns, at.row + row, at.head, at.batch);
 }
 /// Those of one group.
 __device__ inline void fetch_group_queries(const TensorMap& q, u32 queries, Barriers barriers, int group, const Place& at) {
   const u32 barrier = barriers.group_queries(group);
-  barrier_expect(barrier, 8192 * kSizeBoxes);
+  barrier_expect(barrier, 64 * kRowBytes * kSizeBoxes);
   for (int c = 0; c < kSizeBoxes; ++c)
-    fetch_box(queries + c * kRows * 128 + group * 8192, q, barrier, c * 64, at.row + group * 64, at.head, at.batch);
+    fetch_box(queries + c * kRows * 128 + group * 8192, q, barrier, c * kBoxColumns, at.row + group * 64, at.head, at.batch);
+}
+
+/// Key and value number `tile` of a place to a stage, each behind its barrier.
+__device__ inline void fetch_keys(const TensorMap& k, u32 stage, u32 barrier, int tile, int head, int batch) {
+  barrier_expect(barrier, kKeyBytes);
+  for (int c = 0; c < kSizeBoxes; ++c)
+    fetch_box(stage + c * kKeys * kRowBytes, k, barrier, c * kBoxColumns, tile * kKeys, head, batch);
+}
+__device__ inline void fetch_values(const TensorMap& v, u32 stage, u32 barrier, int tile, int head, int batch) {
+  barrier_expect(barrier, kFetchedBytes);
+  for (int c = 0; c < kFetchedBoxes; ++c)
+    fetch_box(stage + kFetchedAt + c * kKeys * kFetchedRow, v, barrier, c * kFetchedColumns, tile * kKeys, head, batch);
 }
 
 __device__ inline void fetch_keys_and_values(const TensorMap& k, const TensorMap& v, u32 ring, Barriers barriers, Stage& to,
                                              const Place& at) {
   const int shared = at.head / (kHeads / kKvHeads);
   for (int t = 0; t < at.tiles; ++t) {
-    const u32 keys = ring + to.number * (kKeyBytes + kValueBytes), values = keys + kKeyBytes;
+    const u32 stage = ring + to.number * kStageBytes;
     barrier_wait(barriers.keys(to.number) + 8, to.phase);
-    barrier_expect(barriers.keys(to.number), kKeyBytes);
-    for (int c = 0; c < kSizeBoxes; ++c)
-      fetch_box(keys + c * kKeys * 128, k, barriers.keys(to.number), c * 64, t * kKeys, shared, at.batch);
+    fetch_keys(k, stage, barriers.keys(to.number), t, shared, at.batch);
     barrier_wait(barriers.values(to.number) + 8, to.phase);
-    barrier_expect(barriers.values(to.number), kValueBytes);
-    for (int c = 0; c < kValueBoxes; ++c)
-      fetch_box(values + c * kKeys * 128, v, barriers.values(to.number), c * 64, t * kKeys, shared, at.batch);
+    fetch_values(v, stage, barriers.values(to.number), t, shared, at.batch);
     to.advance();
   }
 }
@@ -186,7 +205,7 @@ __device__ inline void store_results(const float (&result)[kValueColumns / 2], c
     float sum = running.sum[r];
     sum += __shfl_xor_sync(0xffffffffu, sum, 1);
     sum += __shfl_xor_sync(0xffffffffu, sum, 2);
-    const float inverse = rough_inverse_sum(sum);
+    const float inverse = rough_inverse_sum(sum) * float(kValueScale);
     const int row = threadIdx.x / 32 * 16 + lane / 4 + 8 * r;
 #pragma unroll
     for (int n = 0; n < kValueColumns / 8; ++n) {

@@ -111,9 +111,9 @@ __device__ inline void consume(const TensorMap& q, u32 front, u32 ring, Barriers
   u32 weights[kKeys / 16][4];
   Running running = {{-float(kInfinity), -float(kInfinity)}, {0, 0}};
   const u64 queries = tile_descriptor(front + group * 8192, 0);
-  const auto keys_of = [&](int stage) { return tile_descriptor(ring + stage * (kKeyBytes + kValueBytes), 0); };
+  const auto keys_of = [&](int stage) { return tile_descriptor(ring + stage * kStageBytes, 0); };
   const auto values_of = [&](int stage) {
-    return tile_descriptor(ring + stage * (kKeyBytes + kValueBytes) + kKeyBytes, kKeys * 128);
+    return tile_descriptor(ring + stage * kStageBytes + kKeyBytes, kKeys * 128);
   };
   if constexpr (!kStays) barrier_wait(barriers.queries(), 0);
   if (at.tiles > 0) {

@@ -17,8 +17,9 @@ __device__ inline void to_weights(float (&scores)[kKeys / 2], Running& running, 
       most = fmaxf(most, fmaxf(scores[4 * n + 2 * r], scores[4 * n + 2 * r + 1]));
     most = fmaxf(most, __shfl_xor_sync(0xffffffffu, most, 1));
     most = fmaxf(most, __shfl_xor_sync(0xffffffffu, most, 2));
-    const float base = most == -float(kInfinity) ? 0.0f : most * kFactor;
-    factor[r] = power_of_2(running.top[r] * kFactor - base);
+    const float base = most == -float(kInfinity) ? 0.0f : __fmul_rn(most, kFactor);
+    // Rounded as the base was: where scores have a start of their own (hopper_bytes.cu), the products are large.
+    factor[r] = power_of_2(__fmul_rn(running.top[r], kFactor) - base);
     running.top[r] = most;
     float sum = 0;
 #pragma unroll
@@ -42,14 +43,15 @@ __device__ inline void pack_weights(u32 (&weights)[kKeys / 16][4], const float (
 #pragma unroll
   for (int s = 0; s < kKeys / 16; ++s)
 #pragma unroll
-    for (int i = 0; i < 4; ++i) weights[s][i] = pair_of(X(), scores[8 * s + 2 * i], scores[8 * s + 2 * i + 1]);
+    for (int i = 0; i < 4; ++i) weights[s][i] = pair_of(Weight(), scores[8 * s + 2 * i], scores[8 * s + 2 * i + 1]);
 }
 
-__device__ inline void multiply_keys(float (&scores)[kKeys / 2], u32 queries, u32 keys) {
+__device__ inline void multiply_keys(ScoreSum (&scores)[kKeys / 2], u32 queries, u32 keys) {
+  constexpr int kBoxSteps = kRowBytes / 32;
 #pragma unroll
   for (int s = 0; s < kSizeSteps; ++s)
-    score_product(scores, tile_descriptor(queries + s / 4 * (kRows * 128) + s % 4 * 32, 0),
-                  tile_descriptor(keys + s / 4 * (kKeys * 128) + s % 4 * 32, 0), s > 0);
+    score_product(scores, rows_descriptor<kRowBytes>(queries + s / kBoxSteps * (kRows * 128) + s % kBoxSteps * 32),
+                  rows_descriptor<kRowBytes>(keys + s / kBoxSteps * (kKeys * kRowBytes) + s % kBoxSteps * 32), s > 0);
   products_commit();
 }
 __device__ inline void multiply_values(float (&result)[kValueColumns / 2], const u32 (&weights)[kKeys / 16][4], u32 values) {
@@ -59,10 +61,15 @@ __device__ inline void multiply_values(float (&result)[kValueColumns / 2], const
 }
 
 /// Keeps their readers below the wait.
-template <class T, int kCount>
-__device__ inline void pin(T (&v)[kCount]) {
+template <int kCount>
+__device__ inline void pin(float (&v)[kCount]) {
 #pragma unroll
   for (int i = 0; i < kCount; ++i) asm volatile("" : "+f"(v[i])::"memory");
+}
+template <int kCount>
+__device__ inline void pin(int (&v)[kCount]) {
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) asm volatile("" : "+r"(v[i])::"memory");
 }
 
 __device__ inline void begin_turns(int) {}

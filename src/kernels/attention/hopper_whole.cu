@@ -3,7 +3,7 @@
 // `consume` is that of hopper_free.cu or of hopper_ahead.cu. Blocks that stay (kStays) take a place from one slot while the
 // other one is filled.
 
-enum : int { kSlots = kStays ? 2 : 1, kSlotBytes = kFrontBytes + kStages * (kKeyBytes + kValueBytes) };
+enum : int { kSlots = kStays ? 2 : 1, kSlotBytes = kFrontBytes + kStages * kStageBytes };
 
 struct Slot {
   u32 front;
@@ -20,14 +20,10 @@ __device__ inline void fetch_place(const TensorMap& q, const TensorMap& k, const
   };
   if (at.tiles == 0) fetch_all_queries();
   for (int t = 0; t < at.tiles; ++t) {
-    const u32 keys = slot.ring() + t * (kKeyBytes + kValueBytes), values = keys + kKeyBytes;
-    barrier_expect(slot.barriers.keys(t), kKeyBytes);
-    for (int c = 0; c < kSizeBoxes; ++c)
-      fetch_box(keys + c * kKeys * 128, k, slot.barriers.keys(t), c * 64, t * kKeys, shared, at.batch);
+    const u32 stage = slot.ring() + t * kStageBytes;
+    fetch_keys(k, stage, slot.barriers.keys(t), t, shared, at.batch);
     if (t == 0) fetch_all_queries();
-    barrier_expect(slot.barriers.values(t), kValueBytes);
-    for (int c = 0; c < kValueBoxes; ++c)
-      fetch_box(values + c * kKeys * 128, v, slot.barriers.values(t), c * 64, t * kKeys, shared, at.batch);
+    fetch_values(v, stage, slot.barriers.values(t), t, shared, at.batch);
   }
 }
 

@@ -6,9 +6,10 @@
 
 #include "kernels/jit/plan.h"
 #include "kernels/jit/sources.h"
-#include "kernels/region.h"
+#include "kernels/quantized_region.h"
 #include "ops/math.h"
 #include "ops/scalar_steps.h"
+#include "ops/structure.h"
 
 namespace tenon::attention {
 namespace {
@@ -68,18 +69,6 @@ void add_rounding(KernelCode& code, const Attention& op) {
   code.real("kWeightsLeast", wide ? 0x1p-6 : 0x1p-14);
 }
 
-/// The quantization that the region ends in; null where the problem is no such region.
-const Node* quantization_of(const Problem& problem) {
-  if (problem.operation.bodies().size() != 1 || problem.outputs.size() != 1) return nullptr;
-  const Graph& body = *problem.operation.bodies()[0];
-  if (body.nodes().size() != 2 || !body.nodes()[0]->is<Attention>()) return nullptr;
-  const Node& last = *body.nodes()[1];
-  const bool ends = last.is<Quantize>() && body.outputs().size() == 1 &&
-                    body.outputs()[0] == last.output() &&
-                    last.input(0) == body.nodes()[0]->output();
-  return ends ? &last : nullptr;
-}
-
 /// The one number of an operand of the quantization.
 Result<double> number_of(const Problem& problem, const Node& quantize, int index) {
   if (!quantize.has_input(index)) return 0.0;
@@ -90,34 +79,75 @@ Result<double> number_of(const Problem& problem, const Node& quantize, int index
   return constant->as_double(0);
 }
 
+/// Bytes, scale and zero point of an operand that the region dequantizes.
+Status take_bytes(const Problem& problem, const Value* value, int operand, AttentionParts& parts) {
+  TENON_ASSIGN(const QuantizedOperand bytes, quantized_operand(problem, value));
+  const Node& dequantize = *value->producer();
+  const auto at = static_cast<size_t>(operand);
+  TENON_ASSIGN(parts.scales[at], number_of(problem, dequantize, 1));
+  TENON_ASSIGN(parts.zeros[at], number_of(problem, dequantize, 2));
+  parts.inputs[at] = bytes.input;
+  return {};
+}
+
+/// Operands of attention inside of the region.
+Status take_operands(const Problem& problem, const Node& attention, AttentionParts& parts) {
+  parts.alone.inputs.assign(attention.inputs().size(), Operand{});
+  for (int i = 0; i < static_cast<int>(attention.inputs().size()); ++i) {
+    if (!attention.has_input(i)) continue;
+    const Value* value = attention.input(i);
+    if (i > kMask) return unsupported("a past or lengths of sequences are given");
+    int& input = parts.inputs[static_cast<size_t>(i)];
+    if (i < kMask && value->producer() != nullptr && value->producer()->is<Dequantize>()) {
+      TENON_TRY(take_bytes(problem, value, i, parts));
+    } else {
+      input = input_number(value);
+    }
+    if (input < 0) return unsupported("an operand that is computed in the region");
+    parts.alone.inputs[static_cast<size_t>(i)] = problem.input(input);
+  }
+  return {};
+}
+
+}  // namespace
+
 const char* byte_type(DataType type) {
   if (type == DataType::kFloat8E4M3) return "e4m3";
   if (type == DataType::kFloat8E5M2) return "e5m2";
   return type == DataType::kInt8 || type == DataType::kUInt8 ? device_type(type) : nullptr;
 }
 
-}  // namespace
-
-Result<Problem> attention_alone(const Problem& problem) {
-  const Node* quantize = quantization_of(problem);
-  if (quantize == nullptr) return problem;
-  const Node& attention = *quantize->input(0)->producer();
-  Problem alone = problem;
-  alone.operation = attention;
-  alone.inputs.resize(attention.inputs().size());
-  for (int i = 0; i < static_cast<int>(alone.inputs.size()); ++i) {
-    if (!attention.has_input(i)) return unsupported("an operand in the middle is absent");
-    if (input_number(attention.input(i)) != i) return unsupported("operands in another order");
-  }
-  alone.outputs[0].type = alone.inputs[kQ].type;
-  return alone;
+const char* byte_product_type(DataType type) {
+  if (type == DataType::kInt8) return "s8";
+  return type == DataType::kUInt8 ? "u8" : byte_type(type);
 }
 
-Status add_result(KernelCode& code, const Problem& problem) {
-  const Node* quantize = quantization_of(problem);
+Result<AttentionParts> attention_parts(const Problem& problem) {
+  AttentionParts parts{.alone = problem};
+  if (!problem.operation.is<Fused>()) return parts;
+  const Graph& body = *problem.operation.bodies()[0];
+  const Node* attention = nullptr;
+  for (const auto& node : body.nodes())
+    if (node->is<Attention>()) attention = node.get();
+  if (attention == nullptr) return unsupported("no attention in the region");
+  if (body.outputs().size() != 1) return unsupported("more than the result is wanted");
+  const Node* last = body.outputs()[0]->producer();
+  if (last != attention) parts.quantize = last;
+  if (last != attention && (!last->is<Quantize>() || last->input(0) != attention->output()))
+    return unsupported("{} behind attention", last->op->name());
+  parts.alone.operation = *attention;
+  parts.alone.outputs[0].type = attention->output()->type.type;
+  TENON_TRY(take_operands(problem, *attention, parts));
+  return parts;
+}
+
+Status add_result(KernelCode& code, const Problem& problem, const AttentionParts& parts) {
+  const Node* quantize = parts.quantize;
   code.text(fmt::format("#define QUANTIZES {}\n", quantize != nullptr ? 1 : 0));
   const DataType type = problem.output().type;
+  TENON_ASSIGN(const std::string types, device_source("jit/bytes.cuh"));
   if (quantize == nullptr) {
+    if (byte_type(parts.alone.input(kQ).type) != nullptr) code.text(types);
     code.type("Y", type);
     return {};
   }
@@ -133,7 +163,6 @@ Status add_result(KernelCode& code, const Problem& problem) {
     code.text(fmt::format("#define BYTE_RANGE 255.0f\n#define BYTE_START float({})\n",
                           device_real(12582912 + least)));
   }
-  TENON_ASSIGN(const std::string types, device_source("jit/bytes.cuh"));
   code.text(types);
   code.alias("Y", byte_type(type));
   code.text(
@@ -150,8 +179,12 @@ Result<DeviceAttention> describe(const Problem& problem) {
   if (problem.outputs.size() > 1) return unsupported("more than the result is wanted");
   for (int i = kMask + 1; i < static_cast<int>(problem.inputs.size()); ++i)
     if (problem.has_input(i)) return unsupported("a past or lengths of sequences are given");
-  for (const int i : {kQ, kK, kV})
-    if (problem.input(i).type != problem.output().type) return unsupported("several types");
+  d.of_bytes = byte_type(problem.input(kQ).type) != nullptr;
+  for (const int i : {kQ, kK, kV}) {
+    const DataType type = problem.input(i).type;
+    if (d.of_bytes ? byte_type(type) == nullptr : type != problem.output().type)
+      return unsupported("several types");
+  }
   if (wide_type(problem.output().type) != std::string_view("f32"))
     return unsupported("type {}; takes f32, f16, bf16", name_of(problem.output().type));
   d.q = view_of(problem.input(kQ), d.op->q_heads, d.op->q_bsnh);
@@ -179,7 +212,7 @@ Status check_limits(DeviceKernel kernel, const Problem& problem, const DeviceAtt
   struct Limits {
     int least, greatest, bytes;
     int64_t q_size, v_size, multiple;
-    bool rounds;
+    bool rounds, takes_bytes;
   };
   constexpr Limits kLimits[] = {
 #define TENON_ATTENTION_LIMITS(kernel, ...) {__VA_ARGS__},
@@ -197,13 +230,15 @@ Status check_limits(DeviceKernel kernel, const Problem& problem, const DeviceAtt
     return unsupported("heads of values of more than {} elements", limits.v_size);
   if (d.q.size % limits.multiple != 0 || d.v.size % limits.multiple != 0)
     return unsupported("heads of no multiple of {} elements", limits.multiple);
+  if (d.of_bytes && !limits.takes_bytes) return unsupported("operands of 8 bits");
   if (d.op->weights_step > 0 && !limits.rounds) return unsupported("weights that are rounded");
   if (!d.op->masked_steps.empty() && !limits.rounds)
     return unsupported("functions of scores with their masks");
   return {};
 }
 
-void add_constants(KernelCode& code, const Problem& problem, const DeviceAttention& d) {
+void add_constants(KernelCode& code, const Problem& problem, const DeviceAttention& d,
+                   double unit) {
   begin_code(code, problem);
   code.type("X", problem.output().type);
   code.round_to(problem.output().type);
@@ -218,8 +253,9 @@ void add_constants(KernelCode& code, const Problem& problem, const DeviceAttenti
   code.inner("kKvLength", d.k.length);
   code.constant("kSize", d.q.size);
   code.constant("kValueSize", d.v.size);
-  code.real("kScale",
-            d.op->scale != 0 ? d.op->scale : 1 / std::sqrt(static_cast<double>(d.q.size)));
+  const double scale =
+      d.op->scale != 0 ? d.op->scale : 1 / std::sqrt(static_cast<double>(d.q.size));
+  code.real("kScale", scale * unit);
   code.real("kSoftcap", d.op->softcap);
   code.flag("kCausal", d.op->causal != CausalMask::kNone);
   code.inner("kDiagonal", d.op->causal == CausalMask::kLowerRight ? d.k.length - d.q.length : 0);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+
 #include "kernels/jit/plan.h"
 #include "ops/nn.h"
 
@@ -17,14 +19,30 @@ struct View {
 struct DeviceAttention {
   const Attention* op = nullptr;
   View q, k, v, out;
+  bool of_bytes = false;  ///< Queries, keys and values have 8 bits.
 };
 
-/// Of a region of attention and the quantization of its result, in that order, attention alone,
-/// with a result of the operands' type that lies as the region's does; other problems as they are.
-Result<Problem> attention_alone(const Problem& problem);
-/// Result type `Y` and, where the problem is such a region, the function quantized(), whose results
-/// conversions of jit/bytes.cuh take.
-Status add_result(KernelCode& code, const Problem& problem);
+/// Attention, or a region of it with the dequantization of queries, keys and values, the
+/// quantization of its result, or both.
+struct AttentionParts {
+  /// Attention alone: operands that are dequantized are bytes, the result is real and lies as the
+  /// whole problem's does.
+  Problem alone;
+  std::array<int, 4> inputs = {kQ, kK, kV, kMask};  ///< Of the whole problem, by operand.
+  /// A byte stands for itself less the zero point, times the scale.
+  std::array<double, 3> scales = {1, 1, 1}, zeros = {0, 0, 0};
+  const Node* quantize = nullptr;  ///< Of the result, or null.
+};
+/// Fails, with the reason, for other regions.
+Result<AttentionParts> attention_parts(const Problem& problem);
+
+/// Result type `Y` and, where the result is quantized, the function quantized(), whose results
+/// conversions of jit/bytes.cuh take. That source comes along where any operand or result has 8
+/// bits.
+Status add_result(KernelCode& code, const Problem& problem, const AttentionParts& parts);
+/// As device code and as tensor cores say it; null for types of other sizes.
+const char* byte_type(DataType type);
+const char* byte_product_type(DataType type);
 
 /// Fails, with the reason, for problems that the kernels do not take.
 Result<DeviceAttention> describe(const Problem& problem);
@@ -37,8 +55,9 @@ enum class DeviceKernel : uint8_t {
 /// Fails, with the reason, for problems that one of them does not take.
 Status check_limits(DeviceKernel kernel, const Problem& problem, const DeviceAttention& d);
 
-/// Types, strides and extents that all of the kernels take.
-void add_constants(KernelCode& code, const Problem& problem, const DeviceAttention& d);
+/// Types, strides and extents that all of the kernels take. `unit` is that of scores of bytes.
+void add_constants(KernelCode& code, const Problem& problem, const DeviceAttention& d,
+                   double unit = 1);
 
 /// Steps and addresses are multiples of `elements`.
 bool steps_divide(const View& view, const Operand& operand, int64_t elements);

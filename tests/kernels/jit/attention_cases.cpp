@@ -146,6 +146,98 @@ void add_quantized(Cases& cases) {
   }
 }
 
+/// An operand of 8 bits.
+struct ByteOperand {
+  DataType type = DataType::kInt8;
+  double scale = 0.02;
+  int64_t zero = 0;
+};
+
+std::vector<CaseInput> scaling_of(const ByteOperand& operand) {
+  Tensor scale(DataType::kFloat32, {});
+  scale.set_from_double(0, operand.scale);
+  std::vector scaling{constant(std::move(scale))};
+  if (operand.zero == 0) return scaling;
+  Tensor zero(operand.type, {});
+  zero.set_from_int64(0, operand.zero);
+  scaling.push_back(constant(std::move(zero)));
+  return scaling;
+}
+
+std::vector<CaseInput> bytes_of_heads(const ByteOperand& operand, const Extents& extents,
+                                      int seed) {
+  const bool is_signed = operand.type == DataType::kInt8;
+  std::vector all{input(is_real(operand.type)
+                            ? random_reals(operand.type, extents, seed, -2, 2)
+                            : random_integers(operand.type, extents, seed, is_signed ? -128 : 0,
+                                              is_signed ? 127 : 255))};
+  for (CaseInput& number : scaling_of(operand)) all.push_back(std::move(number));
+  return all;
+}
+
+/// Queries, keys and values that are dequantized.
+void add_of_bytes(Cases& cases) {
+  using enum DataType;
+  struct Row {
+    DataType type;
+    Sizes s;
+    ByteOperand q, k, v, out;
+    CausalMask causal = CausalMask::kNone;
+    bool masked = false, quantizes = true;
+  };
+  const ByteOperand sums{kInt8, 0.01}, real{kFloat8E4M3, 0.9}, wide{kFloat8E5M2, 1.1};
+  const ByteOperand of_zero{kUInt8, 0.02, 121}, from_zero{kUInt8, 0.015}, values{kInt8, 0.02, -9};
+  for (const Row& row :
+       {Row{kFloat16, {2, 12, 12, 128, 128, 64, 64}, {}, {}, {}, sums},
+        Row{kFloat16, {3, 50, 50, 197, 197, 64, 64}, {}, {}, values, sums},
+        Row{kFloat16, {2, 12, 4, 256, 256, 64, 64}, {}, {}, {}, sums, CausalMask::kUpperLeft},
+        Row{kBFloat16, {2, 3, 1, 300, 333, 48, 32}, {}, from_zero, of_zero, sums},
+        Row{kFloat16, {1, 2, 2, 200, 450, 128, 128}, {}, {}, {}, sums, CausalMask::kLowerRight},
+        Row{kFloat16, {1, 2, 2, 140, 700, 96, 160}, {}, {}, {}, sums, CausalMask::kNone, true},
+        Row{kFloat16, {1, 2, 2, 70, 90, 16, 16}, {}, {}, {}, {}, CausalMask::kNone, true, false},
+        Row{kBFloat16,
+            {1, 2, 2, 330, 60, 64, 64},
+            {},
+            {},
+            {},
+            {},
+            CausalMask::kLowerRight,
+            false,
+            false},
+        Row{kFloat16, {2, 12, 12, 128, 128, 64, 64}, real, real, real, {kFloat8E4M3, 0.5}},
+        Row{kFloat16,
+            {1, 2, 2, 197, 520, 256, 64},
+            real,
+            wide,
+            wide,
+            {},
+            CausalMask::kNone,
+            false,
+            false}}) {
+    const Sizes& s = row.s;
+    Attention op;
+    op.causal = row.causal;
+    op.masked_rows_zero = true;
+    op.q_bsnh = op.k_bsnh = op.v_bsnh = op.out_bsnh = true;
+    Dequantize back;
+    back.to = row.type;
+    auto& c = add(cases,
+                  fmt::format("hopper attention of {} {} {} {}x{}x{}", name_of(row.q.type),
+                              name_of(row.type), row.quantizes, s.queries, s.keys, s.size),
+                  back, bytes_of_heads(row.q, {s.batch, s.queries, s.heads, s.size}, 1));
+    Value* k = c.aside(back, bytes_of_heads(row.k, {s.batch, s.keys, s.kv_heads, s.size}, 2));
+    Value* v = c.aside(back, bytes_of_heads(row.v, {s.batch, s.keys, s.kv_heads, s.value_size}, 3));
+    std::vector<CaseInput> mask;
+    if (row.masked)
+      mask.push_back(input(random_reals(row.type, {s.batch, 1, 1, s.keys}, 4, -5, 0)));
+    c.into_op(std::move(op), {k, v}, std::move(mask)).roundings(3);
+    if (!row.quantizes) continue;
+    Quantize quantize;
+    quantize.to = row.out.type;
+    c.into_op(quantize, scaling_of(row.out)).tolerance(is_real(row.out.type) ? 0.13 : 1);
+  }
+}
+
 /// Scores that rise along the keys by `rise` in all, so that earlier sums must shrink.
 void add_rising(Cases& cases, DataType type, double rise) {
   constexpr int64_t kQueries = 150, kKeys = 600, kSize = 64;
@@ -209,6 +301,7 @@ Cases attention_cases() {
     for (const bool lowest : {false, true}) add_hidden(cases, type, lowest);
   }
   add_quantized(cases);
+  add_of_bytes(cases);
   return cases;
 }
 

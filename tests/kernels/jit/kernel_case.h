@@ -97,6 +97,13 @@ class KernelCase {
   KernelCase& into_op(T op, Value* second, std::vector<CaseInput> others) {
     return append_op(std::move(op), {nodes_.back()->output(), second}, std::move(others), "into");
   }
+  /// Likewise, with several results of aside().
+  template <class T>
+  KernelCase& into_op(T op, const std::vector<Value*>& more, std::vector<CaseInput> others) {
+    std::vector<Value*> values = {nodes_.back()->output()};
+    values.insert(values.end(), more.begin(), more.end());
+    return append_op(std::move(op), std::move(values), std::move(others), "into");
+  }
   /// An operator whose second operand is the current value.
   template <class T>
   KernelCase& into_second(T op, CaseInput first) {
