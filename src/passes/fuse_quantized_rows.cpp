@@ -1,10 +1,12 @@
 // Layer and RMS normalization gives what it is quantized to, beside the reals where something else
-// reads them, and attention, depthwise convolutions and reductions where nothing does. Must run
+// reads them, and attention, depthwise convolutions and reductions where nothing does. Attention
+// also takes the dequantization of queries, keys and values where its kernels read bytes. Must run
 // after fuse_residual, whose sums come along, and after split_normalization and fuse_epilogue.
 #include <algorithm>
 
 #include "ops/ops.h"
 #include "ops/region.h"
+#include "passes/casts.h"
 #include "passes/quantized.h"
 #include "passes/residual.h"
 
@@ -51,6 +53,22 @@ bool is_depthwise(const Node& node) {
          conv->groups == channels.constant();
 }
 
+/// Whether kernels for attention read queries, keys and values as bytes: those of sums without zero
+/// points, so that products are scores as they are.
+bool reads_bytes(const Node& node, const PassContext& context) {
+  const auto* op = node.as<Attention>();
+  if (op == nullptr || !context.options().attention_of_bytes || node.outputs().size() != 1 ||
+      !is_half(node.output()->type.type) || op->weights_step > 0 || !op->masked_steps.empty())
+    return false;
+  for (const int i : {0, 1, 2}) {
+    const Node* bytes = per_tensor_bytes(node.input(i), context.options());
+    if (bytes == nullptr || bytes->input(0)->constant() != nullptr ||
+        (i < 2 && !is_symmetric(*bytes)) || !context.allows_fusion(*bytes))
+      return false;
+  }
+  return true;
+}
+
 /// Operators whose kernels quantize all that they give, alone or behind scalar functions.
 bool may_give_bytes(const Node& node, const PassOptions& options) {
   if (node.is<Attention>()) return true;
@@ -64,13 +82,19 @@ bool may_give_bytes(const Node& node, const PassOptions& options) {
 
 bool take_only_quantization(Graph& graph, PassContext& context, Node& node) {
   Node* quantize = only_user(graph, node.output());
-  if (node.outputs().size() != 1 || quantize == nullptr ||
-      quantize != quantization_of(*node.output(), context))
-    return false;
-  std::vector<Node*> members = {&node};
+  if (node.outputs().size() != 1) return false;
+  if (quantize != nullptr && quantize != quantization_of(*node.output(), context))
+    quantize = nullptr;
+  std::vector<Node*> members;
+  if (reads_bytes(node, context))
+    for (const int i : {0, 1, 2}) members.push_back(own_copy(graph, node, i));
+  if (members.empty() && quantize == nullptr) return false;
+  std::string name;  // Of its operands there are names enough.
+  if (!members.empty()) name = quantize == nullptr ? node.name : node.name + " + " + quantize->name;
+  members.push_back(&node);
   if (node.is<Fused>()) members = inline_region(graph, &node);
-  members.push_back(quantize);
-  context.applied(make_region(graph, members)->name);
+  if (quantize != nullptr) members.push_back(quantize);
+  context.applied(make_region(graph, members, name)->name);
   return true;
 }
 

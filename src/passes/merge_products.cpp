@@ -1,8 +1,9 @@
 // Products of one value with several constant matrices (queries, keys and values; the two halves of
 // a gated MLP) become one product with the matrices side by side, and so do convolutions that
 // differ in their weights only. The parts of the result are slices, which cost nothing where their
-// users read strided tensors. Sums with vectors and activations that all of them have come along.
-// Matrices may be dequantized, without zero points. Must run after recognize_attention (which takes
+// users read strided tensors. Sums with vectors and activations that all of them have come along,
+// and quantization of heads that attention reads as bytes. Matrices may be dequantized, without
+// zero points. Must run after recognize_attention (which takes
 // scales off) and before fuse_quantized and fuse_epilogue.
 #include <algorithm>
 
@@ -89,11 +90,21 @@ bool reads_slices(const Value* value, bool joins, int depth = 0) {
   return depth < 6 && std::all_of(value->uses().begin(), value->uses().end(), [&](const Use& use) {
            const Node& user = *use.node;
            if (user.is<Reshape>() || user.is<Transpose>() || user.is<Squeeze>() ||
-               user.is<Unsqueeze>() || user.is<Slice>() || user.is<Split>())
+               user.is<Unsqueeze>() || user.is<Slice>() || user.is<Split>() ||
+               user.is<Dequantize>())
              return reads_slices(user.output(), joins, depth + 1);
            return (joins && user.is<Concat>()) || user.is<Pointwise>() || user.is<Attention>() ||
                   user.is<MatMul>() || user.is<Conv>() || user.is<RotaryEmbedding>();
          });
+}
+
+/// The quantization of heads for attention that reads bytes, which is all that reads the value;
+/// null where there is none.
+Node* quantization_of_heads(const Graph& graph, const Value* value, const PassContext& context) {
+  Node* next = context.options().attention_of_bytes ? only_user(graph, value) : nullptr;
+  const bool fits = next != nullptr && next->is<Quantize>() && is_per_tensor(*next) &&
+                    is_symmetric(*next) && is_multiplied(quantized_type(*next), context.options());
+  return fits ? next : nullptr;
 }
 
 /// The constant of a sum with one number a column (or channel), or null.
@@ -118,6 +129,7 @@ class Merger {
     merge_anchors();
     take_biases();
     while (take_activations()) continue;
+    take_quantization();
     std::string names;
     int64_t begin = 0;
     for (const Member& member : members_) {
@@ -262,6 +274,30 @@ class Merger {
     return true;
   }
 
+  /// Quantization of all of them: with the first one's scale, behind a factor for each column.
+  void take_quantization() {
+    std::vector<Node*> next;
+    for (const Member& member : members_) {
+      next.push_back(quantization_of_heads(graph_, member.last(), context_));
+      if (next.back() == nullptr || quantized_type(*next.back()) != quantized_type(*next[0]))
+        return;
+    }
+    const auto scale = [](const Node* node) { return node->input(1)->constant()->as_double(0); };
+    std::vector<Tensor> factors;
+    bool any = false;
+    for (size_t i = 0; i < next.size(); ++i) {
+      const double factor = scale(next[0]) / scale(next[i]);
+      any |= factor != 1;
+      Tensor& part = factors.emplace_back(result_->type.type, Extents{columns(members_[i])});
+      for (int64_t k = 0; k < part.count(); ++k) part.set_from_double(k, factor);
+    }
+    if (any) append(k_mul, {result_, joined(factors, 0)}, *next[0]);
+    std::vector<Value*> inputs = next[0]->inputs();
+    inputs[0] = result_;
+    result_ = add_op(graph_, next[0]->op->clone(), std::move(inputs), *next[0]);
+    for (size_t i = 0; i < next.size(); ++i) members_[i].chain.push_back(next[i]);
+  }
+
   void append(PointwiseFunction function, std::vector<Value*> inputs, const Node& like,
               double alpha = 0, double beta = 0) {
     result_ = add_pointwise(graph_, function, std::move(inputs), like, alpha, beta);
@@ -302,6 +338,12 @@ std::vector<PointwiseFunction> activations(const Graph& graph, const Node& ancho
   return functions;
 }
 
+bool gives_bytes(const Graph& graph, const Node& anchor, const PassContext& context) {
+  const auto chain = chain_behind(graph, anchor);
+  const Value* last = chain.empty() ? anchor.output() : chain.back()->output();
+  return quantization_of_heads(graph, last, context) != nullptr;
+}
+
 /// The candidates among the users of a value, in groups that merge, in order of the graph.
 std::vector<std::vector<Node*>> groups_of(const Graph& graph, const PassContext& context) {
   std::vector<std::vector<Node*>> groups;
@@ -309,10 +351,13 @@ std::vector<std::vector<Node*>> groups_of(const Graph& graph, const PassContext&
     if (!is_candidate(*node) || !context.allows_fusion(*node)) continue;
     const auto chain = chain_behind(graph, *node);
     const Value* part = chain.empty() ? node->output() : chain.back()->output();
+    const Node* bytes = node->is<MatMul>() ? quantization_of_heads(graph, part, context) : nullptr;
+    if (bytes != nullptr) part = bytes->output();
     if (!reads_slices(part, !node->is<Conv>()) || graph.is_output(part)) continue;
     const auto group = std::find_if(groups.begin(), groups.end(), [&](const auto& members) {
       return mergeable(*members[0], *node) &&
-             activations(graph, *members[0]) == activations(graph, *node);
+             activations(graph, *members[0]) == activations(graph, *node) &&
+             gives_bytes(graph, *members[0], context) == (bytes != nullptr);
     });
     if (group != groups.end())
       group->push_back(node.get());
