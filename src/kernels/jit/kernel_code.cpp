@@ -404,6 +404,11 @@ void KernelCode::flag(std::string_view name, bool value) {
   const int64_t number = value ? 1 : 0;
   record(TextForm::kFlag, {name}, {&number, 1});
 }
+void KernelCode::exact_flag(std::string_view name, bool value) {
+  const int64_t exact = value ? 1 : 0, open = 0;
+  constants_.exact().record(TextForm::kFlag, {name}, {&exact, 1});
+  constants_.open().record(TextForm::kFlag, {name}, {&open, 1});
+}
 void KernelCode::real(std::string_view name, double value) {
   text(fmt::format("#define {} {}\n", name, device_real(value)));
 }

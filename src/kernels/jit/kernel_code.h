@@ -146,6 +146,8 @@ class KernelCode {
     record(form, std::span(words.begin(), words.size()), numbers);
   }
   void flag(std::string_view name, bool value);
+  /// The same, but false in code for all extents, which so has one form.
+  void exact_flag(std::string_view name, bool value);
   void real(std::string_view name, double value);
   void array(std::string_view name, const std::vector<int64_t>& values);
   /// A struct that says where the elements of a loop lie in an operand (`locate` of the prelude).

@@ -82,6 +82,7 @@ TEST(KernelCode, OpenNumbersAreNoPartOfWhatItIsKnownBy) {
     KernelCode code;
     code.alias("Index", "u32");
     code.open("kRows", rows);
+    code.exact_flag("kPairs", rows % 2 == 0);
     code.constant("kColumns", columns);
     const auto sources = code.sources({"rows/softmax.cu"});
     EXPECT_TRUE(sources.ok());
