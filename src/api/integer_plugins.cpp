@@ -94,7 +94,7 @@ Value* in_bytes(Graph& graph, const Place& place) {
     wide = add_cast(graph, wide, tenon::DataType::kFloat32);
   Node* node =
       graph.add_node(std::make_unique<Quantize>(), {wide, scale_constant(graph, *place.scale)}, 1,
-                     place.named->name + kQuantizeSuffix);
+                     place.named->name + ".quantize");
   node->output()->type = {tenon::DataType::kInt8, wide->type.shape};
   return node->output();
 }

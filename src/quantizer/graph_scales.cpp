@@ -44,7 +44,8 @@ Tensor channel_scales(const Tensor& weights, int64_t axis) {
 std::vector<RoundedTensor> rounded_tensors(const Graph& graph) {
   std::vector<RoundedTensor> found;
   for (const auto& node : graph.nodes()) {
-    if (!node->is<Quantize>() || node->name != node->input(0)->name + kQuantizeSuffix) continue;
+    if (!node->is<Quantize>() || node->input(0)->constant() != nullptr) continue;
+    if (node->input(0)->name.empty()) continue;  // Applications know it by no name.
     if (Constant* scale = constant_of(node->input(1)); scale != nullptr)
       found.push_back({node->input(0)->name, scale});
   }
@@ -55,7 +56,7 @@ std::vector<FittedScale> fitted_weight_scales(const Graph& graph) {
   std::vector<FittedScale> found;
   for (const auto& node : graph.nodes()) {
     const auto* quantize = node->as<Quantize>();
-    if (quantize == nullptr || !node->name.ends_with(kWeightsQuantizeSuffix)) continue;
+    if (quantize == nullptr) continue;
     const Tensor* weights = node->input(0)->constant();
     Constant* scale = constant_of(node->input(1));
     if (weights != nullptr && weights->defined() && scale != nullptr)

@@ -8,16 +8,14 @@
 
 namespace tenon {
 
-/// Scales that quantize_graph puts into a graph, as constants, and where they are found again.
+/// Scales that quantize_graph puts into a graph, as constants, and where they are found again. The
+/// network had no quantization of its own.
 
 /// The scale of numbers up to `range` in 8 bits; 1 where all are 0.
 float scale_of_range(float range);
 float range_of_scale(float scale);
 /// One scale for each extent of f32 weights along the axis.
 Tensor channel_scales(const Tensor& weights, int64_t axis);
-
-inline constexpr const char* kQuantizeSuffix = ".quantize";
-inline constexpr const char* kWeightsQuantizeSuffix = ".weights_quantize";
 
 /// A tensor that the graph rounds to 8 bits by one scale.
 struct RoundedTensor {

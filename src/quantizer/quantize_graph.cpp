@@ -127,7 +127,7 @@ class Quantization {
   void quantize_weights(Node& node) {
     const int64_t axis = *channel_axis(node);
     Value* scale = constant(channel_scales(*node.input(1)->constant(), axis));
-    Value* bytes = add_quantize(node.input(1), scale, axis, node.name + kWeightsQuantizeSuffix);
+    Value* bytes = add_quantize(node.input(1), scale, axis, node.name + ".weights_quantize");
     node.set_input(1, add_dequantize(bytes, scale, axis, node.name + ".weights_dequantize"));
   }
 
@@ -137,7 +137,7 @@ class Quantization {
     const auto range = ranges_.find(value->name);
     if (range == ranges_.end()) return nullptr;
     Value* number = constant(Tensor::scalar_f32(scale_of_range(range->second)));
-    Value* bytes = add_quantize(value, number, 1, value->name + kQuantizeSuffix);
+    Value* bytes = add_quantize(value, number, 1, value->name + ".quantize");
     Value* rounded = add_dequantize(bytes, number, 1, value->name + ".dequantize");
     pairs_.emplace(value, rounded);
     return rounded;
