@@ -127,7 +127,6 @@ template <class Interface, LayerType kType>
 class LayerOf : public surface::Implementation<Interface>, public LayerCore {
  public:
   using LayerCore::LayerCore;
-  static constexpr LayerType kLayerType = kType;
   ILayer& layer() override { return *this; }
 
   LayerType getType() const noexcept override { return kType; }

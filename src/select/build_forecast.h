@@ -61,7 +61,6 @@ class BuildForecast {
 
   /// Of the candidates that are still to be tried, without the one that is being tried.
   double trials_left() const;
-  size_t count_left() const { return open_.size(); }
   /// Seconds that the trial under way still takes from the last message on; nothing outside trials.
   std::optional<double> trial_left() const { return current_; }
 

@@ -53,13 +53,6 @@ Result<int> Function::attribute(CUfunction_attribute which) const {
   return value;
 }
 
-Result<int> Function::blocks_per_multiprocessor(int threads, size_t shared_bytes) const {
-  int blocks = 0;
-  TENON_DRIVER(cuOccupancyMaxActiveBlocksPerMultiprocessor, &blocks, handle_, threads,
-               shared_bytes);
-  return blocks;
-}
-
 Status Function::launch_addresses(const LaunchShape& shape, void* stream,
                                   const void** addresses) const {
   CUlaunchAttribute attributes[3];

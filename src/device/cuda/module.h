@@ -37,8 +37,6 @@ class Function {
   /// Allows clusters of more than 8 blocks; fails where the GPU has no place for such a launch.
   Status allow_large_clusters(const LaunchShape& shape) const;
   Result<int> attribute(CUfunction_attribute which) const;
-  /// Blocks of that size that run on one multiprocessor at a time.
-  Result<int> blocks_per_multiprocessor(int threads, size_t shared_bytes) const;
 
   /// Arguments must have exactly the types of the kernel's parameters: `void*`, `int`, a struct.
   /// Neither allocates nor waits.

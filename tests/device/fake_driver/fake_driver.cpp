@@ -273,8 +273,6 @@ FAKE(cuLaunchKernelEx, (const CUlaunchConfig* config, CUfunction, void** paramet
        for (; *parameters != nullptr; ++parameters)
          count_of("null in a launch") += *static_cast<void**>(*parameters) == nullptr ? 1 : 0;
      }))
-FAKE(cuOccupancyMaxActiveBlocksPerMultiprocessor, (int* blocks, CUfunction, int, size_t),
-     *blocks = 1;)
 FAKE(cuOccupancyMaxActiveClusters, (int* clusters, CUfunction, const CUlaunchConfig*),
      *clusters = 1;)
 FAKE(cuTensorMapEncodeTiled,
