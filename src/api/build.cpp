@@ -131,6 +131,7 @@ Status Build::open_device() {
   TENON_TRY(obey_limits(config_, backend, *reporter_));
   backend.numerics.tf32 = config_.getFlag(BuilderFlag::kTF32) && allows_tf32();
   TENON_TRY(backend.device->activate());
+  starts_.begin_all(backend);
   reporter_->verbose("Build times: device opened in {:.2f} s", watch_.lap());
   request_.backend = backend_ = std::move(backend);
   return {};

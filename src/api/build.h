@@ -16,6 +16,7 @@
 #include "network/io_formats.h"
 #include "network/network.h"
 #include "network/report.h"
+#include "runtime/library_starts.h"
 #include "select/compile.h"
 
 namespace tenon::api {
@@ -57,6 +58,7 @@ class Build {
   TimingCache& cache_;
   std::map<std::string, std::string> recipe_settings_;
   std::unique_ptr<Graph> recipe_;  ///< The network, for refitting; null: the plan is not refitted.
+  LibraryStarts starts_;  ///< Libraries get ready beside all else.
   Stopwatch watch_;
 };
 

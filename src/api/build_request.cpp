@@ -111,7 +111,7 @@ Status set_passes(const BuilderConfig& config, const Network& network, CompileRe
   Device& device = *request.backend.device;
   const bool strongly_typed = network.getFlag(NetworkDefinitionCreationFlag::kSTRONGLY_TYPED);
   request.passes = pass_options(config, device, strongly_typed, logger);
-  TENON_TRY(apply_precisions(config, network, !device.capabilities().host_cores, request.passes));
+  TENON_TRY(apply_precisions(config, network, request));
   TENON_TRY(keep_within_budget(config, request, logger));
   TENON_TRY(lower_plugins(*request.graph, request.passes));
   report_unmatched(request.passes, *request.graph, logger);

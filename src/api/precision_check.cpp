@@ -67,11 +67,12 @@ class Constraints {
 }  // namespace
 
 Status apply_precisions(const BuilderConfig& config, const nvinfer1::INetworkDefinition& network,
-                        bool on_gpu, PassOptions& options) {
+                        CompileRequest& request) {
   if (!config.getFlag(BuilderFlag::kOBEY_PRECISION_CONSTRAINTS) &&
       !config.getFlag(BuilderFlag::kPREFER_PRECISION_CONSTRAINTS))
     return {};
-  Constraints constraints(config, on_gpu, options);
+  const bool on_gpu = !request.backend.device->capabilities().host_cores;
+  Constraints constraints(config, on_gpu, request.passes);
   for (int32_t i = 0; i < network.getNbLayers(); ++i)
     TENON_TRY(constraints.apply(*network.getLayer(i)));
   return {};

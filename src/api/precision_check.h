@@ -9,7 +9,7 @@ namespace tenon::api {
 /// in 32 bits keep them, layers wanted in one of a GPU's two 16-bit types get it, and types that
 /// the configuration does not allow are refused.
 Status apply_precisions(const BuilderConfig& config, const nvinfer1::INetworkDefinition& network,
-                        bool on_gpu, PassOptions& options);
+                        CompileRequest& request);
 
 /// Where the configuration has a budget for precision (include/tenon/precision.h) and lets layers
 /// compute in 16 bits: leaves those in 32 bits that the budget does not allow, and names them.

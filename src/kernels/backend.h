@@ -24,9 +24,10 @@ struct BackendNote {
   std::string text;
 };
 
-/// A library that takes long to get ready, which engines have done while they load.
+/// A library that takes long to get ready, which engines have done while they load, and builds
+/// ahead of the first kernel.
 struct LibraryStart {
-  TacticOrigin origin;  ///< The tactics that use it.
+  TacticOrigin origin;  ///< The tactics that use it; kOwn: in builds alone, which compile.
   Status (*start)(Device& device);
 };
 

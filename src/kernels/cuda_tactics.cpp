@@ -1,6 +1,7 @@
 // The table of all families, and the exports of libtenon_cuda.
 #include <cstring>
 
+#include "device/cuda/compiler.h"
 #include "device/cuda/cublaslt.h"
 #include "device/cuda/cuda_device.h"
 #include "device/cuda/cudnn.h"
@@ -50,7 +51,8 @@ Result<Backend> open(int ordinal, const DeviceProperties* described, const char*
   add_note(TacticOrigin::kCudnn, cuda::load_cudnn(), backend);
   add_note(TacticOrigin::kCublasLt, cuda::load_cublaslt(), backend);
   add_note(TacticOrigin::kOwn, cuda::load_nvrtc(), backend);
-  backend.starts = {{TacticOrigin::kCublasLt, cublaslt::start}};
+  backend.starts = {{TacticOrigin::kCublasLt, cublaslt::start},
+                    {TacticOrigin::kOwn, [](Device&) { return cuda::prepare_compilers(); }}};
   add_note(TacticOrigin::kOwn, cuda::opened_once<cuda::check_kernel_cache>(), backend);
   return backend;
 }

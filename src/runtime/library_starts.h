@@ -18,12 +18,16 @@ class LibraryStarts {
  public:
   /// Starts the libraries of these tactics that were not started yet.
   void begin(const Backend& backend, const std::set<std::string>& tactics);
+  /// The same for a build, which may try all tactics, and compiles.
+  void begin_all(const Backend& backend);
   /// Waits for all started libraries.
   void end();
   /// Whether none is started that is not ready.
   bool are_over() const { return running_ == 0; }
 
  private:
+  void begin(const Backend& backend, const LibraryStart& library);
+
   std::mutex mutex_;
   std::set<TacticOrigin> begun_;
   std::atomic<int> running_ = 0;

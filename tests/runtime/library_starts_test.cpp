@@ -107,6 +107,17 @@ TEST_F(LibraryStarts, MayFail) {
   EXPECT_EQ(seen.starts, 1);
 }
 
+TEST_F(LibraryStarts, AreAllBegunByABuildAndTheCompilerByNoPlan) {
+  const Backend backend = backend_from(
+      TacticOrigin::kOwn, {{TacticOrigin::kOwn, start_slowly}, {TacticOrigin::kCublasLt, fail}});
+  make_context(backend);
+  EXPECT_EQ(seen.starts, 0);
+  tenon::LibraryStarts starts;
+  starts.begin_all(backend);
+  starts.end();
+  EXPECT_EQ(seen.starts, 2);
+}
+
 TEST_F(LibraryStarts, GoesWithABarredOrigin) {
   Backend backend = backend_from(TacticOrigin::kOwn, {{TacticOrigin::kCublasLt, start_slowly}});
   ASSERT_TRUE(bar_origins(backend, "cublaslt").ok());

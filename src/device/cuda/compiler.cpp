@@ -10,6 +10,7 @@
 #include <set>
 #include <shared_mutex>
 
+#include "base/parallel.h"
 #include "base/stopwatch.h"
 #include "device/cuda/kernel_cache.h"
 #include "device/cuda/nvrtc.h"
@@ -258,6 +259,13 @@ Status collect_device_code(const DeviceCode& code, const CodeTarget& target, Cod
     TENON_ASSIGN(const std::string binary, compile_device_code(code, each));
     library.collect(source, binary);
   }
+  return {};
+}
+
+Status prepare_compilers() {
+  if (find_cached_kernel(kLastCompiler)) return {};
+  TENON_ASSIGN(const Nvrtc* const nvrtc, load_nvrtc());
+  copy_nvrtc(*nvrtc, helper_threads());
   return {};
 }
 

@@ -55,6 +55,10 @@ Result<std::string> compile_device_code(const DeviceCode& code, const CodeTarget
 Result<std::string> compile_device_code(const DeviceCode& code, const CodeTarget& target,
                                         const Result<const Nvrtc*>& compiler);
 
+/// Where the cache has no code yet, and so all of it will be compiled, on all threads that may: has
+/// the compiler ready for them.
+Status prepare_compilers();
+
 /// The compiler's own work so far, for sources that neither the cache nor a library had.
 CodeWork compiler_work();
 /// Of these sources, those whose products of tensor cores the assembler makes wait for each other,

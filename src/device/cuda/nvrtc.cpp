@@ -1,6 +1,8 @@
 #include "device/cuda/nvrtc.h"
 
+#include <algorithm>
 #include <array>
+#include <condition_variable>
 #include <filesystem>
 #include <memory>
 #include <mutex>
@@ -36,7 +38,7 @@ Result<Nvrtc> open_nvrtc() {
 /// Compilers at the same time, each with as much memory as its file is long (110 MB): reading is up
 /// to an eighth of a compilation.
 constexpr size_t kMaxCopies = 4;
-constexpr int kThreadsOfEach = 4;
+constexpr size_t kThreadsOfEach = 4;
 
 /// Whether it compiles: a copy may not find its built-in header.
 Status check_compiler(const Nvrtc& nvrtc) {
@@ -66,42 +68,72 @@ class Compilers {
  public:
   const Nvrtc* take(const Nvrtc& opened) {
     std::unique_lock lock(mutex_);
-    if (count_ == 0) places_[count_++].nvrtc = &opened;
-    size_t best = 0;
-    for (size_t i = 1; i < count_; ++i)
-      if (places_[i].threads < places_[best].threads) best = i;
-    if (places_[best].threads >= kThreadsOfEach && count_ < limit_ && !is_copying_) {
-      is_copying_ = true;
-      lock.unlock();
-      auto copy = copy_of(opened);
-      lock.lock();
-      is_copying_ = false;
-      if (copy.ok()) {
-        best = count_++;
-        places_[best].nvrtc = new Nvrtc(std::move(copy).value());
+    ++threads_;
+    while (true) {
+      Place* const best = least_used(opened);
+      if (begun_ < needed(threads_)) {
+        copy(opened, lock);
+      } else if (best->threads < kThreadsOfEach || filled_ == begun_) {
+        ++best->threads;
+        return best->nvrtc;
       } else {
-        limit_ = count_;
+        changed_.wait(lock);  // For a copy: one more thread here would hold up the others.
       }
     }
-    ++places_[best].threads;
-    return places_[best].nvrtc;
   }
 
   void give_back(const Nvrtc* nvrtc) {
     const std::lock_guard lock(mutex_);
+    --threads_;
     for (Place& place : places_)
       if (place.nvrtc == nvrtc) --place.threads;
+    changed_.notify_one();
+  }
+
+  /// Copies for so many threads.
+  void prepare(const Nvrtc& opened, size_t threads) {
+    std::unique_lock lock(mutex_);
+    least_used(opened);
+    while (begun_ < needed(threads)) copy(opened, lock);
   }
 
  private:
   struct Place {
     const Nvrtc* nvrtc = nullptr;
-    int threads = 0;
+    size_t threads = 0;
   };
+
+  /// The one that the fewest threads use.
+  Place* least_used(const Nvrtc& opened) {
+    if (filled_ == 0) {
+      places_[filled_++].nvrtc = &opened;
+      begun_ = 1;
+    }
+    return std::ranges::min_element(places_.data(), places_.data() + filled_, {}, &Place::threads);
+  }
+
+  size_t needed(size_t threads) const {
+    return std::min(limit_, (threads + kThreadsOfEach - 1) / kThreadsOfEach);
+  }
+
+  void copy(const Nvrtc& opened, std::unique_lock<std::mutex>& lock) {
+    ++begun_;
+    lock.unlock();
+    auto copy = copy_of(opened);
+    lock.lock();
+    if (copy.ok())
+      places_[filled_++].nvrtc = new Nvrtc(std::move(copy).value());
+    else
+      limit_ = --begun_;
+    changed_.notify_all();
+  }
+
   std::mutex mutex_;
+  std::condition_variable changed_;
   std::array<Place, kMaxCopies> places_;
-  size_t count_ = 0, limit_ = kMaxCopies;
-  bool is_copying_ = false;
+  /// Places that are filled, those and others that will be, and the most there can be.
+  size_t filled_ = 0, begun_ = 0, limit_ = kMaxCopies;
+  size_t threads_ = 0;  ///< That compile or wait.
 };
 
 std::unique_ptr<Compilers> make_compilers() {
@@ -114,6 +146,10 @@ NvrtcLoan::NvrtcLoan(const Nvrtc& opened) : nvrtc_(opened_once<make_compilers>()
 
 NvrtcLoan::~NvrtcLoan() {
   opened_once<make_compilers>()->give_back(nvrtc_);
+}
+
+void copy_nvrtc(const Nvrtc& opened, size_t threads) {
+  opened_once<make_compilers>()->prepare(opened, threads);
 }
 
 Result<const Nvrtc*> load_nvrtc() {

@@ -33,4 +33,7 @@ class NvrtcLoan {
   const Nvrtc* nvrtc_;
 };
 
+/// Makes the copies that so many threads will compile with: each takes as long as a kernel.
+void copy_nvrtc(const Nvrtc& opened, size_t threads);
+
 }  // namespace tenon::cuda
