@@ -26,7 +26,7 @@ std::string to_string(const SymbolValues& symbols) {
 /// Kernels of one layer that are tried between the ends of a profile: kernels near the best on each
 /// side, and the tactics' proposals.
 constexpr size_t kNearEach = 2;
-constexpr int kProposedBetween = 3;
+constexpr int kProposedBetween = 2;
 /// Another form of the graph has to be faster by so much.
 constexpr double kClearly = 0.99;
 /// What may be lost by the other form without a search for the shapes from which on it is better.

@@ -37,6 +37,10 @@ class KnownShapes {
   }
   /// The kernels of a layer there.
   void take(KnownShape& shape, const std::string& node, const Tactics& tactics, size_t layer);
+  /// Kernels that are timed for a node besides those that were taken.
+  void note_tried(const std::string& node, std::string tactic) {
+    tried_[node].insert(std::move(tactic));
+  }
   /// Whether a kernel was timed for the node under any shapes: its code for all extents is there.
   bool was_tried(const std::string& node, const std::string& tactic) const {
     const auto found = tried_.find(node);

@@ -18,6 +18,12 @@ constexpr double kFaster = 0.97, kWorth = 0.015;
 /// Of a tactic's own kernels, and of a library's, tried beside the neighbours' kernels.
 constexpr size_t kProposed = 2;
 
+/// Which kernels are tried.
+enum class Proposals : uint8_t {
+  kMade,      ///< Kernels that take no time to make.
+  kAndFirst,  ///< And the one that a tactic expects to be the best.
+};
+
 class Refiner {
  public:
   explicit Refiner(ChoiceMaking& making) : making_(making) {}
@@ -40,7 +46,8 @@ class Refiner {
       if (!layers.ok()) continue;  // It will be told by refine().
       const std::vector<std::string> now = tactics_of(*serving, **layers);
       TENON_ASSIGN(const std::vector<size_t> open, open_layers(*serving, **layers, now));
-      const Layers some = offer_to(**layers, now, open, point, options.offered);
+      const Layers some =
+          offer_to(**layers, now, open, point, Proposals::kAndFirst, options.offered);
       problems.insert(problems.end(), some.problems.begin(), some.problems.end());
       for (size_t i = 0; i < now.size(); ++i) {
         const Problem& problem = (*layers)->layers.problems[i];
@@ -163,7 +170,7 @@ class Refiner {
   /// Adds kernels that take no time to make: with code for all extents from other shapes, and of
   /// libraries that plan nothing for each shape, where one serves already.
   void add_proposals(const Node& node, const Problem& problem, bool takes_libraries,
-                     std::vector<std::string>& offered) const {
+                     Proposals proposals, std::vector<std::string>& offered) const {
     std::set<std::string_view> names;
     for (const std::string& tactic : offered) names.insert(split_tactic(tactic).name);
     std::vector<std::string> more;
@@ -174,7 +181,10 @@ class Refiner {
       if (is_other) continue;
       if (!fits(row, problem)) continue;
       size_t count = 0;
-      for (const std::string& config : row.configs(problem)) {
+      const std::vector<std::string> configs = row.configs(problem);
+      if (!of_library && proposals == Proposals::kAndFirst)
+        known_->note_tried(node.name, join_tactic(row.name, configs.front()));
+      for (const std::string& config : configs) {
         std::string tactic = join_tactic(row.name, config);
         if (!of_library && !known_->was_tried(node.name, tactic)) continue;
         more.push_back(std::move(tactic));
@@ -187,7 +197,7 @@ class Refiner {
 
   /// Of all layers the open ones, and the kernels to try for each.
   Layers offer_to(const LayersUnder& all, const std::vector<std::string>& now,
-                  const std::vector<size_t>& open, const SymbolValues& point,
+                  const std::vector<size_t>& open, const SymbolValues& point, Proposals proposals,
                   TacticLists& by_problem) const {
     const TacticLists near = known_->around(point, 1);
     const bool takes_libraries = std::ranges::any_of(now, [&](const std::string& tactic) {
@@ -203,7 +213,7 @@ class Refiner {
       if (const auto found = near.find(node.name); found != near.end()) offered = found->second;
       std::erase(offered, now[i]);
       offered.insert(offered.begin(), now[i]);
-      add_proposals(node, problem, takes_libraries, offered);
+      add_proposals(node, problem, takes_libraries, proposals, offered);
       by_problem.try_emplace(problem_key(problem), std::move(offered));
     }
     return layers;
@@ -218,7 +228,7 @@ class Refiner {
     SelectOptions options = making_.options;
     options.offered.clear();
     options.proposals = 0;
-    const Layers layers = offer_to(all, now, open, point, options.offered);
+    const Layers layers = offer_to(all, now, open, point, Proposals::kMade, options.offered);
     TENON_ASSIGN(const Tactics timed, choose_tactics(layers, making_.backend, options,
                                                      making_.cache, false, &making_.measurer));
     std::vector<std::string> then = now;

@@ -43,7 +43,9 @@ std::vector<std::string> configs_among(std::span<const std::string> tactics, con
   const bool of_library = is_library(tactic.traits.origin);
   if (of_library ? tactic.traits.planned_each : configs.empty()) return configs;
   const bool is_first = !of_library && split_tactic(tactics.front()).name == tactic.name;
-  const auto most = static_cast<size_t>(proposals >= 0 ? proposals : is_first ? 1 : 0);
+  // A tactic that seldom wins beside another one proposes more only where it did.
+  const bool proposes = is_first || tactic.traits.seldom_beside.empty();
+  const auto most = static_cast<size_t>(proposals < 0 ? is_first : proposes ? proposals : 0);
   if (most == 0) return configs;
   const std::vector<std::string> own = tactic.configs(problem);
   for (size_t i = 0; i < std::min(most, own.size()); ++i)

@@ -31,8 +31,8 @@ size_t next_stage(std::span<const double> tried, double best);
 
 /// The tactic's configurations among tactics with theirs ("cuda.gemm.hopper{m=128}"), the best
 /// first; then so many `proposals` that the tactic has for the problem itself, where it is among
-/// those, or a library's that plans nothing for each shape. -1: one, where it is the first one's
-/// and ours.
+/// those, or the first of them if it seldom wins, or a library's that plans nothing for each shape.
+/// -1: one, where it is the first one's and ours.
 std::vector<std::string> configs_among(std::span<const std::string> tactics, const Tactic& tactic,
                                        const Problem& problem, int proposals = -1);
 

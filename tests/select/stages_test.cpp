@@ -158,6 +158,9 @@ TEST(StagesTest, ProposalsComeBehindWhatIsOffered) {
   tactic.name = "other";
   EXPECT_EQ(configs_among(offered, tactic, {}), (Configs{"2"}));
   EXPECT_EQ(configs_among(offered, tactic, {}, 2), (Configs{"2", "1"}));
+  tactic.traits.seldom_beside = "own";
+  EXPECT_EQ(configs_among(offered, tactic, {}, 2), (Configs{"2"}));
+  tactic.traits.seldom_beside = {};
   tactic.name = "absent";
   EXPECT_TRUE(configs_among(offered, tactic, {}, 2).empty());
   tactic.traits.origin = TacticOrigin::kCublasLt;
