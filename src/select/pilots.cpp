@@ -1,7 +1,5 @@
 #include "select/pilots.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "ops/operation_text.h"
@@ -27,8 +25,7 @@ std::vector<const Tactic*> held_of(const Shortlist& list) {
 
 /// Problems of a kind differ in their extents alone.
 std::string kind_of(const Problem& problem) {
-  const bool has_samples = !problem.outputs.empty() && !problem.output().extents.empty();
-  std::string kind = fmt::format("{}|", has_samples ? problem.output().extents[0] : 1);
+  std::string kind;
   add_operation_text(kind, problem.operation);
   return kind;
 }
