@@ -6,6 +6,7 @@
 
 #include "base/float_formats.h"
 #include "kernels/image.h"
+#include "kernels/jit/sources.h"
 #include "ops/math.h"
 #include "ops/nn.h"
 
@@ -505,6 +506,19 @@ ByteLimits byte_limits(const Problem& problem, const DeviceQuantized& d) {
   return {std::clamp(from, limits.low, limits.high), std::clamp(until, limits.low, limits.high)};
 }
 
+bool may_pack_gelu(const Problem& problem, const DeviceQuantized& d) {
+  if (!d.is_halved || !d.interval || !byte_gelu(problem, d, d.region.steps.back())) return false;
+  constexpr double kMost = 32768;  // Half of the greatest number of 16 bits.
+  const auto sum = static_cast<double>(greatest_sum(problem, d));
+  for (size_t i = 0; i < d.scales.size(); ++i)
+    if (!(sum * std::abs(d.scales[i]) + std::abs(d.biases[i]) < kMost)) return false;
+  const double factor = 1 / number_at(problem, d.region.output->scale);
+  return factor > 1e-2 && factor < 200;  // Within a unit.
+}
+
+namespace {
+
+/// Limits that conversions to the result's bytes clamp to, where those are not the type's own.
 void add_byte_limits(KernelCode& code, const Problem& problem, const DeviceQuantized& d) {
   if (!d.region.output || is_float8(problem.output().type)) return;
   const int zero = d.region.output->zero;
@@ -521,16 +535,7 @@ void add_byte_limits(KernelCode& code, const Problem& problem, const DeviceQuant
                         device_real(limits.low), device_real(limits.high)));
 }
 
-bool may_pack_gelu(const Problem& problem, const DeviceQuantized& d) {
-  if (!d.is_halved || !d.interval || !byte_gelu(problem, d, d.region.steps.back())) return false;
-  constexpr double kMost = 32768;  // Half of the greatest number of 16 bits.
-  const auto sum = static_cast<double>(greatest_sum(problem, d));
-  for (size_t i = 0; i < d.scales.size(); ++i)
-    if (!(sum * std::abs(d.scales[i]) + std::abs(d.biases[i]) < kMost)) return false;
-  const double factor = 1 / number_at(problem, d.region.output->scale);
-  return factor > 1e-2 && factor < 200;  // Within a unit.
-}
-
+/// Conversions compute a GELU on pairs of halves.
 void add_packed_gelu(KernelCode& code, const Problem& problem, const DeviceQuantized& d) {
   if (!d.packs_gelu) return;
   const auto pair = [](double value) {
@@ -546,6 +551,17 @@ void add_packed_gelu(KernelCode& code, const Problem& problem, const DeviceQuant
                         pair(cubic.third),
                         pair(1 / number_at(problem, d.region.output->scale) / width),
                         pair(-d.interval->low / width), pair(width), pair(start)));
+}
+
+}  // namespace
+
+Status begin_byte_code(KernelCode& code, const Problem& problem, const DeviceQuantized& d) {
+  begin_code(code, problem);
+  TENON_ASSIGN(const std::string types, device_source("jit/bytes.cuh"));
+  add_byte_limits(code, problem, d);
+  add_packed_gelu(code, problem, d);
+  code.text(types);
+  return {};
 }
 
 void add_byte_product(KernelCode& code, const Problem& problem, const DeviceQuantized& d) {

@@ -38,10 +38,10 @@ struct DeviceQuantized {
   size_t first_step = 0;  ///< Those of the region before it are in scales and biases.
   bool is_scaled = false;
   bool is_halved = false;  ///< Scales and biases give half of what the steps take.
-  bool packs_gelu = false;  ///< Conversions to bytes compute that one step (add_packed_gelu).
+  bool packs_gelu = false;  ///< Conversions to bytes compute that one step (begin_byte_code).
   /// Where a result of integers is clamped, whole numbers in units of its scale without its zero
   /// point: scales, biases and steps (where `is_scaled`, else only the last of them) give places
-  /// between the two, 0 the low and 1 the high one, to conversions (add_byte_limits).
+  /// between the two, 0 the low and 1 the high one, to conversions (begin_byte_code).
   std::optional<ByteLimits> interval;
   /// The first step adds bytes as they lie in floats, kByteStart too large; biases make that good.
   bool adds_raw_bytes = false;
@@ -74,14 +74,12 @@ Result<std::vector<int>> add_quantized_epilogue(KernelCode& code, const Problem&
 
 ByteLimits byte_limits(const Problem& problem, const DeviceQuantized& d);
 
-/// Limits that conversions to the result's bytes clamp to (jit/bytes.cuh, which must follow), where
-/// those are not the type's own.
-void add_byte_limits(KernelCode& code, const Problem& problem, const DeviceQuantized& d);
 /// Whether conversions of jit/bytes.cuh may compute a GELU, which is all that is left behind scales
 /// and biases, on pairs of halves. Only words of four bytes do.
 bool may_pack_gelu(const Problem& problem, const DeviceQuantized& d);
-/// Has them do so, where `packs_gelu`.
-void add_packed_gelu(KernelCode& code, const Problem& problem, const DeviceQuantized& d);
+/// Begins code with jit/bytes.cuh, which comes ahead of generated functions over its types: its
+/// conversions to the result's bytes clamp to the problem's limits, and may compute a GELU.
+Status begin_byte_code(KernelCode& code, const Problem& problem, const DeviceQuantized& d);
 
 /// `multiply_bytes(Accumulator (&c)[4], const u32 (&a)[4], u32 b0, u32 b1)`: adds products of 16 by
 /// 8 results over 32 bytes of the depth.

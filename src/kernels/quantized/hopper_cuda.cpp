@@ -334,12 +334,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   const int64_t slab = slab_of(t, d, is_narrow);
   d.packs_gelu = slab != 0 && may_pack_gelu(problem, d);
   KernelCode code;
-  begin_code(code, problem);
-  // Types come before generated functions over them.
-  TENON_ASSIGN(const std::string types, device_source("jit/bytes.cuh"));
-  add_byte_limits(code, problem, d);
-  add_packed_gelu(code, problem, d);
-  code.text(types);
+  TENON_TRY(begin_byte_code(code, problem, d));
   code.text(fmt::format("#define SUMS {}\n", static_cast<int>(sums_of(problem, d))));
   add_constants(code, problem, d, t, slab != 0);
   code.text(fmt::format("#define NARROW_RUNS {}\n#define RAGGED_RUNS {}\n", is_narrow ? 1 : 0,

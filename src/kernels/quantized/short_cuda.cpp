@@ -142,11 +142,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   TENON_ASSIGN(const DeviceQuantized d, describe(problem));
   TENON_ASSIGN(const Shape shape, shape_of(problem, d, config));
   KernelCode code;
-  begin_code(code, problem);
-  // Types come before generated functions over them.
-  TENON_ASSIGN(const std::string types, device_source("jit/bytes.cuh"));
-  add_byte_limits(code, problem, d);
-  code.text(types);
+  TENON_TRY(begin_byte_code(code, problem, d));
   add_constants(code, problem, d, shape);
   add_byte_product(code, problem, d);
   TENON_ASSIGN(const std::vector<int> operands, add_quantized_epilogue(code, problem, d));

@@ -118,11 +118,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   const Shape shape(config);
   if (shape.shared_bytes(d) > kMostShared) return unsupported("a patch that is too large");
   KernelCode code;
-  begin_code(code, problem);
-  // Types come before generated functions over them.
-  TENON_ASSIGN(const std::string types, device_source("jit/bytes.cuh"));
-  add_byte_limits(code, problem, d);
-  code.text(types);
+  TENON_TRY(begin_byte_code(code, problem, d));
   add_constants(code, problem, d, shape);
   add_byte_product(code, problem, d);
   TENON_ASSIGN(const std::vector<int> operands, add_quantized_epilogue(code, problem, d));
