@@ -13,8 +13,11 @@ namespace {
 constexpr int64_t kTaskElements = 16384;
 /// Rows and columns of a transposed tile: both sides' cache lines stay in the first-level cache.
 constexpr int64_t kTile = 32;
+/// Rows of a piece that is transposed.
+constexpr int64_t kTransposedRows = 128;
 
-/// A piece: the last axis and, when the source is contiguous along another one, that axis too.
+/// A piece: some of the last axis and, when the source is contiguous along another one, of that
+/// axis too.
 struct Plane {
   int64_t rows = 1, columns = 1;
   int64_t from_row = 0, from_column = 0, to_row = 0, to_column = 0;
@@ -143,41 +146,53 @@ int StridedCopy::second_axis() const {
   return second;
 }
 
-int64_t StridedCopy::rows_each() const {
-  const int second = second_axis();
-  const int64_t wanted = kTaskElements / std::max<int64_t>(extents.back(), 1);
-  return std::clamp<int64_t>(wanted, 1, second >= 0 ? extents[second] : 1);
+/// Where one side is contiguous along rows and the other along columns, a piece is long both ways:
+/// else each task would read a few elements of all lines.
+StridedCopy::Piece StridedCopy::piece() const {
+  const int last = static_cast<int>(extents.size()) - 1, second = second_axis();
+  const int64_t rows = second >= 0 ? extents[second] : 1, columns = extents[last];
+  if (second >= 0 && from[last] != 1 && from[second] == 1) {
+    const int64_t most = std::min(rows, kTransposedRows);
+    const int64_t wanted = round_up(ceil_div(kTaskElements, std::max<int64_t>(most, 1)), kTile);
+    return {most, std::min(columns, wanted)};
+  }
+  const int64_t most = std::min(columns, kTaskElements);
+  return {std::clamp<int64_t>(kTaskElements / std::max<int64_t>(most, 1), 1, rows), most};
 }
 
 int64_t StridedCopy::tasks() const {
-  const int second = second_axis();
+  const int last = static_cast<int>(extents.size()) - 1, second = second_axis();
+  const auto [rows, columns] = piece();
   int64_t count = 1;
-  for (int axis = 0; axis + 1 < static_cast<int>(extents.size()); ++axis)
-    count *= axis == second ? (extents[axis] + rows_each() - 1) / rows_each() : extents[axis];
+  for (int axis = 0; axis <= last; ++axis) {
+    const int64_t each = axis == second ? rows : axis == last ? columns : 1;
+    count *= ceil_div(extents[axis], std::max<int64_t>(each, 1));
+  }
   return count;
 }
 
 void StridedCopy::run_task(int64_t task, const void* source, void* destination) const {
   const int last = static_cast<int>(extents.size()) - 1, second = second_axis();
-  Plane piece{1, extents[last], 0, from[last], 0, to[last]};
+  const auto [rows, columns] = piece();
+  Plane plane{1, 1, 0, from[last], 0, to[last]};
   int64_t from_at = 0, to_at = 0;
+  /// Moves on to this task's part of an axis, in parts of `each`; its extent.
+  const auto part_of = [&](int axis, int64_t each) {
+    const int64_t parts = ceil_div(extents[axis], each), first = task % parts * each;
+    task /= parts;
+    from_at += first * from[axis];
+    to_at += first * to[axis];
+    return std::min(each, extents[axis] - first);
+  };
   if (second >= 0) {
-    const int64_t rows = rows_each(), row_tasks = ceil_div(extents[second], rows);
-    const int64_t first = task % row_tasks * rows;
-    task /= row_tasks;
-    piece.rows = std::min(rows, extents[second] - first);
-    piece.from_row = from[second];
-    piece.to_row = to[second];
-    from_at += first * from[second];
-    to_at += first * to[second];
+    plane.rows = part_of(second, rows);
+    plane.from_row = from[second];
+    plane.to_row = to[second];
   }
-  for (int axis = last - 1; axis >= 0; --axis) {
-    if (axis == second) continue;
-    from_at += task % extents[axis] * from[axis];
-    to_at += task % extents[axis] * to[axis];
-    task /= extents[axis];
-  }
-  copy_plane(bytes, piece, static_cast<const char*>(source) + from_at * bytes,
+  plane.columns = part_of(last, columns);
+  for (int axis = last - 1; axis >= 0; --axis)
+    if (axis != second) part_of(axis, 1);
+  copy_plane(bytes, plane, static_cast<const char*>(source) + from_at * bytes,
              static_cast<char*>(destination) + to_at * bytes);
 }
 

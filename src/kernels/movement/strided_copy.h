@@ -23,8 +23,11 @@ struct StridedCopy {
   void run_task(int64_t task, const void* source, void* destination) const;
 
  private:
+  struct Piece {
+    int64_t rows, columns;
+  };
   int second_axis() const;
-  int64_t rows_each() const;
+  Piece piece() const;
 };
 
 }  // namespace tenon::cpu
