@@ -92,14 +92,15 @@ class Offsets {
     if (indices.constant == nullptr || !indices.constant->defined() || !indices.dense())
       return offsets;
     offsets.known_.resize(static_cast<size_t>(copy.tuples()));
-    TENON_TRY(copy.resolve(indices.constant->bytes(), offsets.known_.data()));
+    cpu::ThreadPool pool(1);
+    TENON_TRY(copy.resolve(indices.constant->bytes(), offsets.known_.data(), pool));
     return offsets;
   }
 
   Result<const int64_t*> of(const cpu::IndexedCopy& copy, const LaunchArguments& arguments) const {
     if (!known_.empty()) return known_.data();
     auto* resolved = static_cast<int64_t*>(arguments.workspace);
-    const Status status = copy.resolve(arguments.inputs[1], resolved);
+    const Status status = copy.resolve(arguments.inputs[1], resolved, *arguments.queue.pool);
     if (!status.ok()) return user_error("'{}': {}", name_, status.error().message);
     return resolved;
   }

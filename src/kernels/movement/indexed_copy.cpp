@@ -1,9 +1,11 @@
 #include "kernels/movement/indexed_copy.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <numeric>
 
+#include "base/arithmetic.h"
 #include "kernels/movement/odometer.h"
 
 namespace tenon::cpu {
@@ -13,6 +15,57 @@ namespace {
 constexpr int64_t kTaskBytes = 32768;
 
 using Row = IndexedCopy::Row;
+
+/// Neighbouring tuples of indices.
+struct OffsetRow {
+  const IndexedCopy& copy;
+  int64_t first, step, count;
+  int64_t* offsets;
+
+  /// False where an index is outside its axis.
+  template <class T>
+  bool resolve(const T* indices) const {
+    int outside = 0;
+    for (size_t t = 0; t < copy.tuple.size(); ++t) {
+      const auto [extent, stride] = copy.tuple[t];
+      const T* from = indices + first + static_cast<int64_t>(t) * copy.tuple_step;
+      for (int64_t i = 0; i < count; ++i) {
+        const int64_t given = from[i * step], value = given < 0 ? given + extent : given;
+        outside |= static_cast<uint64_t>(value) >= static_cast<uint64_t>(extent);
+        offsets[i] = value * stride + (t == 0 ? 0 : offsets[i]);
+      }
+    }
+    return outside == 0;
+  }
+};
+
+int64_t element_count(const std::vector<int64_t>& extents) {
+  int64_t count = 1;
+  for (const int64_t extent : extents) count *= extent;
+  return count;
+}
+
+/// Rows cut so that also one long row is work for all threads.
+struct Pieces {
+  int64_t rows, row, of_row;
+
+  Pieces(int64_t row_count, int64_t row_length)
+      : rows(row_count), row(row_length), of_row(ceil_div(row_length, kTaskBytes)) {}
+  int64_t count() const { return rows * of_row; }
+  /// Pieces that are worth a task.
+  int64_t grain(size_t bytes) const {
+    const int64_t each = row / of_row * static_cast<int64_t>(bytes);
+    return std::max<int64_t>(1, kTaskBytes / std::max<int64_t>(1, each));
+  }
+  struct Piece {
+    int64_t first, length;
+  };
+  Piece at(int64_t index) const {
+    if (of_row == 1) return {0, row};
+    const int64_t part = index % of_row, first = row * part / of_row;
+    return {first, row * (part + 1) / of_row - first};
+  }
+};
 
 std::vector<int64_t> head(const std::vector<int64_t>& all) {
   return {all.begin(), all.end() - 1};
@@ -34,15 +87,18 @@ void gather_rows(const IndexedCopy& copy, const std::vector<int64_t>& offset_str
   const std::vector<int64_t> extents = head(copy.extents), plain = head(copy.plain),
                              indexed = head(copy.indexed), offset = head(offset_strides);
   const Row row = copy.row();
-  int64_t count = 1;
-  for (const int64_t extent : extents) count *= extent;
-  const int64_t row_bytes = row.count * static_cast<int64_t>(sizeof(T));
-  pool.parallel_for(count, std::max<int64_t>(1, kTaskBytes / row_bytes),
-                    [&](int64_t begin, int64_t end, int) {
-                      Odometer<3> at(extents, {&plain, &indexed, &offset}, begin);
-                      for (int64_t i = begin; i < end; ++i, at.next())
-                        gather_row(row, from + at.at[1], offsets + at.at[2], to + at.at[0]);
-                    });
+  const Pieces pieces(element_count(extents), row.count);
+  pool.parallel_for(pieces.count(), pieces.grain(sizeof(T)), [&](int64_t begin, int64_t end, int) {
+    Odometer<3> at(extents, {&plain, &indexed, &offset}, begin / pieces.of_row);
+    for (int64_t i = begin; i < end; ++i) {
+      const auto [first, length] = pieces.at(i);
+      Row piece = row;
+      piece.count = length;
+      gather_row(piece, from + at.at[1] + first * row.indexed,
+                 offsets + at.at[2] + first * row.offset, to + at.at[0] + first * row.plain);
+      if (first + length == row.count) at.next();
+    }
+  });
 }
 
 }  // namespace
@@ -97,28 +153,45 @@ int64_t IndexedCopy::tuples() const {
   return count;
 }
 
-Status IndexedCopy::resolve(const void* indices, int64_t* offsets) const {
+Status IndexedCopy::resolve(const void* indices, int64_t* offsets, ThreadPool& pool) const {
   std::vector<int64_t> own, strides;
   for (size_t axis = 0; axis < extents.size(); ++axis)
     if (index[axis] != 0) {
       own.push_back(extents[axis]);
       strides.push_back(index[axis]);
     }
+  if (own.empty()) own = strides = {1};
+  const std::vector<int64_t> outer = head(own), outer_strides = head(strides);
+  const Pieces pieces(element_count(outer), own.back());
+  std::atomic<bool> outside = false;
+  pool.parallel_for(
+      pieces.count(), pieces.grain(sizeof(int64_t)), [&](int64_t begin, int64_t end, int) {
+        Odometer<1> at(outer, {&outer_strides}, begin / pieces.of_row);
+        for (int64_t i = begin; i < end; ++i) {
+          const auto [first, length] = pieces.at(i);
+          const OffsetRow row{*this, at.at[0] + first * strides.back(), strides.back(), length,
+                              offsets + i / pieces.of_row * own.back() + first};
+          if (!(wide ? row.resolve(static_cast<const int64_t*>(indices))
+                     : row.resolve(static_cast<const int32_t*>(indices))))
+            outside = true;
+          if (first + length == own.back()) at.next();
+        }
+      });
+  return outside ? find_outside(indices, own, strides) : Status();
+}
+
+/// The first index that is outside its axis, in an error.
+Status IndexedCopy::find_outside(const void* indices, const std::vector<int64_t>& own,
+                                 const std::vector<int64_t>& strides) const {
   Odometer<1> at(own, {&strides}, 0);
-  const int64_t count = tuples();
-  for (int64_t i = 0; i < count; ++i, at.next()) {
-    int64_t offset = 0;
+  for (int64_t i = 0; i < tuples(); ++i, at.next())
     for (size_t t = 0; t < tuple.size(); ++t) {
       const int64_t place = at.at[0] + static_cast<int64_t>(t) * tuple_step;
-      int64_t value = wide ? static_cast<const int64_t*>(indices)[place]
-                           : static_cast<const int32_t*>(indices)[place];
+      const int64_t value = wide ? static_cast<const int64_t*>(indices)[place]
+                                 : static_cast<const int32_t*>(indices)[place];
       if (value < -tuple[t].extent || value >= tuple[t].extent)
         return user_error("index {} is outside [{}, {})", value, -tuple[t].extent, tuple[t].extent);
-      if (value < 0) value += tuple[t].extent;
-      offset += value * tuple[t].stride;
     }
-    offsets[i] = offset;
-  }
   return {};
 }
 
@@ -149,8 +222,7 @@ void IndexedCopy::run_rows(
     FunctionRef<void(int64_t plain, int64_t indexed, const int64_t* offsets)> visit) const {
   const std::vector<int64_t> outer = head(extents), plain_head = head(plain),
                              indexed_head = head(indexed), offset_head = head(offset_strides());
-  int64_t count = 1;
-  for (const int64_t extent : outer) count *= extent;
+  const int64_t count = element_count(outer);
   Odometer<3> at(outer, {&plain_head, &indexed_head, &offset_head}, 0);
   for (int64_t i = 0; i < count; ++i, at.next()) visit(at.at[0], at.at[1], offsets + at.at[2]);
 }

@@ -32,7 +32,7 @@ struct IndexedCopy {
   /// Number of index tuples: offsets that resolve() writes.
   int64_t tuples() const;
   /// The offset that each tuple stands for; fails for an index outside its axis.
-  Status resolve(const void* indices, int64_t* offsets) const;
+  Status resolve(const void* indices, int64_t* offsets, ThreadPool& pool) const;
   /// destination[plain] = source[indexed + offset].
   void gather(const void* source, const int64_t* offsets, void* destination,
               ThreadPool& pool) const;
@@ -48,6 +48,8 @@ struct IndexedCopy {
 
  private:
   std::vector<int64_t> offset_strides() const;
+  Status find_outside(const void* indices, const std::vector<int64_t>& own,
+                      const std::vector<int64_t>& strides) const;
 };
 
 }  // namespace tenon::cpu
