@@ -1,0 +1,102 @@
+#include <algorithm>
+
+#include "kernels/image.h"
+#include "kernels/sampling/deform.h"
+#include "kernels/tactic.h"
+#include "ops/nn.h"
+
+namespace tenon::tactics::deform_sampled {
+namespace {
+
+enum Input { kImage, kWeights, kOffsets, kBias, kMask };
+
+bool is_plain(const Operand& operand) {
+  return !operand.present || (operand.type == DataType::kFloat32 && operand.dense() &&
+                              operand.layout == Layout::kRowMajor);
+}
+
+/// See DeformProblem::x_pixel.
+Result<int64_t> pixel_of(const Operand& image) {
+  if (image.type != DataType::kFloat32) return unsupported("a type other than f32");
+  if (const auto pixel = pixel_stride(image)) return *pixel;
+  if (!image.dense()) return unsupported("an image with gaps");
+  return 0;
+}
+
+int64_t value_at(const std::vector<int64_t>& values, size_t axis, int64_t otherwise) {
+  return axis < values.size() ? values[axis] : otherwise;
+}
+
+const Operand* operand_of(const Problem& problem, int input) {
+  return problem.has_input(input) ? &problem.input(input) : nullptr;
+}
+
+Result<cpu::DeformProblem> describe(const Problem& problem) {
+  const auto* op = problem.operation.as<DeformConv>();
+  if (op == nullptr) return unsupported("not a deformable convolution");
+  const Operand &x = problem.input(kImage), &w = problem.input(kWeights), &y = problem.output();
+  if (w.constant == nullptr || !is_plain(w)) return unsupported("weights that are not constant");
+  for (const int input : {kOffsets, kBias, kMask})
+    if (const Operand* operand = operand_of(problem, input);
+        operand != nullptr && !is_plain(*operand))
+      return unsupported("operand {} is not dense f32", input);
+  if (x.count() == 0 || y.count() == 0 || w.count() == 0) return unsupported("an empty tensor");
+  cpu::DeformProblem p;
+  TENON_ASSIGN(p.x_pixel, pixel_of(x));
+  TENON_ASSIGN(p.y_pixel, pixel_of(y));
+  p.batch = x.extents[0], p.channels = x.extents[1], p.filters = y.extents[1];
+  p.groups = op->groups, p.offset_groups = op->offset_groups;
+  for (size_t i = 0; i < p.input.size(); ++i) {
+    p.input[i] = x.extents[i + 2], p.output[i] = y.extents[i + 2], p.kernel[i] = w.extents[i + 2];
+    p.stride[i] = value_at(op->strides, i, 1), p.dilation[i] = value_at(op->dilations, i, 1);
+    p.pad[i] = value_at(op->pads_begin, i, 0);
+  }
+  p.has_bias = problem.has_input(kBias), p.has_mask = problem.has_input(kMask);
+  p.isa = cpu::isa_up_to(problem.isa_limit);
+  p.threads = std::max(1, problem.threads);
+  p.packed = problem.packed;
+  return p;
+}
+
+class DeformKernel final : public Kernel {
+ public:
+  DeformKernel(cpu::DeformConvolution conv, int threads)
+      : conv_(std::move(conv)), threads_(threads) {}
+
+  Status run(const LaunchArguments& arguments) const override {
+    if (arguments.queue.pool->threads() > threads_)
+      return internal_error("a kernel made for {} threads runs on {}", threads_,
+                            arguments.queue.pool->threads());
+    const auto floats = [&](size_t input) {
+      return input < arguments.inputs.size() ? static_cast<const float*>(arguments.inputs[input])
+                                             : nullptr;
+    };
+    const cpu::DeformArguments own{floats(kImage), floats(kOffsets), floats(kBias), floats(kMask),
+                                   static_cast<float*>(arguments.outputs[0])};
+    conv_.run(own, *arguments.queue.pool, arguments.workspace);
+    return {};
+  }
+  size_t workspace_bytes() const override { return conv_.scratch_bytes(); }
+  bool uses_input(int input) const override { return input != kWeights; }
+  std::span<const std::byte> packed() const override { return conv_.packed(); }
+  bool packs_input(int input) const override { return input == kWeights; }
+
+ private:
+  cpu::DeformConvolution conv_;
+  int threads_;
+};
+
+}  // namespace
+
+Support supports(const Problem& problem) {
+  return Support::of(describe(problem));
+}
+
+Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
+  TENON_ASSIGN(const cpu::DeformProblem p, describe(problem));
+  TENON_ASSIGN(cpu::DeformConvolution conv,
+               cpu::DeformConvolution::prepare(p, problem.input(kWeights).constant->bytes()));
+  return make_kernel<DeformKernel>(std::move(conv), p.threads);
+}
+
+}  // namespace tenon::tactics::deform_sampled
