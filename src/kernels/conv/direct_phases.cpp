@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/arithmetic.h"
+#include "device/cpu/aligned_buffer.h"
 #include "kernels/conv/direct.h"
 
 namespace tenon::cpu {
@@ -12,10 +13,6 @@ namespace {
 
 // Lines of so many tiles are products of their own: blocks of rows would cut them unevenly.
 constexpr int64_t kTilesOfLongLine = 4;
-
-int64_t floor_mod(int64_t a, int64_t b) {
-  return ((a % b) + b) % b;
-}
 
 /// An input position, counted from that of a block of output pixels, and the tap by which each
 /// pixel of the block reads it; -1: none.

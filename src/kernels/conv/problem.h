@@ -56,6 +56,11 @@ struct ConvArguments {
   std::span<const std::byte> ahead;           ///< See tenon::LaunchArguments.
 };
 
+/// From 0 to b - 1.
+inline int64_t floor_mod(int64_t a, int64_t b) {
+  return ((a % b) + b) % b;
+}
+
 inline int64_t volume(const Spatial& s) {
   return s[0] * s[1] * s[2];
 }

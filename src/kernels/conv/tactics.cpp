@@ -1,4 +1,5 @@
 #include "kernels/conv/depthwise.h"
+#include "kernels/conv/depthwise_phases.h"
 #include "kernels/conv/describe.h"
 #include "kernels/conv/direct.h"
 #include "kernels/conv/grouped.h"
@@ -82,6 +83,18 @@ Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view)
 }
 
 }  // namespace conv_depthwise
+
+namespace conv_depthwise_phases {
+
+Support supports(const Problem& problem) {
+  return supports_where(problem, cpu::DepthwiseDeconvolution::fits,
+                        "not a transposed depthwise convolution over a channels-last image to f32");
+}
+Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
+  return cpu::ConvKernel<cpu::DepthwiseDeconvolution>::create(problem);
+}
+
+}  // namespace conv_depthwise_phases
 
 namespace conv_grouped {
 
