@@ -16,6 +16,8 @@ constexpr bool has_vector_form(PointwiseFunction f) {
     case PointwiseFunction::k_rsqrt:
     case PointwiseFunction::k_exp:
     case PointwiseFunction::k_log:
+    case PointwiseFunction::k_sin:
+    case PointwiseFunction::k_cos:
     case PointwiseFunction::k_tanh:
     case PointwiseFunction::k_erf:
     case PointwiseFunction::k_relu:
@@ -117,6 +119,10 @@ template <class V>
       return exp(x);
     case PointwiseFunction::k_log:
       return log(x);
+    case PointwiseFunction::k_sin:
+      return sin(x);
+    case PointwiseFunction::k_cos:
+      return cos(x);
     case PointwiseFunction::k_tanh:
       return tanh(x);
     case PointwiseFunction::k_erf:

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cmath>
+
 /// exp, log, erf, tanh, sigmoid and friends over any of the vector types beside this file, within 4
 /// units in the last place of the exact value (tests/kernels/vector_math). NaN stays NaN.
 /// Polynomials are minimax fits of our own over the stated ranges.
@@ -91,6 +93,41 @@ TENON_VECTOR V tanh(V x) {
 
 TENON_VECTOR V sigmoid(V x) {
   return constant<V>(1.0f) / (constant<V>(1.0f) + exp(V::zero() - x));
+}
+
+/// sin(x + quarters pi / 2). Arguments beyond the range where the product with pi / 2 is taken off
+/// without loss are left to the library.
+TENON_VECTOR V sine(V x, float quarters) {
+  if (!(maximum(abs(x)) <= 8192.0f)) {
+    float lanes[V::kWidth];
+    x.store(lanes);
+    for (float& lane : lanes) lane = quarters == 0 ? std::sin(lane) : std::cos(lane);
+    return V::load(lanes);
+  }
+  const V n = round(x * constant<V>(0.636619772f));
+  V r = fma(n, constant<V>(-1.5703125f), x);
+  r = fma(n, constant<V>(-4.83751297e-4f), r);
+  r = fma(n, constant<V>(-7.54979013e-8f), r);
+  r = fma(n, constant<V>(1.71512451e-15f), r);
+  const V s = r * r;
+  const V odd =
+      fma(r * s, polynomial(s, -1.666665386e-01f, 8.332113040e-03f, -1.950874127e-04f), r);
+  const V even = fma(s * s, polynomial(s, 4.166664437e-02f, -1.388725149e-03f, 2.442568159e-05f),
+                     fma(s, constant<V>(-0.5f), constant<V>(1.0f)));
+  // The quarter of the circle, -2 to 2: an even one keeps the sine, and the lower half is negative.
+  const V quarter = n + constant<V>(quarters);
+  const V k = fma(round(quarter * constant<V>(0.25f)), constant<V>(-4.0f), quarter);
+  const V y = select(abs(abs(k) - constant<V>(1.0f)) < constant<V>(0.5f), even, odd);
+  const V minus = V::zero() - y;
+  return select(k < constant<V>(-0.5f), minus, select(constant<V>(1.5f) < k, minus, y));
+}
+
+TENON_VECTOR V sin(V x) {
+  return sine(x, 0);
+}
+
+TENON_VECTOR V cos(V x) {
+  return sine(x, 1);
 }
 
 #undef TENON_VECTOR

@@ -4,7 +4,7 @@
 
 namespace tenon::vector_math {
 
-enum class Function { exp, exp_of_share, log, erf, tanh, sigmoid, gelu_erf };
+enum class Function { exp, exp_of_share, log, erf, tanh, sigmoid, gelu_erf, sin, cos };
 
 /// to[i] = f(x[i], y[i]) of two operands.
 void combine_generic(PointwiseFunction f, const float* x, const float* y, float* to, int n);
@@ -33,6 +33,10 @@ inline V evaluate_one(Function f, V x) {
       return sigmoid(x);
     case Function::gelu_erf:
       return gelu_erf(x);
+    case Function::sin:
+      return sin(x);
+    case Function::cos:
+      return cos(x);
   }
   return x;
 }

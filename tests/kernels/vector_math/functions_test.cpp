@@ -27,6 +27,10 @@ double exact(Function f, double x) {
       return 1.0 / (1.0 + std::exp(-x));
     case Function::gelu_erf:
       return 0.5 * x * std::erfc(-x / std::sqrt(2.0));
+    case Function::sin:
+      return std::sin(x);
+    case Function::cos:
+      return std::cos(x);
   }
   return 0;
 }
@@ -111,6 +115,12 @@ TEST(VectorMath, Tanh) {
 }
 TEST(VectorMath, Sigmoid) {
   check(Function::sigmoid, -80.0f, 100.0f);
+}
+
+TEST(VectorMath, SineAndCosine) {
+  for (const Function f : {Function::sin, Function::cos})
+    check(f, -4.0f, 4.0f), check(f, -500.0f, 500.0f), check(f, -9000.0f, 9000.0f),
+        check(f, 1e7f, 1e9f);
 }
 
 TEST(VectorMath, SpecialValues) {
