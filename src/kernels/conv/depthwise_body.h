@@ -40,19 +40,67 @@ struct Depthwise {
     return n >= V::kWidth ? V::load_bf16(p) : V::load_bf16(p, n);
   }
 
-  [[gnu::always_inline]] void store(V x, int64_t pixel, int64_t c, int n) const {
-    if (t.activation == RegisterActivation::clamp)
-      x = min(V::broadcast(t.high), max(V::broadcast(t.low), x));
-    else if (t.activation == RegisterActivation::hard_swish)
-      x = vm::apply_unary(PointwiseFunction::k_hard_swish, x, 0.0f, 0.0f);
-    const int64_t at = pixel * t.output_stride + c;
-    if (t.output_type == ElementType::f32) {
-      float* p = static_cast<float*>(t.output) + at;
-      n >= V::kWidth ? x.store(p) : x.store(p, n);
-    } else {
-      uint16_t* p = static_cast<uint16_t*>(t.output) + at;
-      n >= V::kWidth ? x.store_bf16(p) : x.store_bf16(p, n);
+  /// The compiler computes no addresses from where the pointer came from: those of all pixels of a
+  /// block would not fit in its registers.
+  template <class T>
+  [[gnu::always_inline]] static T* moved(T* p, int64_t elements) {
+    p += elements;
+    asm("" : "+r"(p));
+    return p;
+  }
+
+  /// Loaded once for all its products: a multiplication that reads memory itself would load again.
+  [[gnu::always_inline]] static V loaded(const From* from, int n) {
+    V x = load(from, n);
+#if defined(__x86_64__)
+    asm("" : "+x"(x.v));
+#endif
+    return x;
+  }
+
+  template <int P>
+  [[gnu::always_inline]] void activate(V (&x)[P]) const {
+    if (t.activation == RegisterActivation::clamp) {
+      const V low = V::broadcast(t.low), high = V::broadcast(t.high);
+#pragma GCC unroll 16
+      for (int i = 0; i < P; ++i) x[i] = min(high, max(low, x[i]));
+    } else if (t.activation == RegisterActivation::hard_swish) {
+#pragma GCC unroll 16
+      for (int i = 0; i < P; ++i)
+        x[i] = vm::apply_unary(PointwiseFunction::k_hard_swish, x[i], 0.0f, 0.0f);
     }
+  }
+
+  [[gnu::always_inline]] static void put(V x, float* to, int n) {
+    n >= V::kWidth ? x.store(to) : x.store(to, n);
+  }
+  [[gnu::always_inline]] static void put(V x, uint16_t* to, int n) {
+    n >= V::kWidth ? x.store_bf16(to) : x.store_bf16(to, n);
+  }
+
+  template <class To, int P>
+  [[gnu::always_inline]] void put_all(const V (&x)[P], int64_t at, int n) const {
+    To* to = static_cast<To*>(t.output) + at;
+    const int64_t step = t.output_stride;
+#pragma GCC unroll 16
+    for (int i = 0; i < P; ++i, to = moved(to, step)) put(x[i], to, n);
+  }
+
+  /// Stores to lines in no near cache would wait for them one after the other.
+  template <int P>
+  [[gnu::always_inline]] void fetch_output(int64_t pixel, int64_t c) const {
+    const int64_t size = t.output_type == ElementType::f32 ? sizeof(float) : sizeof(uint16_t);
+    const char* to = static_cast<const char*>(t.output) + (pixel * t.output_stride + c) * size;
+#pragma GCC unroll 16
+    for (int i = 0; i < P; ++i, to = moved(to, t.output_stride * size)) __builtin_prefetch(to, 1);
+  }
+
+  /// The sums of neighbouring pixels.
+  template <int P>
+  [[gnu::always_inline]] void store(V (&x)[P], int64_t pixel, int64_t c, int n) const {
+    activate(x);
+    const int64_t at = pixel * t.output_stride + c;
+    t.output_type == ElementType::f32 ? put_all<float>(x, at, n) : put_all<uint16_t>(x, at, n);
   }
 
   [[gnu::always_inline]] static V masked(const float* p, int n) { return V::load(p, n); }
@@ -84,7 +132,10 @@ struct Depthwise {
       }
     }
 #pragma GCC unroll 4
-    for (int i = 0; i < P; ++i) store(sums[i], pixels[i], c, n);
+    for (int i = 0; i < P; ++i) {
+      V one[1] = {sums[i]};
+      store(one, pixels[i], c, n);
+    }
   }
 
   /// The pixels in front of `first` and from `last` on.
@@ -118,18 +169,18 @@ struct Depthwise {
     if constexpr (kStride1) {
       // Neighbours share their inputs: each is loaded once.
 #pragma GCC unroll 24
-      for (int q = 0; q < P + K - 1; ++q) {
-        const V x = load(from + q * t.pixel_stride, kFull ? V::kWidth : n);
+      for (int q = 0; q < P + K - 1; ++q, from = moved(from, t.pixel_stride)) {
+        const V x = loaded(from, kFull ? V::kWidth : n);
 #pragma GCC unroll 8
         for (int k = 0; k < K; ++k)
           if (q - k >= 0 && q - k < P) sum[q - k] = fma(x, w[k], sum[q - k]);
       }
     } else {
-#pragma GCC unroll 8
-      for (int k = 0; k < K; ++k)
 #pragma GCC unroll 16
-        for (int i = 0; i < P; ++i)
-          sum[i] = fma(load(from + i * step + k * tap, kFull ? V::kWidth : n), w[k], sum[i]);
+      for (int i = 0; i < P; ++i, from = moved(from, step))
+#pragma GCC unroll 8
+        for (int k = 0; k < K; ++k)
+          sum[i] = fma(load(from + k * tap, kFull ? V::kWidth : n), w[k], sum[i]);
     }
   }
 
@@ -159,15 +210,16 @@ struct Depthwise {
     V sum[P];
 #pragma GCC unroll 16
     for (int i = 0; i < P; ++i) sum[i] = bias;
+    fetch_output<P>(pixel + P, c);
+    const int64_t first = (pixel * t.stride[2] - t.pad[2]) * t.pixel_stride + c;
     for (int r = 0; r < rows.count; ++r) {
-      const From* from = rows.input[r] + (pixel * t.stride[2] - t.pad[2]) * t.pixel_stride + c;
+      const From* from = rows.input[r] + first;
       if constexpr (K > 0)
         taps<K, P, kStride1, kFull>(from, rows.weights[r] + c, n, sum);
       else
         any_taps<P, kStride1, kFull>(from, rows.weights[r] + c, n, sum);
     }
-#pragma GCC unroll 16
-    for (int i = 0; i < P; ++i) store(sum[i], pixel + i, c, kFull ? V::kWidth : n);
+    store(sum, pixel, c, kFull ? V::kWidth : n);
   }
 
   /// With the taps of a row and a vector of each pixel in registers.
