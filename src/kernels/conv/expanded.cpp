@@ -1,6 +1,7 @@
 #include "kernels/conv/expanded.h"
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "base/arithmetic.h"
@@ -12,11 +13,9 @@
 namespace tenon::cpu {
 namespace {
 
-constexpr int64_t kTasksPerThread = 4;
+constexpr int64_t kBandsPerThread = 4;
 // Expanded lines at a time, beside weights and input in a first-level cache.
 constexpr int64_t kRingBytes = int64_t{32} << 10;
-// Lines at the edges of a band are expanded twice, so a band has several times as many.
-constexpr int64_t kLeastLines = 7;
 // Fewer bytes than a line a step of k, so that memory keeps up.
 constexpr int64_t kFetchStep = 16;
 constexpr int64_t kLine = 64;
@@ -87,9 +86,36 @@ int64_t ExpandedDepthwise::chunks() const {
   return ceil_div(expand_.output_channels, kernels_->panel);
 }
 
+/// The lines that the thread with the most to do expands, each as often as it has vectors of
+/// channels: threads begin with equal parts of the tasks.
+int64_t ExpandedDepthwise::longest_share() const {
+  const int64_t vector = kernels_->panel / 2, threads = expand_.threads;
+  const int64_t lines =
+      (ceil_div(depthwise_.output[1], bands_) - 1) * depthwise_.stride[1] + window();
+  int64_t longest = 0;
+  for (int64_t thread = 0; thread < threads; ++thread) {
+    int64_t share = 0;
+    for (int64_t i = tasks() * thread / threads; i < tasks() * (thread + 1) / threads; ++i) {
+      const int64_t channel = i % chunks() * kernels_->panel;
+      share +=
+          lines * ceil_div(std::min<int64_t>(kernels_->panel, depthwise_.groups - channel), vector);
+    }
+    longest = std::max(longest, share);
+  }
+  return longest;
+}
+
+/// Lines at the edges of bands are expanded twice. Where pixels do not begin with lines of the
+/// cache, each thread has whole bands: channels of one would share lines with others'.
 void ExpandedDepthwise::choose_bands() {
-  const int64_t wanted = depthwise_.threads > 1 ? depthwise_.threads * kTasksPerThread : 1;
-  while (tasks() < wanted && depthwise_.output[1] / (bands_ + 1) >= kLeastLines) ++bands_;
+  const int64_t pixel_bytes = depthwise_.output_pixel_stride * int64_t{sizeof(float)};
+  const int64_t most = std::min<int64_t>(depthwise_.output[1], expand_.threads * kBandsPerThread);
+  int64_t best = 1, least = std::numeric_limits<int64_t>::max();
+  for (bands_ = 1; bands_ <= most; ++bands_) {
+    if (pixel_bytes % kLine != 0 && expand_.batch * bands_ % expand_.threads != 0) continue;
+    if (const int64_t share = longest_share(); share < least) least = share, best = bands_;
+  }
+  bands_ = best;
 }
 
 size_t ExpandedDepthwise::worker_bytes() const {
