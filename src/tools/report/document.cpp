@@ -67,7 +67,8 @@ void add_floors(Json& document, double bytes_per_second, const std::string& sour
                                      ? number_of(layer, "operations") / rate->second * kMilli
                                      : 0;
     if (!layer.contains("ms")) continue;
-    layer["floorMs"] = std::max(by_bytes, by_operations);
+    // Bytes that lie in a cache move faster than those of the memory.
+    layer["floorMs"] = std::min(std::max(by_bytes, by_operations), number_of(layer, "ms"));
     layer["bound"] = by_bytes >= by_operations ? "bytes" : "operations";
   }
 }

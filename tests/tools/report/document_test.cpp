@@ -68,6 +68,15 @@ TEST(Document, FloorsFollowFromBytesAndOperations) {
   EXPECT_EQ(text_of(document["layers"][0], "bound"), "operations");
 }
 
+/// Whatever its caches hold.
+TEST(Document, NoLayerIsFasterThanItsFloor) {
+  ReportParts parts = three_layers();
+  parts.bytes_per_second = 1e9;
+  const Json document = make_report(std::move(parts));
+  EXPECT_DOUBLE_EQ(number_of(document["layers"][1], "floorMs"), 1);
+  EXPECT_EQ(text_of(document["layers"][1], "bound"), "bytes");
+}
+
 TEST(Document, AdviceNamesTheFusionThatFailedAndWhy) {
   const Json document = make_report(three_layers());
   const Json* piece = advice_about(document, "'relu' is not fused with 'join'");
