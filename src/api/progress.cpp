@@ -39,6 +39,8 @@ constexpr const char* kKernels = "Choosing kernels";
 constexpr std::array<const char*, BuildWatch::kSteps> kEvaluations = {
     "Folding constants", "Timing kernels", "Timing kernels", "Checking the plan",
     "Writing the plan"};
+/// Of such a phase: each is a part of the time that the build's step is expected to take.
+constexpr int kEvaluationSteps = 100;
 /// In the cache folder.
 constexpr const char* kPaces = "paces";
 constexpr std::chrono::milliseconds kMoment{100};
@@ -88,23 +90,38 @@ std::function<bool()> Progress::for_evaluations() {
 }
 
 bool Progress::stops_evaluations() {
-  // Before the lock: the watch tells under its own.
-  const char* const phase = kEvaluations[static_cast<size_t>(watch_.step())];
+  {
+    const std::lock_guard lock(mutex_);
+    const Clock::time_point now = Clock::now();
+    const auto since = now - asked_;
+    if (since < kMoment) return false;
+    asked_ = now;
+    // Another evaluation, which may be short.
+    if (since > kPause) return false;
+  }
+  // Outside of the lock: the watch tells under its own.
+  const BuildWatch::State state = watch_.state();
+  const double spent = watch_.seconds(state.step);
   const std::lock_guard lock(mutex_);
-  const Clock::time_point now = Clock::now();
-  const auto since = now - asked_;
-  if (since < kMoment) return false;
-  asked_ = now;
-  // Another evaluation, which may be short.
-  if (since > kPause) return false;
+  return !tell_evaluation(state, spent);
+}
+
+/// Under the lock, of the step that took so many seconds so far; false where the monitor has
+/// stopped the build.
+bool Progress::tell_evaluation(const BuildWatch::State& state, double spent) {
+  const char* const phase = kEvaluations[static_cast<size_t>(state.step)];
   if (evaluations_ != phase) {
     end_evaluations();
-    monitor_->phaseStart(phase, choosing_ ? kKernels : kBuild, INT32_MAX);
+    monitor_->phaseStart(phase, choosing_ ? kKernels : kBuild, kEvaluationSteps);
     evaluations_ = phase;
-    evaluation_steps_ = -1;
+    evaluation_steps_ = 0;
   }
-  last_told_ = now;
-  return stopped_ || !monitor_->stepComplete(phase, ++evaluation_steps_);
+  const double left = state.left[static_cast<size_t>(state.step)];
+  const double share = left > 0 ? spent / (spent + left) : 0;
+  const int step = std::min(static_cast<int>(kEvaluationSteps * share), kEvaluationSteps - 1);
+  evaluation_steps_ = std::max(evaluation_steps_, step);
+  last_told_ = Clock::now();
+  return !stopped_ && monitor_->stepComplete(phase, evaluation_steps_);
 }
 
 /// Under the lock: phases end inside one another.
@@ -140,7 +157,7 @@ void Progress::beat() {
 
 /// Under the lock: the last step of the innermost phase.
 void Progress::tell_again() {
-  const bool evaluates = evaluations_ != nullptr && evaluation_steps_ >= 0;
+  const bool evaluates = evaluations_ != nullptr;
   if (!evaluates && last_phase_ == nullptr) return;
   const char* const phase = evaluates ? evaluations_ : last_phase_;
   if (!monitor_->stepComplete(phase, evaluates ? evaluation_steps_ : last_step_)) stopped_ = true;

@@ -34,8 +34,8 @@ class Progress {
   Status kernels_done();
   /// For a StopScope around the build: an evaluation on the host that lasts longer than a moment
   /// (of a loop that does not end, of the check's reference) is a phase of its own, named by the
-  /// build's step, and asks the monitor ten times a second. Empty where there is no monitor; from
-  /// any thread.
+  /// build's step, and asks the monitor ten times a second. Its steps are hundredths of the time
+  /// that the build's step is expected to take. Empty where there is no monitor; from any thread.
   std::function<bool()> for_evaluations();
   /// The plan is written.
   void all_done() { watch_.finish(); }
@@ -44,6 +44,7 @@ class Progress {
   using Clock = std::chrono::steady_clock;
   Status step(int number);
   bool stops_evaluations();
+  bool tell_evaluation(const BuildWatch::State& state, double spent);
   void end_evaluations();
   void end_kernels();
   /// Tells the monitor, and keeps its state; false where it has stopped the build.
@@ -63,7 +64,7 @@ class Progress {
   double done_ = 0;                    ///< The share that was told: it never falls.
   Clock::time_point asked_ = {};       ///< When evaluations last did; nothing: they never did.
   const char* evaluations_ = nullptr;  ///< Their phase, while it is open.
-  int evaluation_steps_ = -1;
+  int evaluation_steps_ = 0;
   Clock::time_point last_told_ = Clock::now();
   std::atomic<bool> stopped_ = false;
   bool over_ = false;
