@@ -85,29 +85,63 @@ void BuildPage::log(const std::string& line) noexcept {
   if (log_ != nullptr) std::fwrite(line.data(), 1, line.size(), log_.get());
 }
 
+/// With the time for saving the plan, which the build knows nothing of.
 void BuildPage::progress(const BuildState& state) noexcept {
+  constexpr auto kLast = static_cast<size_t>(BuildStep::kWRITE);
+  BuildState all = state;
+  expected_ =
+      state.step == BuildStep::kWRITE ? std::max(expected_, state.left[kLast]) : state.left[kLast];
+  if (is_saved_ && state.remaining >= 0) {
+    const double seconds = saving_.seconds(expected_);
+    all.remaining += seconds;
+    all.left[kLast] += seconds;
+    all.done = state.elapsed / (state.elapsed + all.remaining);
+  }
+  show(all);
+}
+
+void BuildPage::saves() {
+  if (!is_saved_) return;
+  const std::chrono::duration<double> since = std::chrono::steady_clock::now() - shown_;
+  const double elapsed = elapsed_ + since.count(), seconds = saving_.seconds(expected_);
+  BuildState state{BuildStep::kWRITE, elapsed / (elapsed + seconds), elapsed, seconds, {}};
+  state.left[static_cast<size_t>(BuildStep::kWRITE)] = seconds;
+  show(state);
+}
+
+void BuildPage::show(const BuildState& state) noexcept {
+  elapsed_ = state.elapsed;
+  shown_ = std::chrono::steady_clock::now();
+  done_ = std::max(done_, state.done);
   log(fmt::format(R"({{"step": {}, "done": {:.4f}, "elapsed": {:.3f}, "remaining": {:.3f}, )"
                   R"("left": [{:.3f}]}})"
                   "\n",
-                  static_cast<int>(state.step) + 2, state.done, state.elapsed, state.remaining,
+                  static_cast<int>(state.step) + 2, done_, state.elapsed, state.remaining,
                   fmt::join(state.left, ", ")));
   const int number = static_cast<int>(state.step) + 2;
   session_.console().progress(fmt::format("  {}/{}  {:20}[{}] {:3.0f} %  {}", number, kSteps,
-                                          kTitles[number - 1], bar(state.done), 100 * state.done,
+                                          kTitles[number - 1], bar(done_), 100 * done_,
                                           left_text(state.remaining)));
 }
 
 void BuildPage::stepEnded(BuildStep step, double seconds, const char* facts) noexcept {
+  if (step == BuildStep::kWRITE) {
+    writing_ = seconds;
+    return;
+  }
+  ended(static_cast<int>(step) + 2, seconds);
+  line(static_cast<int>(step) + 2, seconds, facts);
+}
+
+void BuildPage::ended(int number, double seconds) noexcept {
   log(fmt::format(R"({{"ended": {}, "seconds": {:.3f}}})"
                   "\n",
-                  static_cast<int>(step) + 2, seconds));
-  if (step == BuildStep::kWRITE)
-    writing_ = seconds;
-  else
-    line(static_cast<int>(step) + 2, seconds, facts);
+                  number, seconds));
 }
 
 void BuildPage::written(const std::string& file, double bytes, double seconds) {
+  if (is_saved_) saving_.saved(expected_, seconds);
+  ended(kSteps, writing_ + seconds);
   line(kSteps, writing_ + seconds,
        file.empty() ? fmt::format("{}, not saved", bytes_text(bytes))
                     : fmt::format("{}, {}", file, bytes_text(bytes)));

@@ -80,7 +80,8 @@ Result<std::unique_ptr<nvinfer1::IHostMemory>> build_on_page(Session& session,
                                                              const std::string& log, Json* report) {
   session.line("{} for {}\n", session.bold(arguments.text(OptionId::onnx)),
                device_text(arguments, session.console()));
-  BuildPage page(session);
+  const std::string file = arguments.text(OptionId::saveEngine);
+  BuildPage page(session, !file.empty());
   if (!log.empty()) TENON_TRY(page.keep_log(log));
   const BuildListener listener = page.listener();
   nvinfer1::ILogger& logger = session.logger();
@@ -92,8 +93,8 @@ Result<std::unique_ptr<nvinfer1::IHostMemory>> build_on_page(Session& session,
   };
   auto plan = build_plan(arguments, session.console(), logger, &staged, report);
   if (!plan.ok()) return plan;
+  page.saves();
   const auto start = std::chrono::steady_clock::now();
-  const std::string file = arguments.text(OptionId::saveEngine);
   if (!file.empty()) {
     const auto* bytes = static_cast<const char*>((*plan)->data());
     TENON_TRY(write_file(file, std::span(bytes, (*plan)->size())));
