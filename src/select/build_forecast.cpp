@@ -24,6 +24,8 @@ constexpr double kCommonTrials = 1;
 // operand.
 constexpr double kMake = 3e4, kOperation = 0.01, kWeightByte = 2.5, kByte = 0.5;
 
+constexpr std::string_view kAnyKind;
+
 bool is_same(const KernelWork& a, const KernelWork& b) {
   return a.operations == b.operations && a.bytes == b.bytes && a.weights == b.weights;
 }
@@ -66,16 +68,14 @@ std::string BuildForecast::prefix_of(std::string_view entries) const {
 }
 
 std::vector<double> BuildForecast::learned(const Trials& trials) {
-  std::vector<double> all{trials.count,   trials.longer, trials.given_up, trials.ran,
-                          trials.planned, trials.missed, trials.foreseen};
+  std::vector<double> all{trials.count, trials.longer, trials.given_up};
   std::ranges::copy(trials.make.learned(), std::back_inserter(all));
   std::ranges::copy(trials.launch.learned(), std::back_inserter(all));
   return all;
 }
 
 void BuildForecast::recall(Trials& trials, std::span<const double> learned) {
-  const std::array<double*, 7> sums{&trials.count,   &trials.longer, &trials.given_up, &trials.ran,
-                                    &trials.planned, &trials.missed, &trials.foreseen};
+  const std::array<double*, 3> sums{&trials.count, &trials.longer, &trials.given_up};
   if (learned.size() < sums.size() + 2 * TwoRates::kLearned || learned[0] <= 0) return;
   const double share = std::min(kRecalledTrials / learned[0], 1.0);
   for (size_t i = 0; i < sums.size(); ++i) *sums[i] += share * learned[i];
@@ -90,9 +90,8 @@ void BuildForecast::recall(const PaceBook& book) {
     of_kind(kinds_, kind).recall(figures);
   recall(all_, book.find(prefix_of("all")));
   run_.recall(book.find(prefix_of("run")));
-  for (const auto& [type, figures] : book.with_prefix(prefix_of("making")))
-    if (const auto known = data_type_by_name(type); known.has_value())
-      making_.try_emplace(*known, new_trials().make).first->second.recall(figures);
+  for (const auto& [kind, figures] : book.with_prefix(prefix_of("making")))
+    making_.try_emplace(kind, new_trials().make).first->second.recall(figures);
   const auto others_made = book.find(prefix_of("others' making"));
   const auto others_ran = book.find(prefix_of("others' run"));
   knows_others_ = !others_made.empty() && !others_ran.empty();
@@ -107,8 +106,7 @@ void BuildForecast::keep(PaceBook& book) const {
   for (const auto& [kind, rates] : kinds_) book.set(prefix_of("kind") + kind, rates.learned());
   book.set(prefix_of("all"), learned(all_));
   if (has_run_) book.set(prefix_of("run"), run_.learned());
-  for (const auto& [type, rates] : making_)
-    book.set(prefix_of("making") + std::string(name_of(type)), rates.learned());
+  for (const auto& [kind, rates] : making_) book.set(prefix_of("making") + kind, rates.learned());
   book.set(prefix_of("there"), there_.learned());
   if (!has_others_) return;
   book.set(prefix_of("others' making"), other_making_.learned());
@@ -145,17 +143,11 @@ void BuildForecast::tried(const std::string& tactic, const KernelWork& work,
   Trials& own = trials_.try_emplace(named(tactic, work.type), new_trials()).first->second;
   for (Trials* trials : {&own, &all_}) {
     trials->make.add(1, work.weights, times.make);
-    if (times.launches > 0 && trials->ran > 0) {
-      trials->missed += std::abs(std::log(launch / launch_of(*trials, work)));
-      ++trials->foreseen;
-    }
     ++trials->count;
     if (times.launches == 0) continue;
     trials->launch.add(work.operations / threads_, work.bytes, launch);
     trials->given_up += times.launches <= effort::kFirstLaunches;
     trials->longer += is_long(launch) || times.launches <= effort::kFirstLaunches;
-    trials->ran += rest;
-    trials->planned += launch * launches(*trials, launch);
   }
   if (times.launches == 0 || !times.is_preferred) return;
   run_.add(work.operations / threads_, work.bytes, launch);
@@ -195,13 +187,15 @@ double BuildForecast::guessed_launch(const KernelWork& work) const {
   return work.operations / threads_ * kOperation * pace_.step + work.bytes * kByte * pace_.byte;
 }
 
-const TwoRates& BuildForecast::making_of(DataType type) const {
-  const auto found = making_.find(type);
-  return found != making_.end() ? found->second : other_making_;
+/// As of kernels of its kind, of any kind, or that are not the plan's.
+const TwoRates& BuildForecast::making_of(std::string_view kind) const {
+  for (const std::string_view one : {kind, kAnyKind})
+    if (const auto found = making_.find(one); found != making_.end()) return found->second;
+  return other_making_;
 }
 
 double BuildForecast::making(double kernels, double weights) const {
-  return making_of(DataType::kFloat32).seconds(kernels, weights);
+  return making_of(kAnyKind).seconds(kernels, weights);
 }
 
 std::optional<double> BuildForecast::others(double kernels, const KernelWork& work) const {
@@ -215,6 +209,7 @@ void BuildForecast::will_make(const KernelWork& work) {
   ++layers.open;
   layers.weights = work.weights;
   layers.type = work.type;
+  layers.kind = work.kind;
 }
 
 void BuildForecast::made_other(const KernelWork& work, double kept, double seconds) {
@@ -231,11 +226,15 @@ void BuildForecast::made(const KernelWork& work, double kept, double seconds) {
     // As it would have been said of the weights that it keeps: a table that is read as it is says
     // nothing of the pace.
     const double tried = found->second.make;
-    said_ += tried >= 0 ? tried : making_of(work.type).seconds(1, kept);
+    said_ += tried >= 0 ? tried : making_of(work.kind).seconds(1, kept);
     took_ += seconds;
     --found->second.open;
   }
-  making_.try_emplace(work.type, new_trials().make).first->second.add(1, kept, seconds);
+  const auto add_to = [&](std::string_view kind) {
+    making_.try_emplace(std::string(kind), new_trials().make).first->second.add(1, kept, seconds);
+  };
+  add_to(kAnyKind);
+  if (work.kind != kAnyKind) add_to(work.kind);
   moved(kept, seconds);
 }
 
@@ -244,7 +243,7 @@ double BuildForecast::make_of(const KernelWork& work, const Layers& layers) cons
   if (layers.make >= 0) return layers.make;
   const auto found = others_.find(weight_count(work));
   const double kept = found != others_.end() ? found->second : 1;
-  return making_of(work.type).seconds(1, kept * work.weights);
+  return making_of(work.kind).seconds(1, kept * work.weights);
 }
 
 /// Scaled by the ratio of measured and predicted seconds of the kernels made so far.
@@ -252,8 +251,9 @@ double BuildForecast::making_left() const {
   double left = 0;
   for (const auto& [place, layers] : layers_)
     if (layers.open > 0)
-      left += layers.open *
-              make_of({place.first, place.second, layers.weights, {}, layers.type}, layers);
+      left +=
+          layers.open *
+          make_of({place.first, place.second, layers.weights, layers.kind, layers.type}, layers);
   return left * (took_ + kGuessSeconds) / (said_ + kGuessSeconds);
 }
 
@@ -288,8 +288,7 @@ double BuildForecast::usual_launch(const KernelWork& work) const {
 }
 
 double BuildForecast::usual_make(const KernelWork& work) const {
-  if (making_.contains(work.type) || all_.count == 0)
-    return making_of(work.type).seconds(1, work.weights);
+  if (!making_.empty() || all_.count == 0) return making_of(work.kind).seconds(1, work.weights);
   return make_of(all_, work);
 }
 
@@ -297,25 +296,15 @@ bool BuildForecast::is_long(double launch) {
   return 1e3 * launch > effort::kShortMilliseconds;
 }
 
-/// Times that are foreseen are off by so much, in either direction, as they were so far.
-double BuildForecast::error_of(const Trials& trials) {
-  return trials.foreseen > 0 ? std::exp(trials.missed / trials.foreseen) : 1;
-}
-
 /// Short kernels run more often; of long ones of a tactic that is far behind the best, most are
-/// given up. Close to the limit of short ones either may happen.
+/// given up.
 double BuildForecast::launches(const Trials& trials, double launch) const {
+  const int all = effort::launches_of_trial(1e3 * launch, runs_);
+  if (!is_long(launch)) return all;
   const double all_share = all_.longer > 0 ? all_.given_up / all_.longer : 0;
   const double given_up =
       (trials.given_up + kCommonTrials * all_share) / (trials.longer + kCommonTrials);
-  double sum = 0;
-  const double error = error_of(trials);
-  for (const double factor : {1 / error, 1.0, error}) {
-    const int all = effort::launches_of_trial(1e3 * launch * factor, runs_);
-    sum +=
-        is_long(launch * factor) ? given_up * effort::kFirstLaunches + (1 - given_up) * all : all;
-  }
-  return sum / 3;
+  return given_up * effort::kFirstLaunches + (1 - given_up) * all;
 }
 
 double BuildForecast::launch_of(const Trials& trials, const KernelWork& work) const {
@@ -339,8 +328,7 @@ double BuildForecast::trial_of(const Candidate& candidate) const {
     launch += share * (launch_of(own, work) - launch);
     make += share * (make_of(own, work) - make);
   }
-  const double ran = own.planned > 0 ? own.ran / own.planned : 1;
-  return make + ran * launch * launches(own, launch);
+  return make + launch * launches(own, launch);
 }
 
 double BuildForecast::trials_left() const {

@@ -98,15 +98,12 @@ class BuildForecast {
     KernelWork work;
   };
   /// Of the trials of a tactic: making kernels, and a launch of them; how many ran so long that
-  /// they could be given up behind their first run, and were; the time of all launches, and that of
-  /// as many as were foreseen; by how much launches were foreseen too long or too short, in
-  /// logarithms.
+  /// they could be given up behind their first run, and were.
   struct Trials {
     TwoRates make;
     LocalRates launch;
     double count = 0;
-    double longer = 0, given_up = 0, ran = 0, planned = 0;
-    double missed = 0, foreseen = 0;
+    double longer = 0, given_up = 0;
   };
   static std::vector<double> learned(const Trials& trials);
   static void recall(Trials& trials, std::span<const double> learned);
@@ -117,6 +114,7 @@ class BuildForecast {
     int open = 0;
     double weights = 0;
     DataType type = DataType::kFloat32;
+    std::string kind;
     double make = -1;  ///< Seconds, of the kernel that was decided for; -1: it was not tried.
     std::map<std::string, double> makes;  ///< Seconds, of each tactic's trial.
   };
@@ -124,7 +122,7 @@ class BuildForecast {
   static Key key(const KernelWork& work) { return {work.operations, work.bytes}; }
   using Kinds = std::map<std::string, LocalRates, std::less<>>;
   LocalRates& of_kind(Kinds& kinds, std::string_view kind) const;
-  const TwoRates& making_of(DataType type) const;
+  const TwoRates& making_of(std::string_view kind) const;
   Trials new_trials() const;
   double launch_of(const Trials& trials, const KernelWork& work) const;
   double make_of(const Trials& trials, const KernelWork& work) const;
@@ -134,7 +132,6 @@ class BuildForecast {
   double usual_launch(const KernelWork& work) const;
   double usual_make(const KernelWork& work) const;
   double trial_of(const Candidate& candidate) const;
-  static double error_of(const Trials& trials);
   double guessed(double kernels, double weights) const;
   double guessed_launch(const KernelWork& work) const;
   void moved(double kept, double seconds);
@@ -151,7 +148,7 @@ class BuildForecast {
   std::map<Key, Layers> layers_;
   /// The share of weights that kernels which are not the plan's keep, by the number of weights.
   std::map<double, double> others_;
-  std::map<DataType, TwoRates> making_;  ///< Of the plan's kernels.
+  std::map<std::string, TwoRates, std::less<>> making_;  ///< Of the plan's kernels, by kind.
   TwoRates run_;
   bool has_run_ = false;
   TwoRates other_making_, other_run_;               ///< Of kernels that are not the plan's.

@@ -12,6 +12,10 @@ namespace tenon {
 /// Figures of earlier builds on this machine, from which estimates start. No plan depends on them.
 class PaceBook {
  public:
+  /// How much less a build counts in the figures for each one behind it: paces of a machine differ
+  /// from build to build.
+  static constexpr double kEarlier = 0.85;
+
   /// Empty where there is no such file, or it is none of these.
   static PaceBook read(const std::filesystem::path& file);
   /// Replaces the file as a whole; a folder that cannot be written to stays as it is, since a build

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "select/pace_book.h"
+
 namespace tenon {
 namespace {
 
@@ -13,6 +15,8 @@ constexpr double kCommon = 0.02;
 constexpr double kGuessSeconds = 2e-3;
 /// Figures of earlier builds weigh as much as so many seconds of guessed work.
 constexpr double kRecalledSeconds = 0.02;
+/// Of learned figures, the seconds of all guesses.
+constexpr size_t kGuessed = 5;
 /// No rate is below this share of the common pace: measurements are never so exact.
 constexpr double kLeast = 0.02;
 
@@ -52,15 +56,27 @@ double TwoRates::seconds(double first, double second) const {
   return s * x + u * y;
 }
 
+/// Of this build, as far as it counts for the next one, and of those before.
 std::vector<double> TwoRates::learned() const {
-  return {xx_, xy_, yy_, xt_, yt_, guessed_, took_};
+  std::vector<double> all = before_;
+  all.resize(kLearned);
+  const double measured = guessed_ - recalled_;
+  if (measured <= 0) return all;
+  const std::array<double, kLearned> sums{xx_, xy_, yy_, xt_, yt_, guessed_, took_};
+  const double used = before_.empty() ? 0 : recalled_ / before_[kGuessed];
+  const double share = std::min(kRecalledSeconds / measured, 1.0);
+  for (size_t i = 0; i < sums.size(); ++i)
+    all[i] = PaceBook::kEarlier * all[i] + share * (sums[i] - used * all[i]);
+  return all;
 }
 
 void TwoRates::recall(std::span<const double> learned) {
   const std::array<double*, kLearned> sums{&xx_, &xy_, &yy_, &xt_, &yt_, &guessed_, &took_};
-  if (learned.size() != sums.size() || learned[5] <= 0) return;
-  const double share = std::min(kRecalledSeconds / learned[5], 1.0);
+  if (learned.size() != sums.size() || learned[kGuessed] <= 0) return;
+  before_.assign(learned.begin(), learned.end());
+  const double share = std::min(kRecalledSeconds / learned[kGuessed], 1.0);
   for (size_t i = 0; i < sums.size(); ++i) *sums[i] += share * learned[i];
+  recalled_ = share * learned[kGuessed];
 }
 
 }  // namespace tenon

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <string>
+#include <vector>
 
 #include "select/effort.h"
 
@@ -159,7 +161,7 @@ TEST(BuildForecast, KernelsOfOtherPlansTellUntilCandidatesDo) {
   EXPECT_NEAR(forecast.running(1e9, 0), 0.03, 0.003);
 }
 
-/// A tactic's kernels of 16 bits go at a pace of their own, and so does making them.
+/// A tactic's kernels of 16 bits go at a pace of their own.
 TEST(BuildForecast, TypesAreToldApart) {
   BuildForecast forecast;
   const KernelWork wide{1e9, 0, 4e6, "conv"};
@@ -167,13 +169,9 @@ TEST(BuildForecast, TypesAreToldApart) {
   for (int i = 0; i < 8; ++i) {
     forecast.tried("a", wide, {1e-6, 5 * 0.1, 5, true});
     forecast.tried("a", narrow, {1e-6, 27 * 1e-3, 27, true});
-    forecast.made(wide, 4e6, 0.1);
-    forecast.made(narrow, 2e6, 1e-3);
   }
   forecast.will_try("a", narrow);
   EXPECT_NEAR(forecast.trials_left(), 27e-3, 9e-3);
-  forecast.will_make(narrow);
-  EXPECT_LT(forecast.making_left(), 0.01);
 }
 
 /// Weights that a wider reference reads as they are need no other form in 16 bits either.
@@ -213,7 +211,7 @@ TEST(BuildForecast, NothingIsLeftWhereAllWasTriedOrLeftOut) {
   forecast.will_try("a", {1e6, 1e6, 0});
   forecast.will_try("b", {1e6, 1e6, 0});
   EXPECT_GT(forecast.trials_left(), 0);
-  forecast.tried("a", {1e6, 1e6, 0}, {0.001, 0.01, 12, true});
+  forecast.tried("a", {1e6, 1e6, 0}, {0.001, 0.01, 27, true});
   EXPECT_NEAR(forecast.trials_left(), 0.01, 0.003);
   forecast.left_out("b", {1e6, 1e6, 0});
   EXPECT_EQ(forecast.trials_left(), 0);
@@ -255,6 +253,25 @@ TEST(BuildForecast, WeightsThatAreReadAsTheyAreTakeNoTime) {
   EXPECT_FALSE(forecast.moving().has_value());
 }
 
+/// Convolutions transform their weights, products copy them.
+TEST(BuildForecast, KindsOfKernelsAreMadeAtPacesOfTheirOwn) {
+  BuildForecast forecast;
+  const KernelWork slow{1e9, 1e6, 1e6, "conv"}, fast{1e9, 2e6, 1e6, "matmul"};
+  const KernelWork other{1e9, 3e6, 1e6, "attention"};
+  for (int i = 0; i < 10; ++i) {
+    forecast.made(slow, 1e6, 0.01);
+    forecast.made(fast, 1e6, 0.001);
+  }
+  const auto left = [&forecast](const KernelWork& work) {
+    BuildForecast next = forecast;
+    next.will_make(work);
+    return next.making_left();
+  };
+  EXPECT_NEAR(left(slow), 0.01, 0.002);
+  EXPECT_NEAR(left(fast), 0.001, 0.0005);
+  EXPECT_NEAR(left(other), 0.0055, 0.001);
+}
+
 /// The first kernels that are made often keep no weights, and say nothing of kernels with weights.
 TEST(BuildForecast, TablesSayNothingOfThePaceOfProducts) {
   BuildForecast forecast;
@@ -293,6 +310,26 @@ TEST(TwoRates, AreToldApartWhereTheyCanBe) {
   for (int i = 1; i <= 9; ++i) rates.add(1e8 * i, 1e8 * (10 - i), 0.5 * i + 0.02 * (10 - i));
   EXPECT_NEAR(rates.seconds(1e9, 0), 5, 0.5);
   EXPECT_LT(rates.seconds(0, 1e9), 0.8);
+}
+
+/// One slow build does not outweigh those before it.
+TEST(TwoRates, RememberEarlierBuildsToo) {
+  std::vector<double> book;
+  const auto next = [&book](double seconds) {
+    TwoRates rates(1e-9, 1e-9);
+    rates.recall(book);
+    const double expected = rates.seconds(1e8, 1e8);
+    rates.add(1e8, 1e8, seconds);
+    book = rates.learned();
+    return expected;
+  };
+  for (int i = 0; i < 5; ++i) next(1);
+  EXPECT_NEAR(next(10), 1, 0.2);
+  const double behind = next(1);
+  EXPECT_GT(behind, 2);
+  EXPECT_LT(behind, 5);
+  for (int i = 0; i < 20; ++i) next(1);
+  EXPECT_NEAR(next(1), 1, 0.2);
 }
 
 TEST(TwoRates, GoAtTheCommonPaceWhereTheyComeTogether) {
