@@ -114,7 +114,7 @@ void BuildWatch::begin_kernels(int threads, const MachinePace& pace, int runs) {
   const std::lock_guard lock(mutex_);
   kernels_ = BuildForecast(threads, pace, runs);
   kernels_.recall(book_);
-  trials_ = TrialForecast(static_cast<double>(helper_threads()));
+  trials_ = TrialForecast(static_cast<double>(helper_threads()), elapsed());
   trials_.recall(book_);
   sequence_ = SequenceForecast();
   sequence_.recall(book_);
@@ -151,7 +151,7 @@ void BuildWatch::finish() {
   tell_up_to(kSteps);
   if (file_.empty()) return;
   kernels_.keep(book_);
-  trials_.keep(book_);
+  trials_.keep(book_, !cut_short_);
   sequence_.keep(book_);
   book_.write(file_);
 }
@@ -186,11 +186,6 @@ double BuildWatch::remaining_of(Step step, double before) const {
   // Of a step that tells nothing until it ends, and is overdue, some is left all the same.
   const double here = std::chrono::duration<double>(Clock::now() - running_since_).count();
   return left_after(ahead, here);
-}
-
-BuildWatch::Step BuildWatch::step() const {
-  const std::lock_guard lock(mutex_);
-  return running_;
 }
 
 BuildWatch::State BuildWatch::state() const {

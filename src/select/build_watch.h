@@ -90,8 +90,6 @@ class BuildWatch {
   void finish();
 
   State state() const;
-  /// The one that runs.
-  Step step() const;
   /// Real seconds of the step so far.
   double seconds(Step step) const;
   double elapsed() const;

@@ -17,9 +17,12 @@
 namespace tenon {
 namespace {
 
-/// Of a forecast: kernels of one tactic that compute in other types go at another pace.
+/// Of a forecast: kernels of one tactic that compute in other types, and those of a library's other
+/// engines, go at another pace.
 std::string pace_name(const Problem& problem, const Option& option) {
-  return fmt::format("{} {}", name_of(work_of(problem).type), option.tactic->name);
+  const std::string_view engine = engine_of(option.config);
+  return fmt::format("{} {}{}{}", name_of(work_of(problem).type), option.tactic->name,
+                     engine.empty() ? "" : "/", engine);
 }
 
 }  // namespace
@@ -61,11 +64,9 @@ void Schedule::announce(const Problem& problem, const Shortlist& list) const {
   for (const Option& option : list.fitting) {
     if (KnownTimes(scope_).find(problem, option)) continue;
     const std::string tactic(option.tactic->name);
-    const bool of_library = is_library(option.tactic->traits.origin);
     if (makes_several())
-      watch.trials([&](TrialForecast& trials, double) {
-        trials.may_try(key, pace_name(problem, option), of_library);
-      });
+      watch.trials(
+          [&](TrialForecast& trials, double) { trials.may_try(key, pace_name(problem, option)); });
     else
       watch.kernels([&](BuildForecast& kernels) { kernels.will_try(tactic, work); });
   }

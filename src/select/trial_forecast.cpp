@@ -11,20 +11,30 @@ namespace {
 
 /// First guesses, in seconds.
 constexpr double kGuessedMake = 0.1, kGuessedRun = 0.005;
-/// Stages of earlier builds weigh as much as so many of this one, and those of all tactics, and
-/// first guesses.
-constexpr double kRecalledStages = 8, kCommonStages = 1, kGuessedStages = 1;
+/// Stages of earlier builds weigh as much as so many of this one, and those of wider tactics.
+constexpr double kRecalledStages = 8, kWider = 1;
+/// Kernels of a build that count as much as those of a larger one for the next.
+constexpr double kKeptKernels = 8;
 /// The chance that a stage is followed by another, and kernels of one, before any was seen.
 constexpr double kFollowed = 0.5, kKernels = 2;
 /// That candidates which waited are tried.
 constexpr double kLetGo = 0.1;
 /// All cores are taken to be busy until kernels were made for so many seconds.
 constexpr double kSpan = 0.2;
+/// A first guess of a whole choice, and of each problem.
+constexpr double kWhole = 0.5, kProblem = 0.12;
+/// How far whole choices are off the guess, in logarithms.
+constexpr double kSpread = 0.3;
+/// The share of the estimate by earlier builds, where this one makes all of its kernels.
+constexpr double kEarlierShare = 0.5;
+/// A choice that takes longer than any before takes so much of that time more.
+constexpr double kOverdue = 0.1;
 
 constexpr const char* kTrialEntries = "trials of ";
 constexpr size_t kTrialFigures = 6;
 constexpr const char* kStageEntries = "stages of trials ";
 constexpr size_t kStageFigures = 4;
+constexpr const char* kWholeEntry = "whole choices";
 
 }  // namespace
 
@@ -34,10 +44,20 @@ double TrialForecast::Problem::waiting() const {
   return sum;
 }
 
+/// For the next build.
+TrialForecast::Mean TrialForecast::Mean::behind(const Mean& earlier) const {
+  if (count == 0) return earlier;
+  const double share = std::min(kKeptKernels / count, 1.0);
+  return {PaceBook::kEarlier * earlier.seconds + share * seconds,
+          PaceBook::kEarlier * earlier.count + share * count};
+}
+
 void TrialForecast::recall(const PaceBook& book) {
+  if (const auto wholes = book.find(kWholeEntry); wholes.size() == 2)
+    wholes_ = {wholes[0], wholes[1]};
   for (const auto& [name, figures] : book.with_prefix(kTrialEntries)) {
     if (figures.size() != kTrialFigures) continue;
-    Tactic& tactic = tactics_[name];
+    Tactic& tactic = of(name);
     tactic.recalled_core = {figures[0], figures[1]};
     tactic.recalled_run = {figures[2], figures[3]};
     const double share = figures[4] > 0 ? std::min(kRecalledStages / figures[4], 1.0) : 0;
@@ -46,7 +66,7 @@ void TrialForecast::recall(const PaceBook& book) {
   }
   for (const auto& [name, figures] : book.with_prefix(kStageEntries)) {
     if (figures.size() != kStages * kStageFigures) continue;
-    Stages& stages = name.empty() ? stages_ : tactics_[name].stages;
+    Stages& stages = of(name).stages;
     for (size_t i = 0; i < kStages; ++i) {
       const auto one = figures.subspan(i * kStageFigures, kStageFigures);
       if (one[0] <= 0) continue;
@@ -56,27 +76,47 @@ void TrialForecast::recall(const PaceBook& book) {
   }
 }
 
-void TrialForecast::keep(PaceBook& book) const {
+void TrialForecast::keep(PaceBook& book, bool is_whole) const {
+  if (is_whole && problems_ > 0 && last_ > begun_) {
+    const double weight = std::min(off(), 1.0);
+    book.set(kWholeEntry, {PaceBook::kEarlier * wholes_.seconds +
+                               weight * std::log((last_ - begun_) / guessed_whole()),
+                           PaceBook::kEarlier * wholes_.count + weight});
+  }
   for (const auto& [name, tactic] : tactics_) {
-    const Mean& core = tactic.core.count > 0 ? tactic.core : tactic.recalled_core;
-    const Mean& run = tactic.run.count > 0 ? tactic.run : tactic.recalled_run;
+    const Mean core = tactic.core.behind(tactic.recalled_core);
+    const Mean run = tactic.run.behind(tactic.recalled_run);
     book.set(kTrialEntries + name,
              {core.seconds, core.count, run.seconds, run.count, tactic.waited, tactic.let_go});
   }
-  const auto keep_stages = [&](const std::string& name, const Stages& stages) {
+  for (const auto& [name, tactic] : tactics_) {
     std::vector<double> figures;
-    for (const Stage& one : stages)
+    for (const Stage& one : tactic.stages)
       figures.insert(figures.end(), {one.count, one.kernels, one.ended, one.followed});
     book.set(kStageEntries + name, std::move(figures));
-  };
-  keep_stages({}, stages_);
-  for (const auto& [name, tactic] : tactics_) keep_stages(name, tactic.stages);
+  }
 }
 
-void TrialForecast::may_try(const std::string& problem, const std::string& tactic,
-                            bool of_library) {
-  ++open_[problem].tactics[tactic].candidates;
-  tactics_[tactic].of_library = of_library;
+TrialForecast::Tactic& TrialForecast::of(const std::string& name) {
+  const auto [found, is_new] = tactics_.try_emplace(name);
+  if (is_new && !name.empty()) {
+    const size_t end = name.rfind('/');
+    found->second.wider = &of(name.substr(0, end == std::string::npos ? 0 : end));
+  }
+  return found->second;
+}
+
+/// The tactic itself, and all that it is one of.
+template <class Use>
+void TrialForecast::for_wider(const std::string& name, const Use& use) {
+  for (Tactic* tactic = &of(name); tactic != nullptr; tactic = tactic->wider) use(*tactic);
+}
+
+void TrialForecast::may_try(const std::string& problem, const std::string& tactic) {
+  const auto [open, is_new] = open_.try_emplace(problem);
+  problems_ += is_new;
+  ++open->second.tactics[tactic].candidates;
+  of(tactic);  // Known from here on.
 }
 
 TrialForecast::Open* TrialForecast::find(const std::string& problem, const std::string& tactic) {
@@ -93,9 +133,10 @@ void TrialForecast::wait(const std::string& problem, const std::string& tactic) 
 void TrialForecast::let_go(const std::string& problem, const std::string& tactic, bool tries) {
   Open* const open = find(problem, tactic);
   if (open == nullptr || !std::exchange(open->waits, false)) return;
-  Tactic& own = tactics_[tactic];
-  ++own.waited;
-  own.let_go += tries;
+  for_wider(tactic, [tries](Tactic& one) {
+    ++one.waited;
+    one.let_go += tries;
+  });
   if (!tries) open->candidates = open->made;
 }
 
@@ -104,15 +145,14 @@ void TrialForecast::end_round(const Problem& problem) {
   for (const auto& [name, open] : problem.tactics) {
     if (open.stages == 0 || open.last_round != problem.rounds) continue;
     const size_t place = std::min(open.stages, kStages) - 1;
-    for (Stages* stages : {&stages_, &tactics_[name].stages}) ++(*stages)[place].ended;
+    for_wider(name, [place](Tactic& one) { ++one.stages[place].ended; });
   }
 }
 
 /// The first kernel behind the timing of all others begins a round, and the first of its tactic in
 /// it a stage.
 void TrialForecast::will_make(const std::string& problem, const std::string& tactic) {
-  Tactic& own = tactics_[tactic];
-  ++own.asked;
+  ++of(tactic).asked;
   const auto found = open_.find(problem);
   if (found == open_.end()) return;
   if (found->second.waiting() <= 0) {
@@ -125,55 +165,42 @@ void TrialForecast::will_make(const std::string& problem, const std::string& tac
   open.stages += is_first;
   open.last_round = found->second.rounds;
   const size_t place = std::min(open.stages, kStages) - 1;
-  for (Stages* stages : {&stages_, &own.stages}) {
-    if (is_first && follows) ++(*stages)[std::min(open.stages - 1, kStages) - 1].followed;
-    (*stages)[place].count += is_first;
-    ++(*stages)[place].kernels;
-  }
+  for_wider(tactic, [&](Tactic& one) {
+    if (is_first && follows) ++one.stages[std::min(open.stages - 1, kStages) - 1].followed;
+    one.stages[place].count += is_first;
+    ++one.stages[place].kernels;
+  });
   ++open.made;
 }
 
-void TrialForecast::pass_to(double now) {
-  if (in_library_ > 1) queued_.count += std::max(now - told_, 0.0);
-  told_ = now;
-}
-
 void TrialForecast::makes(const std::string& tactic, double now) {
-  pass_to(now);
-  Tactic& own = tactics_[tactic];
-  own.begun.push_back(now);
-  in_library_ += own.of_library;
+  of(tactic).begun.push_back(now);
 }
 
 /// A thread tells of its kernel by the time that it took.
 void TrialForecast::end(Tactic& tactic, double begun) {
   const auto found = std::ranges::min_element(
       tactic.begun, {}, [begun](double other) { return std::abs(other - begun); });
-  if (found == tactic.begun.end()) return;
-  tactic.begun.erase(found);
-  in_library_ -= tactic.of_library;
+  if (found != tactic.begun.end()) tactic.begun.erase(found);
 }
 
 void TrialForecast::made(const std::string& tactic, const Making& seconds, double now) {
-  pass_to(now);
-  Tactic& own = tactics_[tactic];
-  if (own.of_library && in_library_ > 1) queued_.seconds += seconds.on_core;
-  guessed_core_ += own.recalled_core.or_else(kGuessedMake);
+  Tactic& own = of(tactic);
   end(own, now - seconds.all);
-  own.made.push_back(seconds);
-  own.core.add(seconds.on_core);
-  own.squares += seconds.on_core * seconds.on_core;
-  core_.add(seconds.on_core);
+  guessed_core_ += recalled_core_of(own);
+  for_wider(tactic, [&](Tactic& one) {
+    one.made.push_back(seconds);
+    one.core.add(seconds.on_core);
+    one.squares += seconds.on_core * seconds.on_core;
+  });
   since_ = std::min(since_.value_or(now), now - seconds.all);
   last_ = last_made_ = now;
 }
 
 void TrialForecast::tried(const std::string& problem, const std::string& tactic, double seconds,
                           double now) {
-  Tactic& own = tactics_[tactic];
-  guessed_run_ += own.recalled_run.or_else(kGuessedRun);
-  own.run.add(seconds);
-  run_.add(seconds);
+  guessed_run_ += recalled_run_of(of(tactic));
+  for_wider(tactic, [seconds](Tactic& one) { one.run.add(seconds); });
   last_ = now;
   if (const auto found = open_.find(problem); found != open_.end()) {
     Open& open = found->second.tactics[tactic];
@@ -186,24 +213,28 @@ void TrialForecast::decided(const std::string& problem) {
   const auto found = open_.find(problem);
   if (found == open_.end()) return;
   for (const auto& [name, open] : found->second.tactics)
-    tactics_[name].asked -= open.made - open.tried;  // Time was up.
+    of(name).asked -= open.made - open.tried;  // Time was up.
   end_round(found->second);
   open_.erase(found);
 }
 
 /// That a problem with so many stages of the tactic gets another.
 double TrialForecast::chance_behind(const Tactic& tactic, size_t stages) const {
-  const size_t place = std::min(stages, kStages) - 1;
-  const Stage &own = tactic.stages[place], &all = stages_[place];
-  const double common = (all.followed + kGuessedStages * kFollowed) / (all.ended + kGuessedStages);
-  return (own.followed + kCommonStages * common) / (own.ended + kCommonStages);
+  const double wider = tactic.wider == nullptr ? kFollowed : chance_behind(*tactic.wider, stages);
+  const Stage& own = tactic.stages[std::min(stages, kStages) - 1];
+  return (own.followed + kWider * wider) / (own.ended + kWider);
 }
 
 double TrialForecast::kernels_of(const Tactic& tactic, size_t stage) const {
-  const size_t place = std::min(stage, kStages) - 1;
-  const Stage &own = tactic.stages[place], &all = stages_[place];
-  const double common = (all.kernels + kGuessedStages * kKernels) / (all.count + kGuessedStages);
-  return (own.kernels + kCommonStages * common) / (own.count + kCommonStages);
+  const double wider = tactic.wider == nullptr ? kKernels : kernels_of(*tactic.wider, stage);
+  const Stage& own = tactic.stages[std::min(stage, kStages) - 1];
+  return (own.kernels + kWider * wider) / (own.count + kWider);
+}
+
+/// Of candidates that waited. All tactics tell nothing of it: which of them win is their own.
+double TrialForecast::chance_to_be_tried(const Tactic& tactic) {
+  if (tactic.wider == nullptr) return kLetGo;
+  return (tactic.let_go + kWider * chance_to_be_tried(*tactic.wider)) / (tactic.waited + kWider);
 }
 
 /// Of so many more stages of a tactic. One that had no kernels in the last round has ended.
@@ -213,9 +244,7 @@ std::array<double, TrialForecast::kStages> TrialForecast::chances(const Problem&
   const Open& open = problem.tactics.at(name);
   if (open.stages > 0 && open.last_round != problem.rounds) return chances;
   const Tactic& tactic = tactics_.at(name);
-  double reaches = 1, more = 0;
-  if (open.waits)
-    reaches = (tactic.let_go + kGuessedStages * kLetGo) / (tactic.waited + kGuessedStages);
+  double reaches = open.waits ? chance_to_be_tried(tactic) : 1, more = 0;
   for (size_t i = 0; i < kStages && more < open.candidates - open.made; ++i) {
     const size_t stages = open.stages + i;
     if (stages > 0) reaches *= chance_behind(tactic, stages);
@@ -225,12 +254,32 @@ std::array<double, TrialForecast::kStages> TrialForecast::chances(const Problem&
   return chances;
 }
 
+/// As earlier builds had it.
+double TrialForecast::recalled_core_of(const Tactic& tactic) {
+  return tactic.recalled_core.or_else(tactic.wider == nullptr ? kGuessedMake
+                                                              : recalled_core_of(*tactic.wider));
+}
+
+double TrialForecast::recalled_run_of(const Tactic& tactic) {
+  return tactic.recalled_run.or_else(tactic.wider == nullptr ? kGuessedRun
+                                                             : recalled_run_of(*tactic.wider));
+}
+
+/// Seconds on cores in this build over those that earlier builds tell: kernels that lie in a cache
+/// are made at once.
+double TrialForecast::off() const {
+  const auto all = tactics_.find({});
+  const double took = all == tactics_.end() ? 0 : all->second.core.seconds;
+  return (took + kGuessedMake) / (guessed_core_ + kGuessedMake);
+}
+
 /// Seconds on a core of a kernel that takes longer than so many seconds in all. Earlier builds tell
-/// how tactics differ; this one, by how much all are off: kernels that lie in a cache are made at
-/// once.
+/// how tactics differ; this one, by how much all are off.
 double TrialForecast::core_of(const Tactic& tactic, double longer_than) const {
-  const double off = (core_.seconds + kGuessedMake) / (guessed_core_ + kGuessedMake);
-  Mean mean{tactic.recalled_core.or_else(kGuessedMake) * off, 1};
+  const bool is_recalled = tactic.recalled_core.count > 0 || tactic.wider == nullptr;
+  Mean mean{is_recalled ? tactic.recalled_core.or_else(kGuessedMake) * off()
+                        : core_of(*tactic.wider, longer_than),
+            1};
   for (const Making& one : tactic.made)
     if (one.all > longer_than) mean.add(one.on_core);
   return mean.or_else(0);
@@ -263,14 +312,16 @@ double TrialForecast::slowest_of(const Tactic& tactic, double kernels) const {
 }
 
 double TrialForecast::run_of(const Tactic& tactic) const {
-  const double off = (run_.seconds + kGuessedRun) / (guessed_run_ + kGuessedRun);
-  const double guess = tactic.recalled_run.or_else(kGuessedRun) * off;
+  const double off = (tactics_.at({}).run.seconds + kGuessedRun) / (guessed_run_ + kGuessedRun);
+  const bool is_recalled = tactic.recalled_run.count > 0 || tactic.wider == nullptr;
+  const double guess =
+      is_recalled ? tactic.recalled_run.or_else(kGuessedRun) * off : run_of(*tactic.wider);
   return (tactic.run.seconds + guess) / (tactic.run.count + 1);
 }
 
 /// On average so far, also by kernels that are not done.
 double TrialForecast::busy_cores(double now) const {
-  double core = core_.seconds, end = last_made_;
+  double core = tactics_.at({}).core.seconds, end = last_made_;
   for (const auto& [name, tactic] : tactics_)
     for (const double begun : tactic.begun) {
       core += std::min((now - begun) * pace_of(tactic), core_of(tactic));
@@ -315,19 +366,15 @@ struct TrialForecast::Chain : RoundsToCome {
 TrialForecast::Amounts TrialForecast::amounts(double now) const {
   Amounts sum;
   const double cores = busy_cores(now);
-  const double library = (queued_.seconds + kSpan) / (queued_.count + kSpan);
-  const auto make = [&](const Tactic& tactic, double seconds) {
-    sum.make += seconds / cores;
-    if (tactic.of_library) sum.library += seconds / library;
-  };
   for (const auto& [name, tactic] : tactics_) {
-    for (const double since : tactic.begun) {
-      const double rest = rest_of(tactic, now - since);
-      make(tactic, rest);
+    for (const double begun : tactic.begun) {
+      const double rest = rest_of(tactic, now - begun);
+      sum.make += rest / cores;
       sum.first = std::max(sum.first, rest);
     }
+    if (tactic.asked <= 0) continue;  // Those of wider tactics are no kernels of their own.
     const auto known = static_cast<double>(tactic.made.size() + tactic.begun.size());
-    make(tactic, std::max(tactic.asked - known, 0.0) * core_of(tactic));
+    sum.make += std::max(tactic.asked - known, 0.0) * core_of(tactic) / cores;
   }
   Chain chain, behind;
   for (const auto& [key, problem] : open_) {
@@ -343,7 +390,7 @@ TrialForecast::Amounts TrialForecast::amounts(double now) const {
             .add(i, chance[i], slowest_of(tactic, kernels) + run_of(tactic));
       }
       tries = std::min(tries, open.candidates - open.made);
-      make(tactic, tries * core_of(tactic));
+      sum.make += tries * core_of(tactic) / cores;
       sum.run += (open.made - open.tried + tries) * run_of(tactic);
     }
     chain.add(rounds);
@@ -354,10 +401,37 @@ TrialForecast::Amounts TrialForecast::amounts(double now) const {
   return sum;
 }
 
-double TrialForecast::left(double now) const {
+double TrialForecast::by_work(double now) const {
   const Amounts sum = amounts(now);
   const double run = left_after(sum.run, last_ > 0 ? now - last_ : 0);
-  return std::max({sum.make, sum.library, run, sum.first + sum.rounds + sum.behind});
+  return std::max({sum.make, run, sum.first + sum.rounds + sum.behind});
+}
+
+double TrialForecast::guessed_whole() const {
+  return kWhole + kProblem * problems_;
+}
+
+/// The mean of the rest of a choice whose logarithm is normal, when so many seconds have passed.
+double TrialForecast::by_earlier_builds(double passed) const {
+  const double mean = std::log(guessed_whole()) + wholes_.seconds / (wholes_.count + 1);
+  const auto beyond = [](double deviations) { return 0.5 * std::erfc(deviations / std::sqrt(2)); };
+  const double passed_at = (std::log(std::max(passed, 1e-3)) - mean) / kSpread;
+  const double share = beyond(passed_at);
+  const double rest =
+      share > 0
+          ? std::exp(mean + kSpread * kSpread / 2) * beyond(passed_at - kSpread) / share - passed
+          : 0;
+  return std::max(rest, kOverdue * passed);
+}
+
+/// Each estimate is off by a factor, for reasons of its own.
+double TrialForecast::left(double now) const {
+  if (open_.empty()) return 0;
+  const double by_work = this->by_work(now);
+  const double share = kEarlierShare * std::min(off(), 1.0);
+  return by_work > 0
+             ? std::pow(by_work, 1 - share) * std::pow(by_earlier_builds(now - begun_), share)
+             : 0;
 }
 
 }  // namespace tenon

@@ -77,7 +77,7 @@ TEST(BuildWatch, TheFirstStepBeginsWithIt) {
   watch.begin(Step::kOptimize);
   watch.begin(Step::kChoose);
   EXPECT_NEAR(watch.seconds(Step::kOptimize), watch.elapsed(), 0.01);
-  EXPECT_EQ(watch.step(), Step::kChoose);
+  EXPECT_EQ(watch.state().step, Step::kChoose);
 }
 
 /// Of a trial that is over its time, as long again is left.

@@ -4,6 +4,8 @@
 
 #include <filesystem>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace tenon {
 namespace {
@@ -28,7 +30,7 @@ TEST(TrialForecast, CandidatesThatAreNeverNeededAreNotWaitedFor) {
   announce(forecast, 20, 20);
   // Two at a time, a second each: 5 of 20 candidates are needed.
   for (int p = 0; p < 10; ++p) decide(forecast, p, 5, 1, 2.5 * (p + 1));
-  EXPECT_NEAR(forecast.left(25), 25, 3);
+  EXPECT_NEAR(forecast.by_work(25), 25, 3);
 }
 
 TEST(TrialForecast, TheRateIsThatOfAllThreads) {
@@ -36,7 +38,7 @@ TEST(TrialForecast, TheRateIsThatOfAllThreads) {
   announce(forecast, 20, 4);
   // Eight at a time.
   for (int p = 0; p < 10; ++p) decide(forecast, p, 4, 1, 0.5 * (p + 1));
-  EXPECT_NEAR(forecast.left(5), 5, 1.2);
+  EXPECT_NEAR(forecast.by_work(5), 5, 1.2);
 }
 
 /// Candidates that wait for another problem's winner are tried as often as those of such tactics
@@ -61,7 +63,7 @@ TEST(TrialForecast, CandidatesThatWaitAreTriedAsOftenAsOthersWere) {
       }
       decide(forecast, p, 4, 1, each * (p + 1));
     }
-    return forecast.left(10 * each);
+    return forecast.by_work(10 * each);
   };
   EXPECT_NEAR(left(true, false), left(false, false), 3);
   EXPECT_GT(left(true, true), 1.5 * left(true, false));
@@ -77,7 +79,7 @@ TEST(TrialForecast, TacticsThatDidNotGoOnHaveEnded) {
     for (const char* tactic : {"good", "bad"}) forecast.made(tactic, {1, 1}, 1);
     for (const char* tactic : {"good", "bad"}) forecast.tried("p", tactic, 1e-3, 1);
     forecast.will_make("p", "good");
-    return forecast.left(1);
+    return forecast.by_work(1);
   };
   EXPECT_GT(left(0), 1);
   EXPECT_EQ(left(20), left(0));
@@ -98,8 +100,8 @@ TEST(TrialForecast, RoundsOfOneProblemFollowEachOther) {
   }
   forecast.will_make("p10", "tactic");
   forecast.makes("tactic", 1);
-  EXPECT_NEAR(forecast.left(1), 3, 0.3);
-  EXPECT_NEAR(forecast.left(1.5), 2.5, 0.3);
+  EXPECT_NEAR(forecast.by_work(1), 3, 0.3);
+  EXPECT_NEAR(forecast.by_work(1.5), 2.5, 0.3);
   // The first is timed, two more are made.
   forecast.made("tactic", {1, 1}, 2);
   forecast.tried("p10", "tactic", 1e-3, 2);
@@ -107,13 +109,13 @@ TEST(TrialForecast, RoundsOfOneProblemFollowEachOther) {
     forecast.will_make("p10", "tactic");
     forecast.makes("tactic", 2);
   }
-  EXPECT_NEAR(forecast.left(2), 2, 0.3);
+  EXPECT_NEAR(forecast.by_work(2), 2, 0.3);
   for (int i = 0; i < 2; ++i) {
     forecast.made("tactic", {1, 1}, 3);
     forecast.tried("p10", "tactic", 1e-3, 3);
   }
   forecast.decided("p10");
-  EXPECT_EQ(forecast.left(3), 0);
+  EXPECT_EQ(forecast.by_work(3), 0);
 }
 
 /// While there are many kernels, threads share the cores; the rounds of the last problem have them
@@ -133,7 +135,7 @@ TEST(TrialForecast, RoundsToComeTakeWhatKernelsTakeACore) {
       }
       if (p < 20) forecast.decided(name);
     }
-    return forecast.left(6);
+    return forecast.by_work(6);
   };
   EXPECT_NEAR(left(2), 2, 0.3);
   EXPECT_NEAR(left(1), 1, 0.2);
@@ -147,28 +149,7 @@ TEST(TrialForecast, SlowKernelsEndLast) {
   for (int p = 0; p < 20; ++p) forecast.makes("tactic", 0);
   for (int p = 0; p < 15; ++p) forecast.made("tactic", {0.1, 0.1}, 0.1);
   for (int p = 15; p < 18; ++p) forecast.made("tactic", {1.5, 1.5}, 1.5);
-  EXPECT_GT(forecast.left(0.3), 0.5);
-}
-
-/// However many threads ask for them.
-TEST(TrialForecast, LibrariesMakeOneKernelAtATime) {
-  TrialForecast forecast;
-  for (int i = 0; i < 20; ++i)
-    for (const char* tactic : {"library", "own"}) {
-      const std::string name = tactic + std::to_string(i);
-      forecast.may_try(name, tactic, tactic[0] == 'l');
-      forecast.will_make(name, tactic);
-    }
-  const auto make = [&](const char* tactic, int i, double seconds, double now) {
-    const std::string name = tactic + std::to_string(i);
-    forecast.made(tactic, {seconds, 1}, now);
-    forecast.tried(name, tactic, 1e-5, now);
-    forecast.decided(name);
-  };
-  for (int i = 0; i < 20; ++i) make("own", i, 1, 1);
-  // The others wait meanwhile.
-  for (int i = 0; i < 10; ++i) make("library", i, i + 1, i + 1);
-  EXPECT_NEAR(forecast.left(10), 10, 1.5);
+  EXPECT_GT(forecast.by_work(0.3), 0.5);
 }
 
 /// Problems that got another round now and then are expected to go on, also from their last one.
@@ -187,14 +168,14 @@ TEST(TrialForecast, AProblemThatIsUnderWayMayGoOn) {
   }
   forecast.will_make("p20", "tactic");
   forecast.makes("tactic", 1);
-  const double one = forecast.left(1);
+  const double one = forecast.by_work(1);
   EXPECT_NEAR(one, 1.5, 0.2);
   // The longer of two counts.
   for (int i = 0; i < 5; ++i) forecast.may_try("p21", "tactic");
   forecast.will_make("p21", "tactic");
   forecast.makes("tactic", 1);
-  EXPECT_NEAR(forecast.left(1), 1.75, 0.2);
-  EXPECT_GT(forecast.left(1), one);
+  EXPECT_NEAR(forecast.by_work(1), 1.75, 0.2);
+  EXPECT_GT(forecast.by_work(1), one);
 }
 
 /// Quick kernels end first: the others are known by the time that they have taken so far.
@@ -211,8 +192,8 @@ TEST(TrialForecast, KernelsUnderWayCountWhenTheyTakeLong) {
     forecast.decided("p" + std::to_string(p));
   }
   for (int i = 0; i < 20; ++i) forecast.may_try("q" + std::to_string(i), "tactic");
-  const double early = forecast.left(0.01);
-  EXPECT_GT(forecast.left(1), 5 * early);
+  const double early = forecast.by_work(0.01);
+  EXPECT_GT(forecast.by_work(1), 5 * early);
 }
 
 TEST(TrialForecast, TimingIsOneByOne) {
@@ -225,7 +206,75 @@ TEST(TrialForecast, TimingIsOneByOne) {
     for (int i = 0; i < 10; ++i) forecast.tried(name, "tactic", 0.5, 0.5 * (10 * p + i + 1));
     forecast.decided(name);
   }
-  EXPECT_NEAR(forecast.left(50), 50, 5);
+  EXPECT_NEAR(forecast.by_work(50), 50, 5);
+}
+
+/// Builds whose choices took so long, of so many problems each, one after the other.
+PaceBook book_of(const std::vector<std::pair<int, double>>& builds) {
+  PaceBook book;
+  for (const auto& [problems, seconds] : builds) {
+    TrialForecast forecast;
+    forecast.recall(book);
+    announce(forecast, problems, 1);
+    for (int p = 0; p < problems; ++p) decide(forecast, p, 1, 0.1, seconds * (p + 1) / problems);
+    forecast.keep(book);
+  }
+  return book;
+}
+
+/// Whatever their kernels were.
+TEST(TrialForecast, EarlierBuildsTellHowLongAWholeChoiceTakes) {
+  const PaceBook book = book_of({{20, 10}, {40, 20}, {20, 10}, {40, 20}, {20, 10}});
+  TrialForecast forecast;
+  forecast.recall(book);
+  announce(forecast, 40, 1);
+  EXPECT_NEAR(forecast.by_earlier_builds(0), 20, 7);
+  EXPECT_NEAR(forecast.by_earlier_builds(10), 10, 5);
+  // Longer than expected: some is left all the same.
+  EXPECT_GT(forecast.by_earlier_builds(40), 1);
+  EXPECT_LT(forecast.by_earlier_builds(40), 10);
+}
+
+/// Work that shows late is foreseen; where kernels lie in a cache, earlier builds tell little.
+TEST(TrialForecast, EarlierBuildsCountAsMuchAsTheKnownWork) {
+  const auto left = [book = book_of({{20, 10}, {20, 10}, {20, 10}})](double make) {
+    TrialForecast forecast;
+    forecast.recall(book);
+    announce(forecast, 20, 1);
+    for (int p = 0; p < 19; ++p) decide(forecast, p, 1, make, 5);
+    const double work = forecast.by_work(5), both = forecast.left(5);
+    EXPECT_GT(both, work);
+    EXPECT_LT(both, forecast.by_earlier_builds(5));
+    return both / work;
+  };
+  EXPECT_GT(left(0.1), 3);
+  EXPECT_LT(left(1e-4), 1.3);
+}
+
+/// A first kernel of an engine is taken to be as those of its library, and those of an engine that
+/// was seen as its own.
+TEST(TrialForecast, EnginesOfATacticDiffer) {
+  const auto left = [](const char* engine) {
+    TrialForecast forecast;
+    double now = 0;
+    for (int p = 0; p < 20; ++p) {
+      const std::string name = "p" + std::to_string(p);
+      const std::string tactic = p % 2 == 0 ? "library/slow" : "library/fast";
+      forecast.may_try(name, tactic);
+      forecast.will_make(name, tactic);
+      const double seconds = p % 2 == 0 ? 2 : 0.02;
+      now += seconds;
+      forecast.made(tactic, {seconds, seconds}, now);
+      forecast.tried(name, tactic, 1e-3, now);
+      forecast.decided(name);
+    }
+    forecast.may_try("q", engine);
+    forecast.will_make("q", engine);
+    return forecast.by_work(now);
+  };
+  EXPECT_LT(left("library/fast"), 0.3);
+  EXPECT_NEAR(left("library/slow"), 2, 0.4);
+  EXPECT_NEAR(left("library/new"), 1, 0.3);
 }
 
 /// Kernels that lie in a cache are made at once, whatever earlier builds took.
@@ -257,7 +306,7 @@ TEST(TrialForecast, EarlierBuildsTellHowTacticsDiffer) {
     }
     forecast.may_try("q", "slow");
     forecast.will_make("q", "slow");
-    return forecast.left(fast * 8);
+    return forecast.by_work(fast * 8);
   };
   EXPECT_NEAR(left_behind_fast_ones(1), 4, 0.3);
   EXPECT_LT(left_behind_fast_ones(0.01), 0.1);
