@@ -19,8 +19,10 @@ constexpr double kKeptKernels = 8;
 constexpr double kFollowed = 0.5, kKernels = 2;
 /// That candidates which waited are tried.
 constexpr double kLetGo = 0.1;
-/// All cores are taken to be busy until kernels were made for so many seconds.
+/// All cores are taken to be busy for so many seconds more.
 constexpr double kSpan = 0.2;
+/// So many of the last seconds tell how many cores are busy: libraries make few kernels at a time.
+constexpr double kRecent = 2;
 /// A first guess of a whole choice, and of each problem.
 constexpr double kWhole = 0.5, kProblem = 0.12;
 /// How far whole choices are off the guess, in logarithms.
@@ -195,6 +197,7 @@ void TrialForecast::made(const std::string& tactic, const Making& seconds, doubl
   });
   since_ = std::min(since_.value_or(now), now - seconds.all);
   last_ = last_made_ = now;
+  spent_.emplace_back(now, spent(now));
 }
 
 void TrialForecast::tried(const std::string& problem, const std::string& tactic, double seconds,
@@ -319,16 +322,24 @@ double TrialForecast::run_of(const Tactic& tactic) const {
   return (tactic.run.seconds + guess) / (tactic.run.count + 1);
 }
 
-/// On average so far, also by kernels that are not done.
-double TrialForecast::busy_cores(double now) const {
-  double core = tactics_.at({}).core.seconds, end = last_made_;
+/// Seconds on cores so far, also of kernels that are not done.
+double TrialForecast::spent(double now) const {
+  double core = tactics_.at({}).core.seconds;
   for (const auto& [name, tactic] : tactics_)
-    for (const double begun : tactic.begun) {
+    for (const double begun : tactic.begun)
       core += std::min((now - begun) * pace_of(tactic), core_of(tactic));
-      end = now;
-    }
-  const double span = since_ ? end - *since_ : 0;
-  return std::max((core + kSpan * cores_) / (span + kSpan), 1.0);
+  return core;
+}
+
+/// On average of the last seconds in which kernels were made.
+double TrialForecast::busy_cores(double now) const {
+  const auto is_made = [](const auto& one) { return !one.second.begun.empty(); };
+  const double end = std::ranges::any_of(tactics_, is_made) ? now : last_made_;
+  double from = since_.value_or(end), before = 0;
+  for (const auto& [at, core] : spent_)
+    if (at <= end - kRecent) from = at, before = core;
+  const double core = std::max(spent(now) - before, 0.0);
+  return std::max((core + kSpan * cores_) / (end - from + kSpan), 1.0);
 }
 
 /// The n-th rounds to come of a problem: the chance that there is none, and means of the others.

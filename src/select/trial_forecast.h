@@ -125,6 +125,7 @@ class TrialForecast {
   double slowest_of(const Tactic& tactic, double kernels) const;
   double run_of(const Tactic& tactic) const;
   double pace_of(const Tactic& tactic) const;
+  double spent(double now) const;
   double busy_cores(double now) const;
   Amounts amounts(double now) const;
   double guessed_whole() const;
@@ -138,6 +139,8 @@ class TrialForecast {
   double guessed_core_ = 0, guessed_run_ = 0;  ///< Of those made and timed, by earlier builds.
   std::optional<double> since_;  ///< The first that was made, less the time that it took.
   double last_made_ = 0;         ///< When the last one was made.
+  /// When each one was made, and the seconds on cores of all until then.
+  std::vector<std::pair<double, double>> spent_;
   double last_ = 0;        ///< When the last one was made or timed.
 };
 

@@ -152,6 +152,17 @@ TEST(TrialForecast, SlowKernelsEndLast) {
   EXPECT_GT(forecast.by_work(0.3), 0.5);
 }
 
+/// While a library makes one kernel at a time, most cores have nothing to do.
+TEST(TrialForecast, TheRateIsThatOfTheLastSeconds) {
+  TrialForecast forecast(4);
+  announce(forecast, 60, 1);
+  // Four at a time, then one at a time.
+  for (int p = 0; p < 40; ++p) decide(forecast, p, 1, 1, 0.25 * (p + 4));
+  for (int p = 40; p < 50; ++p) decide(forecast, p, 1, 1, p - 28);
+  for (int p = 50; p < 60; ++p) forecast.will_make("p" + std::to_string(p), "tactic");
+  EXPECT_NEAR(forecast.by_work(21), 10, 2.5);
+}
+
 /// Problems that got another round now and then are expected to go on, also from their last one.
 TEST(TrialForecast, AProblemThatIsUnderWayMayGoOn) {
   TrialForecast forecast(16);
