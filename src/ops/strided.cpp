@@ -1,6 +1,8 @@
 #include "ops/strided.h"
 
+#include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace tenon {
 namespace {
@@ -27,6 +29,18 @@ Walk merge_axes(const Extents& extents, const Strides& to, const Strides& from) 
     walk.from.push_back(from[i]);
   }
   return walk;
+}
+
+/// Elements of the last axis that are copied for all of the axis along which the source is
+/// contiguous before the next ones are: lines of the source stay in the cache.
+constexpr int64_t kTile = 64;
+
+/// That axis, where it is not the last one; else the last one.
+size_t axis_along_source(const Walk& walk) {
+  const size_t last = walk.extents.size() - 1;
+  if (walk.from[last] == 1) return last;
+  const auto found = std::find(walk.from.begin(), walk.from.end(), 1);
+  return found == walk.from.end() ? last : static_cast<size_t>(found - walk.from.begin());
 }
 
 template <class T>
@@ -72,8 +86,10 @@ void strided_copy(std::byte* to, const Strides& to_strides, const std::byte* fro
     std::memcpy(to, from, static_cast<size_t>(bytes));
     return;
   }
-  const size_t last = walk.extents.size() - 1;
-  const Extents outer(walk.extents.begin(), walk.extents.end() - 1);
+  const size_t last = walk.extents.size() - 1, near = axis_along_source(walk);
+  Extents outer(walk.extents.begin(), walk.extents.end() - 1);
+  const int64_t repeats = near == last ? 1 : std::exchange(outer[near], 1);
+  const int64_t count = walk.extents[last], tile = near == last ? count : kTile;
   Extents position(outer.size(), 0);
   do {
     int64_t to_offset = 0, from_offset = 0;
@@ -81,8 +97,12 @@ void strided_copy(std::byte* to, const Strides& to_strides, const std::byte* fro
       to_offset += position[i] * walk.to[i];
       from_offset += position[i] * walk.from[i];
     }
-    copy_run(to + to_offset * bytes, walk.to[last], from + from_offset * bytes, walk.from[last],
-             walk.extents[last], bytes);
+    for (int64_t first = 0; first < count; first += tile)
+      for (int64_t i = 0; i < repeats; ++i)
+        copy_run(to + (to_offset + first * walk.to[last] + i * walk.to[near]) * bytes,
+                 walk.to[last],
+                 from + (from_offset + first * walk.from[last] + i * walk.from[near]) * bytes,
+                 walk.from[last], std::min(tile, count - first), bytes);
   } while (advance(position, outer));
 }
 
