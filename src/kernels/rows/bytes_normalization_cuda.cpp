@@ -78,9 +78,9 @@ void add_row_inputs(KernelCode& code, const Problem& problem, const IndexLoop& l
     arguments += fmt::format(", from{}", i);
     members += fmt::format("  Fetched<Input{0}At, kVector, {1}> x{0};\n", i, type);
     fetch += fmt::format("    fetch_located<Input{0}At, kVector>(from{0}, at, x{0});\n", i);
-    take += i == 0 ? std::string("    widen_fetched<Input0At, kVector>(x0, v);\n")
+    take += i == 0 ? std::string("    widen_row<Input0At, kVector>(x0, v);\n")
                    : fmt::format(
-                         "    widen_fetched<Input{0}At, kVector>(x{0}, more);\n"
+                         "    widen_row<Input{0}At, kVector>(x{0}, more);\n"
                          "    for (int i = 0; i < kVector; ++i) v[i] += more[i];\n",
                          i);
   }
@@ -145,12 +145,15 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   code.alias("Bytes", byte_type(y.type));
   code.located("BytesAt", loop, y);
   code.flag("kByteIntegers", !is_real(y.type));
+  code.text(fmt::format("#define kByteStart {}\n", is_real(y.type) ? "0.0f" : "BYTE_START"));
   code.flag("kRms", d.op->norm == NormKind::kRms);
   code.real("kEpsilon", d.op->epsilon);
   add_groups(code, groups);
   const int64_t each = std::max<int64_t>(1, threads_each(together) / groups.block);
   code.constant("kBlocksEach", each);
   code.constant("kTogether", together);
+  TENON_ASSIGN(const std::string halves, device_source("rows/halves.cuh"));
+  code.text(halves);
   add_row_inputs(code, problem, loop, d);
   JitLaunch launch;
   TENON_TRY(set_source(launch, code, {"rows/group.cuh", "rows/normalize_bytes.cu"}));

@@ -39,11 +39,25 @@ struct Columns {
   __device__ float addend(int s, int i) const { return i % 2 == 0 ? of[s][i / 2].y : of[s][i / 2].w; }
 };
 
+/// A column's factor and addend give places between the lowest and the highest integer: clamped with the product, which the
+/// compiler would not do, they become the low parts of floats. Floats of 8 bits are clamped as they are rounded.
+__device__ inline float placed(float v, float factor, float addend) {
+  if constexpr (!kByteIntegers) return fmaf(v, factor, addend);
+  asm("fma.rn.ftz.sat.f32 %0, %1, %2, %3;" : "=f"(v) : "f"(v), "f"(factor), "f"(addend));
+  return fmaf(v, 255.0f, kByteStart);
+}
+template <class T>
+__device__ inline u32 placed_word(T type, const float* v) {
+  if constexpr (!kByteIntegers) return byte_word(type, v);
+  const u32 low = __byte_perm(__float_as_uint(v[0]), __float_as_uint(v[1]), 0x0040);
+  return __byte_perm(low, __byte_perm(__float_as_uint(v[2]), __float_as_uint(v[3]), 0x0040), 0x5410);
+}
+
 /// Of rows with NaN or infinity nothing is a number; integers are 0 there, whatever their zero point.
 __device__ inline void store_bytes(Bytes* __restrict__ bytes, Index at, const float (&v)[kVector], bool is_none) {
   Pack<u32, kVector / 4> words;
 #pragma unroll
-  for (int i = 0; i < kVector; i += 4) words.v[i / 4] = kByteIntegers && is_none ? 0 : byte_word(Bytes(), v + i);
+  for (int i = 0; i < kVector; i += 4) words.v[i / 4] = kByteIntegers && is_none ? 0 : placed_word(Bytes(), v + i);
   store_pack<kVector / 4>(reinterpret_cast<u32*>(bytes + locate<BytesAt>(at)), words);
 }
 
@@ -118,7 +132,7 @@ extern "C" __global__ void __launch_bounds__(kBlock, kBlocksEach)
       if (first + r >= Index(kRows)) return;
 #pragma unroll
       for (int i = 0; i < kVector; ++i)
-        v[r][s][i] = fmaf(v[r][s][i] * inverse[r], columns.factor(s, i), columns.addend(s, i));
+        v[r][s][i] = placed(v[r][s][i] * inverse[r], columns.factor(s, i), columns.addend(s, i));
       store_bytes(bytes, start_of(first + r) + column_of(s), v[r][s], inverse[r] != inverse[r]);
     });
   }
