@@ -68,8 +68,8 @@ def headers_of_handles(table: Table) -> dict[str, str]:
 def declarations(table: Table) -> str:
     names = [c.short for c in table.classes.values() if c.is_table]
     return "\n".join([HEADER, "/// The virtual functions behind the handles, which the library implements.",
-                      "namespace nvinfer1::apiv {", "", *(f"class {name};" for name in names), "",
-                      "}  // namespace nvinfer1::apiv", ""])
+                      "namespace nvinfer1 {", "namespace apiv {", "", *(f"class {name};" for name in names), "",
+                      "}  // namespace apiv", "}  // namespace nvinfer1", ""])
 
 
 def forwarding_header(table: Table, header: str, what: str) -> str:
