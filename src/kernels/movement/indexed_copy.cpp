@@ -24,7 +24,7 @@ struct OffsetRow {
 
   /// False where an index is outside its axis.
   template <class T>
-  bool resolve(const T* indices) const {
+  bool resolve_as(const T* indices) const {
     int outside = 0;
     for (size_t t = 0; t < copy.tuple.size(); ++t) {
       const auto [extent, stride] = copy.tuple[t];
@@ -32,10 +32,16 @@ struct OffsetRow {
       for (int64_t i = 0; i < count; ++i) {
         const int64_t given = from[i * step], value = given < 0 ? given + extent : given;
         outside |= static_cast<uint64_t>(value) >= static_cast<uint64_t>(extent);
-        offsets[i] = value * stride + (t == 0 ? 0 : offsets[i]);
+        const uint64_t offset = static_cast<uint64_t>(value) * static_cast<uint64_t>(stride);
+        offsets[i] = static_cast<int64_t>(offset) + (t == 0 ? 0 : offsets[i]);
       }
     }
     return outside == 0;
+  }
+
+  bool resolve(const void* indices) const {
+    return copy.wide ? resolve_as(static_cast<const int64_t*>(indices))
+                     : resolve_as(static_cast<const int32_t*>(indices));
   }
 };
 
@@ -160,7 +166,11 @@ Status IndexedCopy::resolve(const void* indices, int64_t* offsets, ThreadPool& p
       own.push_back(extents[axis]);
       strides.push_back(index[axis]);
     }
-  if (own.empty()) own = strides = {1};
+  const int64_t count = element_count(own);
+  if (own.size() <= 1 && count * static_cast<int64_t>(sizeof(int64_t)) <= kTaskBytes) {
+    const OffsetRow row{*this, 0, own.empty() ? 1 : strides[0], count, offsets};
+    return row.resolve(indices) ? Status() : find_outside(indices, own, strides);
+  }
   const std::vector<int64_t> outer = head(own), outer_strides = head(strides);
   const Pieces pieces(element_count(outer), own.back());
   std::atomic<bool> outside = false;
@@ -171,9 +181,7 @@ Status IndexedCopy::resolve(const void* indices, int64_t* offsets, ThreadPool& p
           const auto [first, length] = pieces.at(i);
           const OffsetRow row{*this, at.at[0] + first * strides.back(), strides.back(), length,
                               offsets + i / pieces.of_row * own.back() + first};
-          if (!(wide ? row.resolve(static_cast<const int64_t*>(indices))
-                     : row.resolve(static_cast<const int32_t*>(indices))))
-            outside = true;
+          if (!row.resolve(indices)) outside = true;
           if (first + length == own.back()) at.next();
         }
       });
