@@ -58,7 +58,7 @@ class Build {
   TimingCache& cache_;
   std::map<std::string, std::string> recipe_settings_;
   std::unique_ptr<Graph> recipe_;  ///< The network, for refitting; null: the plan is not refitted.
-  LibraryStarts starts_;  ///< Libraries get ready beside all else.
+  LibraryStarts starts_;           ///< Libraries get ready beside all else.
   Stopwatch watch_;
 };
 

@@ -58,8 +58,7 @@ Value* add_gather(Graph& graph, const Shuffle& s, const Tensor& channels, const 
   auto gather = std::make_unique<Gather>();
   gather->axis = kChannels;
   Value* image = s.parting->input(0);
-  Value* result =
-      add_op(graph, std::move(gather), {image, graph.add_constant(channels)}, like);
+  Value* result = add_op(graph, std::move(gather), {image, graph.add_constant(channels)}, like);
   for (const Node* node : {s.parting, s.transpose, s.joining})
     add_origins(*result->producer(), *node);
   return result;

@@ -44,10 +44,10 @@ TEST(Strided, CopiesInAnyOrderOfAxes) {
     strided_copy(copy.data(), to, source.data(), from, extents, bytes);
     Extents position(extents.size(), 0);
     do {
-      ASSERT_EQ(std::memcmp(copy.data() + place_of(position, to) * bytes,
-                            source.data() + place_of(position, from) * bytes,
-                            static_cast<size_t>(bytes)),
-                0)
+      ASSERT_EQ(
+          std::memcmp(copy.data() + place_of(position, to) * bytes,
+                      source.data() + place_of(position, from) * bytes, static_cast<size_t>(bytes)),
+          0)
           << i;
     } while (advance(position, extents));
   }

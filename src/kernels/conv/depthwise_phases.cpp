@@ -88,10 +88,9 @@ void DepthwiseDeconvolution::pack(const void* weights) {
 
 void DepthwiseDeconvolution::run(const ConvArguments& arguments, ThreadPool& pool, void*) const {
   const ConvProblem& p = problem_;
-  pool.parallel_for(p.batch * p.output[0] * p.output[1], 1,
-                    [&](int64_t begin, int64_t end, int) {
-                      for (int64_t i = begin; i < end; ++i) run_line(arguments, i);
-                    });
+  pool.parallel_for(p.batch * p.output[0] * p.output[1], 1, [&](int64_t begin, int64_t end, int) {
+    for (int64_t i = begin; i < end; ++i) run_line(arguments, i);
+  });
 }
 
 void DepthwiseDeconvolution::run_line(const ConvArguments& arguments, int64_t index) const {
@@ -101,13 +100,12 @@ void DepthwiseDeconvolution::run_line(const ConvArguments& arguments, int64_t in
   const AxisPhase& deep = axis_phase(0, depth % p.stride[0]);
   const AxisPhase& high = axis_phase(1, height % p.stride[1]);
   const int64_t from = image * volume(p.input) * p.input_pixel_stride;
-  float* output = static_cast<float*>(arguments.output) +
-                  index * p.output[2] * p.output_pixel_stride;
+  float* output =
+      static_cast<float*>(arguments.output) + index * p.output[2] * p.output_pixel_stride;
   const auto count = [](const AxisPhase& phase) { return static_cast<int64_t>(phase.taps.size()); };
   for (int64_t column = 0; column < std::min(p.stride[2], p.output[2]); ++column) {
     const AxisPhase& wide = axis_phase(2, column);
-    const int64_t first =
-        first_tap_[index_of({depth % p.stride[0], height % p.stride[1], column})];
+    const int64_t first = first_tap_[index_of({depth % p.stride[0], height % p.stride[1], column})];
     DepthwiseLine line{
         .input = static_cast<const char*>(arguments.input) + from * element_size(p.input_type),
         .input_type = p.input_type,

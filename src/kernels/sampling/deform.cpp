@@ -41,8 +41,7 @@ Result<DeformConvolution> DeformConvolution::prepare(const DeformProblem& proble
                             conv.taps() * conv.group_channels(), ElementType::f32, steps, p.groups,
                             p.threads, true);
   conv.packed_each_ = align_up(packed_bytes(kernels, conv.plan_.k, conv.plan_.n));
-  TENON_ASSIGN(conv.packed_,
-               PackedWeights::make(conv.packed_each_ * p.groups, p.packed, weights));
+  TENON_ASSIGN(conv.packed_, PackedWeights::make(conv.packed_each_ * p.groups, p.packed, weights));
   if (!conv.packed_.filled()) conv.pack(static_cast<const float*>(weights));
   conv.from_x_ = move_channels(p.batch, p.channels, p.input, true);
   conv.to_y_ = move_channels(p.batch, p.filters, p.output, false);
@@ -102,10 +101,10 @@ void DeformConvolution::multiply(const DeformArguments& arguments, ThreadPool& p
   const DeformProblem& p = problem_;
   const int64_t each = plan_.row_tasks() * plan_.column_tasks();
   const auto source_of = [&](int64_t group) {
-    return [&, group](int64_t row, int64_t rows, int64_t k, int64_t count, void* to,
-                      int64_t stride) {
-      sample(arguments, group, row, rows, k, count, static_cast<float*>(to), stride);
-    };
+    return
+        [&, group](int64_t row, int64_t rows, int64_t k, int64_t count, void* to, int64_t stride) {
+          sample(arguments, group, row, rows, k, count, static_cast<float*>(to), stride);
+        };
   };
   char* workers = scratch + align_up(plan_.staged_bytes());
   const auto first_group = source_of(0);
@@ -118,17 +117,17 @@ void DeformConvolution::multiply(const DeformArguments& arguments, ThreadPool& p
       const auto gather = source_of(group);
       const RowSource source(gather);
       const EpilogueOperand bias{arguments.bias + (p.has_bias ? filter : 0), 0};
-      const ProductOperands product{
-          .a = plan_.staged ? scratch : nullptr,
-          .a_stride = plan_.staged ? plan_.staged_stride() : 0,
-          .source = plan_.staged ? nullptr : &source,
-          .b = packed_.at(group * packed_each_),
-          .output = arguments.y + filter,
-          .output_stride = p.y_pixel == 0 ? p.filters : p.y_pixel,
-          .operands = &bias,
-          .ahead = {}};
+      const ProductOperands product{.a = plan_.staged ? scratch : nullptr,
+                                    .a_stride = plan_.staged ? plan_.staged_stride() : 0,
+                                    .source = plan_.staged ? nullptr : &source,
+                                    .b = packed_.at(group * packed_each_),
+                                    .output = arguments.y + filter,
+                                    .output_stride = p.y_pixel == 0 ? p.filters : p.y_pixel,
+                                    .operands = &bias,
+                                    .ahead = {}};
       run_product(plan_, product, row, std::min(plan_.row_block, plan_.m - row), column,
-                  std::min(plan_.column_block, plan_.n - column), workers + worker * worker_bytes());
+                  std::min(plan_.column_block, plan_.n - column),
+                  workers + worker * worker_bytes());
     }
   });
 }
@@ -177,7 +176,8 @@ void DeformConvolution::sample(const DeformArguments& arguments, int64_t group, 
     for (int64_t at = k, next; at < k + count; at = next) {
       const int64_t tap = at / channels, channel = group * channels + at % channels;
       const int64_t offset_group = channel / shared;
-      next = std::min({k + count, (tap + 1) * channels, at + (offset_group + 1) * shared - channel});
+      next =
+          std::min({k + count, (tap + 1) * channels, at + (offset_group + 1) * shared - channel});
       DeformPoint mean = point(arguments, pixel, tap, offset_group);
       for (const float*& from : mean.pixels) from += channel;
       mix_(mean, next - at, to + at - k);
