@@ -15,8 +15,8 @@ inline constexpr const char* kProfilingVerbositySetting = "profiling_verbosity";
 /// Names of the weights that engines of kREFIT_INDIVIDUAL may change, a line each.
 inline constexpr const char* kRefittableSetting = "refit.only";
 
-/// Names of the tensors that debug listeners see, a line each, and of those that are outputs for
-/// their sake alone.
+/// Names of the tensors that debug listeners see, a line each, and of the tensors among them
+/// that are outputs for their sake alone.
 inline constexpr const char* kDebugSetting = "debug";
 inline constexpr const char* kDebugHiddenSetting = "debug.hidden";
 /// Of networks with markUnfusedTensorsAsDebugTensors.

@@ -80,8 +80,8 @@ class Engine {
   void end_meeting() { meeting_.wait(); }
   /// Waits for the libraries that are got ready beside the loading.
   void end_starts() { starts_->end(); }
-  /// The form of the graph that runs under some shapes, and the kernels in place of those that its
-  /// nodes name; null: none.
+  /// The form of the graph that runs under some shapes, and the kernels in place of the ones that
+  /// its nodes name; null: none.
   struct Serving {
     const Graph* graph;
     const TacticTable* tactics = nullptr;

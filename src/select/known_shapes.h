@@ -37,7 +37,7 @@ class KnownShapes {
   }
   /// The kernels of a layer there.
   void take(KnownShape& shape, const std::string& node, const Tactics& tactics, size_t layer);
-  /// Kernels that are timed for a node besides those that were taken.
+  /// Kernels that are timed for a node besides the ones that were taken.
   void note_tried(const std::string& node, std::string tactic) {
     tried_[node].insert(std::move(tactic));
   }

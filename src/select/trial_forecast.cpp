@@ -268,7 +268,7 @@ double TrialForecast::recalled_run_of(const Tactic& tactic) {
                                                              : recalled_run_of(*tactic.wider));
 }
 
-/// Seconds on cores in this build over those that earlier builds tell: kernels that lie in a cache
+/// Seconds on cores in this build over the seconds of earlier builds: kernels that lie in a cache
 /// are made at once.
 double TrialForecast::off() const {
   const auto all = tactics_.find({});

@@ -22,8 +22,8 @@ namespace tenon {
 /// other estimate knows how long the choices of earlier builds took for so many problems, also for
 /// the work that shows late.
 ///
-/// A tactic's name may have parts, each behind a slash: what is not known of "tactic/engine" is
-/// taken to be as of "tactic", and of that as of all tactics.
+/// A tactic's name may have parts, each behind a slash: where "tactic/engine" is unknown, the
+/// figures of "tactic" stand in, and where these are unknown, the figures of all tactics.
 class TrialForecast {
  public:
   /// `begun`: seconds of the build, as below.

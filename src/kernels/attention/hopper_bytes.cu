@@ -66,7 +66,7 @@ __device__ inline void widen_all_values(u32, const Barriers&, int, u32) {}
 typedef int ScoreSum;
 #define SCORE_SUMS(sums, scores) int sums[kKeys / 2]
 /// Sums below 2^22 are the last places of floats from 2^23 + 2^22 on. Where scores need nothing but a factor they keep that
-/// start, which is lost in what they are relative to.
+/// start: it cancels where scores are taken relative to the greatest of their row.
 __device__ inline void take_scores(float (&scores)[kKeys / 2], const int (&sums)[kKeys / 2]) {
 #pragma unroll
   for (int i = 0; i < kKeys / 2; ++i) scores[i] = __int_as_float(sums[i] + 0x4b400000) - (kPlain ? 0.0f : 12582912.0f);
