@@ -388,6 +388,7 @@ class CheckedBuild {
       watch_->kernels([&](BuildForecast& k) { k.ran_there(work.kernels, work.bytes(), ran); });
     outputs_ = outputs;
     rounded_.clear();
+    rounded_by_time_ = false;
     deviates_ = difference(outputs);
     if (!deviates_.empty()) look_at_rounding(*plan.graph, outputs);
     if (!deviates_.empty()) look_at_more_draws(*plan.graph, outputs, end);
@@ -402,8 +403,10 @@ class CheckedBuild {
     tell_evaluations_left();
     logger_.verbose("Build times: the plan ran in {:.2f} s, its regions were compared in {:.2f} s",
                     ran, watch.lap());
-    if (rounded_.empty() && is_notable() && shares_.evaluates)
+    if (rounded_.empty() && is_notable() && shares_.evaluates) {
       look_at_rounding(*plan.graph, outputs);
+      rounded_by_time_ = true;
+    }
     if (!deviates_.empty() && report_.wrong.empty()) report_ = regions.compare(end);
     if (request_.select.notes != nullptr) note_accuracy(regions, *request_.select.notes);
     return {};
@@ -661,29 +664,38 @@ class CheckedBuild {
 
   std::string regions() const { return fmt::format("{} of {}", report_.checked, report_.regions); }
 
+  /// What time sufficed for is the machine's, and lies in the plan only where there was no limit:
+  /// the same build gives the same bytes.
   void describe(Plan& plan) {
-    // The number that time sufficed for is the machine's: the same build gives the same bytes.
-    if (!report_.late) plan.settings["self_check_regions"] = regions();
+    if (with_regions()) plan.settings["self_check_regions"] = regions();
     if (!report_.unchecked.empty()) {
-      if (!report_.late) plan.settings["self_check_open"] = report_.unchecked;
+      if (with_regions()) plan.settings["self_check_open"] = report_.unchecked;
       logger_.info("self-check: {} regions were compared, not {}", regions(), report_.unchecked);
     }
     warn_of_overflows();
-    std::string cost;
+    const std::string quantized = effect_of_quantization();
+    const std::string effect = joined(effect_of_precision(!rounded_.empty()), quantized);
+    if (effect.empty()) return;
+    const bool beside_rounding = !rounded_.empty() && (with_regions() || !rounded_by_time_);
+    plan.settings["self_check_cost"] = joined(effect_of_precision(beside_rounding), quantized);
+    logger_.info("self-check: {}", effect);
+  }
+
+  static std::string joined(const std::string& one, const std::string& other) {
+    return one + (one.empty() || other.empty() ? "" : "; ") + other;
+  }
+
+  std::string effect_of_precision(bool beside_rounding) const {
+    std::string effect;
     for (size_t i = 0; i < found_.size(); ++i) {
       if (found_[i].norm <= kNotable || name_of_rounding().empty()) continue;
-      cost += fmt::format("{}{} moves output '{}' by {:.2g}", cost.empty() ? "" : "; ",
-                          name_of_rounding(), network_->outputs()[i]->name, found_[i].norm);
-      if (!rounded_.empty())
-        cost += fmt::format("; rounding alone by {:.2g}",
-                            distance(rounded_[i], reference_->outputs()[i]));
+      effect += fmt::format("{}{} moves output '{}' by {:.2g}", effect.empty() ? "" : "; ",
+                            name_of_rounding(), network_->outputs()[i]->name, found_[i].norm);
+      if (beside_rounding)
+        effect += fmt::format("; rounding alone by {:.2g}",
+                              distance(rounded_[i], reference_->outputs()[i]));
     }
-    const std::string quantized = effect_of_quantization();
-    if (!cost.empty() && !quantized.empty()) cost += "; ";
-    cost += quantized;
-    if (cost.empty()) return;
-    plan.settings["self_check_cost"] = cost;
-    logger_.info("self-check: {}", cost);
+    return effect;
   }
 
   /// How far the plan is from the network before the build quantized it: agreement with the
@@ -766,6 +778,7 @@ class CheckedBuild {
   RegionReport report_;
   std::vector<Tensor> outputs_;
   std::vector<Tensor> rounded_;  ///< Empty unless asked for.
+  bool rounded_by_time_ = false;  ///< Only since time was left.
   std::vector<Deviation> found_;
   std::string deviates_;
   bool is_fine_ = false;           ///< The difference is below a network's limit.

@@ -46,12 +46,12 @@ struct SelfCheck {
 ///
 /// Comparing regions takes the rest of a quarter of the build's time, a part of it at least, and
 /// all that follows a difference as long as the build did. The plan's settings hold the result:
-/// "self_check" ("passed", "passed without X", "failed: REASON", "not done: REASON"),
-/// "self_check_regions" how many regions were compared ("54 of 56") and "self_check_open" the
-/// others, and "self_check_cost" the effect of precision ("fp16 moves output 'y' by 2.8e-2;
-/// rounding alone by 2.7e-2", "int8 moves output 'y' by 0.02"). Where time did not suffice for all
-/// regions, the numbers, which are the machine's, are in the log alone. A plan that stays wrong is
-/// an error, unless keep_failed is set.
+/// "self_check" ("passed", "passed without X", "failed: REASON", "not done: REASON"), and
+/// "self_check_cost" the effect of precision ("fp16 moves output 'y' by 2.8e-2; rounding alone by
+/// 2.7e-2", "int8 moves output 'y' by 0.02"). Where all regions are compared without a limit,
+/// "self_check_regions" holds how many were ("54 of 56") and "self_check_open" the others; else
+/// these are the machine's, and in the log alone. A plan that stays wrong is an error, unless
+/// keep_failed is set.
 Result<Plan> compile_checked(CompileRequest request, TimingCache& cache, const SelfCheck& check,
                              Logger& logger);
 
