@@ -16,6 +16,7 @@
 #include "base/stopwatch.h"
 #include "check/check_forecast.h"
 #include "check/compare.h"
+#include "check/moved_outputs.h"
 #include "check/network_facts.h"
 #include "check/network_reference.h"
 #include "check/pass_bisect.h"
@@ -674,56 +675,26 @@ class CheckedBuild {
     }
     warn_of_overflows();
     const std::string quantized = effect_of_quantization();
-    const std::string effect = joined(effect_of_precision(!rounded_.empty()), quantized);
-    if (effect.empty()) return;
-    const bool beside_rounding = !rounded_.empty() && (with_regions() || !rounded_by_time_);
-    plan.settings["self_check_cost"] = joined(effect_of_precision(beside_rounding), quantized);
-    logger_.info("self-check: {}", effect);
+    const auto effect = [&](bool beside_rounding) {
+      const MovedOutputs moved{*network_, outputs_, reference_->outputs(),
+                               beside_rounding ? rounded_ : std::span<const Tensor>()};
+      const std::string text = moved.by_precision(name_of_rounding(), found_);
+      return text + (text.empty() || quantized.empty() ? "" : "; ") + quantized;
+    };
+    const std::string told = effect(true);
+    if (told.empty()) return;
+    plan.settings["self_check_cost"] = effect(with_regions() || !rounded_by_time_);
+    logger_.info("self-check: {}", told);
   }
 
-  static std::string joined(const std::string& one, const std::string& other) {
-    return one + (one.empty() || other.empty() ? "" : "; ") + other;
-  }
-
-  std::string effect_of_precision(bool beside_rounding) const {
-    std::string effect;
-    for (size_t i = 0; i < found_.size(); ++i) {
-      if (found_[i].norm <= kNotable || name_of_rounding().empty()) continue;
-      effect += fmt::format("{}{} moves output '{}' by {:.2g}", effect.empty() ? "" : "; ",
-                            name_of_rounding(), network_->outputs()[i]->name, found_[i].norm);
-      if (beside_rounding)
-        effect += fmt::format("; rounding alone by {:.2g}",
-                              distance(rounded_[i], reference_->outputs()[i]));
-    }
-    return effect;
-  }
-
-  /// How far the plan is from the network before the build quantized it: agreement with the
-  /// quantized one says nothing of the ranges.
   std::string effect_of_quantization() const {
     if (check_.unquantized == nullptr || inputs_.empty()) return {};
     const auto plain = evaluate_on_processor(*check_.unquantized, request_.profiles, inputs_);
-    if (!plain.ok() || plain->size() != outputs_.size()) {
-      logger_.verbose("self-check: not compared with the network before quantization: {}",
-                      plain.ok() ? "other outputs" : plain.error().message);
-      return {};
-    }
-    std::string text, lost;
-    for (size_t i = 0; i < plain->size(); ++i) {
-      const double moved = distance(outputs_[i], (*plain)[i]);
-      if (moved <= kNotable) continue;
-      const std::string& name = network_->outputs()[i]->name;
-      text += fmt::format("{}int8 moves output '{}' by {:.2g} of its size",
-                          text.empty() ? "" : "; ", name, moved);
-      if (moved > kLost) lost += fmt::format("{}'{}'", lost.empty() ? "" : ", ", name);
-    }
-    if (!lost.empty())
-      logger_.warning(
-          "self-check: on random inputs, {}: the ranges of the tensors do not fit, and {} of the "
-          "plan means little. Give ranges of real data (--calib=FILE, setInt8Calibrator), or "
-          "quantize the model (`tenon quantize`)",
-          text, lost);
-    return text;
+    if (plain.ok() && plain->size() == outputs_.size())
+      return MovedOutputs{*network_, outputs_, {}, {}}.by_quantization(*plain, logger_);
+    logger_.verbose("self-check: not compared with the network before quantization: {}",
+                    plain.ok() ? "other outputs" : plain.error().message);
+    return {};
   }
 
   Plan passed(Plan plan) {
@@ -746,10 +717,7 @@ class CheckedBuild {
     return plan;
   }
 
-  /// Distances from here on are told.
-  static constexpr double kNotable = 5e-3;
-  /// Outputs that quantization moves by more mean little.
-  static constexpr double kLost = 0.25;
+  static constexpr double kNotable = MovedOutputs::kNotable;
   static constexpr double kForever = 1e6;
   /// Of passes' results next to the network's, by the same kernels.
   inline static const Tolerance kPassLimit = tolerance(Computation::kKernel, DataType::kFloat32);
