@@ -9,6 +9,7 @@ For kernels: TENON_TEST_CONFIGS=2 gtest_on_gpus.py --sanitizer memcheck build/bi
 """
 import argparse
 import re
+import subprocess
 import sys
 import tempfile
 import time
@@ -21,8 +22,17 @@ TOLD = re.compile(r"FAILED|error:|TENON_TEST_CASES|========= (?!COMPUTE-SANITIZE
 
 
 def passed(log: str) -> int:
-    found = re.search(r"\[  PASSED  \] (\d+) test", log)
-    return int(found[1]) if found else 0
+    """Also of a shard that was stopped."""
+    return len(re.findall(r"^\[       OK \] ", log, re.MULTILINE))
+
+
+def told(index: int, child: subprocess.Popen, log: str) -> list[str]:
+    """Lines on a shard that did not pass: which test it was in where it ended within one."""
+    count, begun = re.search(r"\[=+\] Running (\d+) test", log), re.findall(r"^\[ RUN      \] (.*)", log, re.MULTILINE)
+    ended = re.findall(r"^\[ +(?:OK|FAILED|SKIPPED) +\] (\S+) \(", log, re.MULTILINE)
+    inside = f", in {begun[-1]}" if begun and begun[-1] not in ended else ""
+    return [f"shard {index}: exit {child.returncode}, {passed(log)} of {count[1] if count else 'no'} tests passed{inside}",
+            *[f"  {line}" for line in log.splitlines() if TOLD.search(line)][:20]]
 
 
 def main() -> int:
@@ -40,7 +50,7 @@ def main() -> int:
         logs = [(folder / f"{i}.log").read_text(errors="replace") for i in range(count)]
     for i, (child, log) in enumerate(zip(children, logs)):
         if child.returncode not in GOOD:
-            print(f"shard {i}: exit {child.returncode}", *[f"  {l}" for l in log.splitlines() if TOLD.search(l)][:20], sep="\n")
+            print(*told(i, child, log), sep="\n")
     print(f"{sum(passed(log) for log in logs)} tests passed in {time.monotonic() - begin:.0f} s, "
           f"{stopped} of {count} processes stopped")
     bad, line = gpu_processes.findings(arguments, logs)
