@@ -79,14 +79,6 @@ void Formula::list(std::string_view name, const std::vector<int64_t>& values) {
   constants += text;
 }
 
-Result<int64_t> known_number(const Problem& problem, int index, int64_t absent) {
-  if (index < 0 || !problem.has_input(index)) return absent;
-  const Tensor* constant = problem.input(index).constant;
-  if (constant == nullptr || !constant->defined() || constant->count() != 1)
-    return unsupported("operand {} is computed", index);
-  return constant->as_int64(0);
-}
-
 IntegerLimits limits_of(DataType type) {
   switch (type) {
     case DataType::kInt2:
