@@ -100,9 +100,12 @@ class Offsets {
   Result<const int64_t*> of(const cpu::IndexedCopy& copy, const LaunchArguments& arguments) const {
     if (!known_.empty()) return known_.data();
     auto* resolved = static_cast<int64_t*>(arguments.workspace);
-    const Status status = copy.resolve(arguments.inputs[1], resolved, *arguments.queue.pool);
-    if (!status.ok()) return user_error("'{}': {}", name_, status.error().message);
+    TENON_TRY(named(copy.resolve(arguments.inputs[1], resolved, *arguments.queue.pool)));
     return resolved;
+  }
+  Status named(Status status) const {
+    if (!status.ok()) return user_error("'{}': {}", name_, status.error().message);
+    return status;
   }
   size_t workspace_bytes(const cpu::IndexedCopy& copy) const {
     return known_.empty() ? static_cast<size_t>(copy.tuples()) * sizeof(int64_t) : 0;
@@ -156,14 +159,19 @@ class GatherKernel final : public Kernel {
                    *arguments.queue.pool);
       return {};
     }
+    if (picks())
+      return offsets_.named(copy_.pick(arguments.inputs[0], arguments.inputs[1],
+                                       arguments.outputs[0], *arguments.queue.pool));
     TENON_ASSIGN(const int64_t* offsets, offsets_.of(copy_, arguments));
     copy_.gather(arguments.inputs[0], offsets, arguments.outputs[0], *arguments.queue.pool);
     return {};
   }
-  size_t workspace_bytes() const override { return offsets_.workspace_bytes(copy_); }
+  size_t workspace_bytes() const override { return picks() ? 0 : offsets_.workspace_bytes(copy_); }
   bool uses_input(int input) const override { return offsets_.uses_input(input); }
 
  private:
+  bool picks() const { return offsets_.known().empty() && copy_.picks_elements(); }
+
   cpu::IndexedCopy copy_;
   Offsets offsets_;
   std::optional<cpu::PickedRows> picked_;

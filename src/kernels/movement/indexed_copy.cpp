@@ -107,6 +107,69 @@ void gather_rows(const IndexedCopy& copy, const std::vector<int64_t>& offset_str
   });
 }
 
+/// Elements that one index each picks along an axis. False where one is outside: it picks the
+/// first.
+template <class T, class I>
+bool pick_row(const Row& row, const IndexedAxis& axis, const T* from, const I* indices, T* to) {
+  const auto pick = [&](int64_t plain, int64_t indexed, int64_t step, int64_t stride) {
+    int64_t outside = 0;
+    for (int64_t i = 0; i < row.count; ++i) {
+      const int64_t given = indices[i * step], value = given + (given >> 63 & axis.extent);
+      const bool is_outside = static_cast<uint64_t>(value) >= static_cast<uint64_t>(axis.extent);
+      outside |= is_outside;
+      to[i * plain] = from[i * indexed + (is_outside ? 0 : value) * stride];
+    }
+    return outside == 0;
+  };
+  if (row.plain == 1 && row.offset == 1 && row.indexed == 0 && axis.stride == 1)
+    return pick(1, 0, 1, 1);
+  return pick(row.plain, row.indexed, row.offset, axis.stride);
+}
+
+template <class T>
+bool gather_picking(const IndexedCopy& copy, const T* from, const void* indices, T* to,
+                    ThreadPool& pool) {
+  const std::vector<int64_t> extents = head(copy.extents), plain = head(copy.plain),
+                             indexed = head(copy.indexed), index = head(copy.index);
+  const Row row{copy.extents.back(), copy.plain.back(), copy.indexed.back(), copy.index.back()};
+  const Pieces pieces(element_count(extents), row.count);
+  std::atomic<bool> outside = false;
+  pool.parallel_for(pieces.count(), pieces.grain(sizeof(T)), [&](int64_t begin, int64_t end, int) {
+    Odometer<3> at(extents, {&plain, &indexed, &index}, begin / pieces.of_row);
+    for (int64_t i = begin; i < end; ++i) {
+      const auto [first, length] = pieces.at(i);
+      Row piece = row;
+      piece.count = length;
+      const T* own = from + at.at[1] + first * row.indexed;
+      T* result = to + at.at[0] + first * row.plain;
+      const int64_t place = at.at[2] + first * row.offset;
+      const bool inside = copy.wide
+                              ? pick_row(piece, copy.tuple[0], own,
+                                         static_cast<const int64_t*>(indices) + place, result)
+                              : pick_row(piece, copy.tuple[0], own,
+                                         static_cast<const int32_t*>(indices) + place, result);
+      if (!inside) outside = true;
+      if (first + length == row.count) at.next();
+    }
+  });
+  return !outside;
+}
+
+/// f of a pointer to elements of so many bytes.
+template <class F>
+auto with_elements(int bytes, void* elements, const F& f) {
+  switch (bytes) {
+    case 1:
+      return f(static_cast<uint8_t*>(elements));
+    case 2:
+      return f(static_cast<uint16_t*>(elements));
+    case 4:
+      return f(static_cast<uint32_t*>(elements));
+    default:
+      return f(static_cast<uint64_t*>(elements));
+  }
+}
+
 }  // namespace
 
 void IndexedCopy::simplify(Order order) {
@@ -206,19 +269,22 @@ Status IndexedCopy::find_outside(const void* indices, const std::vector<int64_t>
 void IndexedCopy::gather(const void* source, const int64_t* offsets, void* destination,
                          ThreadPool& pool) const {
   const std::vector<int64_t> strides = offset_strides();
-  const auto run = [&]<class T>(T* to) {
+  with_elements(bytes, destination, [&]<class T>(T* to) {
     gather_rows(*this, strides, static_cast<const T*>(source), offsets, to, pool);
-  };
-  switch (bytes) {
-    case 1:
-      return run(static_cast<uint8_t*>(destination));
-    case 2:
-      return run(static_cast<uint16_t*>(destination));
-    case 4:
-      return run(static_cast<uint32_t*>(destination));
-    default:
-      return run(static_cast<uint64_t*>(destination));
-  }
+  });
+}
+
+bool IndexedCopy::picks_elements() const {
+  return tuple.size() == 1 &&
+         std::ranges::all_of(index, [](int64_t stride) { return stride != 0; });
+}
+
+Status IndexedCopy::pick(const void* source, const void* indices, void* destination,
+                         ThreadPool& pool) const {
+  const bool inside = with_elements(bytes, destination, [&]<class T>(T* to) {
+    return gather_picking(*this, static_cast<const T*>(source), indices, to, pool);
+  });
+  return inside ? Status() : find_outside(indices, extents, index);
 }
 
 IndexedCopy::Row IndexedCopy::row() const {

@@ -36,6 +36,10 @@ struct IndexedCopy {
   /// destination[plain] = source[indexed + offset].
   void gather(const void* source, const int64_t* offsets, void* destination,
               ThreadPool& pool) const;
+  /// One index each stands for one element.
+  bool picks_elements() const;
+  /// resolve() and gather() where that is so, without offsets in memory.
+  Status pick(const void* source, const void* indices, void* destination, ThreadPool& pool) const;
   /// The last axis, one row of which run_rows() tells the start of.
   struct Row {
     int64_t count, plain, indexed, offset;  ///< Strides.
