@@ -87,7 +87,6 @@ class Offsets {
  public:
   static Result<Offsets> make(const cpu::IndexedCopy& copy, const Problem& problem) {
     Offsets offsets;
-    offsets.name_ = problem.layer;
     const Operand& indices = problem.input(1);
     if (indices.constant == nullptr || !indices.constant->defined() || !indices.dense())
       return offsets;
@@ -100,12 +99,8 @@ class Offsets {
   Result<const int64_t*> of(const cpu::IndexedCopy& copy, const LaunchArguments& arguments) const {
     if (!known_.empty()) return known_.data();
     auto* resolved = static_cast<int64_t*>(arguments.workspace);
-    TENON_TRY(named(copy.resolve(arguments.inputs[1], resolved, *arguments.queue.pool)));
+    TENON_TRY(copy.resolve(arguments.inputs[1], resolved, *arguments.queue.pool));
     return resolved;
-  }
-  Status named(Status status) const {
-    if (!status.ok()) return user_error("'{}': {}", name_, status.error().message);
-    return status;
   }
   size_t workspace_bytes(const cpu::IndexedCopy& copy) const {
     return known_.empty() ? static_cast<size_t>(copy.tuples()) * sizeof(int64_t) : 0;
@@ -115,7 +110,6 @@ class Offsets {
 
  private:
   std::vector<int64_t> known_;
-  std::string name_;
 };
 
 }  // namespace
@@ -160,8 +154,8 @@ class GatherKernel final : public Kernel {
       return {};
     }
     if (picks())
-      return offsets_.named(copy_.pick(arguments.inputs[0], arguments.inputs[1],
-                                       arguments.outputs[0], *arguments.queue.pool));
+      return copy_.pick(arguments.inputs[0], arguments.inputs[1], arguments.outputs[0],
+                        *arguments.queue.pool);
     TENON_ASSIGN(const int64_t* offsets, offsets_.of(copy_, arguments));
     copy_.gather(arguments.inputs[0], offsets, arguments.outputs[0], *arguments.queue.pool);
     return {};
