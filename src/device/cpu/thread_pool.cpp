@@ -18,9 +18,11 @@ namespace {
 // Helpers look for work this long before they sleep: about 20 us, so that the steps of one
 // inference never pay for a wake-up, and an idle context leaves the core to others.
 constexpr int kSpins = 4000;
-// Chunks a loop is cut into per thread: enough that a thread that lost its core for a while is not
-// waited for.
+// Chunks a loop is cut into per thread, at least where there is as much to do: enough that a thread
+// that lost its core for a while is not waited for.
 constexpr int64_t kChunksPerThread = 8;
+// Chunk numbers are 16 bits wide in a ticket, and there may be twice as many chunks as wanted.
+constexpr int64_t kMostWanted = 32767;
 
 inline void pause_briefly() {
 #if defined(__x86_64__)
@@ -185,9 +187,9 @@ int ThreadPool::threads() const {
 void ThreadPool::parallel_for(int64_t count, int64_t grain,
                               FunctionRef<void(int64_t, int64_t, int)> body) {
   if (count <= 0) return;
-  // Chunk numbers are 16 bits wide in a ticket.
-  const int64_t wanted = std::min<int64_t>(threads() * kChunksPerThread, 65535);
-  const int64_t size = std::max<int64_t>({grain, 1, ceil_div(count, wanted)});
+  const int64_t wanted = std::min<int64_t>(threads() * kChunksPerThread, kMostWanted);
+  // Rounded down: chunks of two of 18 tasks would leave one of two threads two more than the other.
+  const int64_t size = std::max<int64_t>({grain, 1, count / wanted});
   if (threads() == 1 || size >= count) return body(0, count, 0);
   state_->run(count, size, body);
 }

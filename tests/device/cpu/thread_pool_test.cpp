@@ -30,6 +30,14 @@ TEST(ThreadPool, CoversEveryIndexOnceForAnyThreadsCountAndGrain) {
   }
 }
 
+// Chunks of two would give one of two threads ten.
+TEST(ThreadPool, SharesFewTasksOutOneByOne) {
+  ThreadPool pool(2);
+  for (int64_t count : {17, 18, 21, 31})
+    pool.parallel_for(count, 1,
+                      [&](int64_t begin, int64_t end, int) { EXPECT_EQ(end, begin + 1); });
+}
+
 TEST(ThreadPool, ManyShortLoopsBackToBackNeverMixUp) {
   ThreadPool pool(4);
   for (int round = 0; round < 20000; ++round) {
