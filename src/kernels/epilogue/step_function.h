@@ -21,9 +21,10 @@ V apply_by_lane(const Step& s, V x, V y) {
 }
 
 /// Hands the function of a step (of any struct with function, operand_first, alpha and beta) to
-/// `unary` as f(x), where it reads x alone, or to `binary` as f(x, operand).
+/// `unary` as f(x), where it reads x alone, or to `binary` as f(x, operand). By reference: copies
+/// of what they capture would wait until the stores of all tiles before are done.
 template <class V, class Step, class Unary, class Binary>
-void with_function(const Step& s, Unary unary, Binary binary) {
+void with_function(const Step& s, const Unary& unary, const Binary& binary) {
   switch (s.function) {
 #define TENON_UNARY(name)                                                               \
   case PointwiseFunction::k_##name:                                                     \

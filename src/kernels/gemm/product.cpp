@@ -189,7 +189,9 @@ struct Run {
     return std::min(rows, r + cut * line / cuts - at);
   }
 
-  void panel_of_tiles(Tile tile, int64_t tiles, int64_t c, bool first, bool last, const char* next,
+  /// By reference: a copy of what was just written would wait until the stores of all tiles before
+  /// are done.
+  void panel_of_tiles(Tile& tile, int64_t tiles, int64_t c, bool first, bool last, const char* next,
                       int64_t lines) {
     const int64_t a_step = tile.a_stride * element_size(plan.kernels->type);
     const void* a = tile.a;
@@ -204,6 +206,7 @@ struct Run {
       else
         keep_sums(tile, r, c);
     }
+    tile.a = a;
   }
 
   float* sums_at(int64_t r, int64_t c) const { return scratch.sums + r * plan.column_block + c; }
@@ -220,7 +223,7 @@ struct Run {
     }
   }
 
-  void keep_sums(Tile tile, int64_t r, int64_t c) const {
+  void keep_sums(Tile& tile, int64_t r, int64_t c) const {
     tile.output = sums_at(r, c);
     tile.output_stride = plan.column_block;
     tile.output_type = ElementType::f32;
@@ -258,7 +261,7 @@ struct Run {
       for (int64_t at = 0; at < bytes; at += kLine) __builtin_prefetch(line + at, 1);
   }
 
-  void finish_in_memory(Tile tile, int64_t place, int64_t c, void* output) const {
+  void finish_in_memory(Tile& tile, int64_t place, int64_t c, void* output) const {
     FinishTile finish{
         .tile = plan.finish_in_place ? static_cast<float*>(output) : scratch.tile,
         .tile_stride = plan.finish_in_place ? operands.output_stride : 2 * plan.kernels->panel,
