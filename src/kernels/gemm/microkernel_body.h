@@ -93,12 +93,6 @@ struct TileKernel {
     }
   }
 
-  [[gnu::always_inline]] static V activate(const Tile& t, V x) {
-    if (t.activation == RegisterActivation::clamp)
-      return min(V::broadcast(t.high), max(V::broadcast(t.low), x));
-    return vm::apply_unary(PointwiseFunction::k_hard_swish, x, 0.0f, 0.0f);
-  }
-
   /// f(row, vector) for every vector of the tile, in registers.
   template <class F>
   [[gnu::always_inline]] static void each(F f) {
@@ -161,11 +155,23 @@ struct TileKernel {
     }
   }
 
+  [[gnu::always_inline]] static void activate(const Tile& t, V (&acc)[R][W]) {
+    if (t.activation == RegisterActivation::clamp) {
+      const V low = V::broadcast(t.low), high = V::broadcast(t.high);
+      each([&](int r, int w) { acc[r][w] = max(low, acc[r][w]); });
+      if (t.high == __builtin_inff()) return;  // ReLU: half of the work
+      each([&](int r, int w) { acc[r][w] = min(high, acc[r][w]); });
+    } else if (t.activation == RegisterActivation::hard_swish) {
+      each([&](int r, int w) {
+        acc[r][w] = vm::apply_unary(PointwiseFunction::k_hard_swish, acc[r][w], 0.0f, 0.0f);
+      });
+    }
+  }
+
   template <bool kFull>
   [[gnu::always_inline]] static void finish(const Tile& t, V (&acc)[R][W]) {
     if (t.residual != nullptr) add_residual<kFull>(t, acc);
-    if (t.activation != RegisterActivation::none)
-      each([&](int r, int w) { acc[r][w] = activate(t, acc[r][w]); });
+    activate(t, acc);
     store<kFull>(t, acc);
   }
 

@@ -61,7 +61,7 @@ inline EpilogueStep make_step(PointwiseFunction f, OperandKind kind = OperandKin
 }
 
 /// Epilogues that between them take every way through the kernels.
-inline constexpr int kEpilogues = 8;
+inline constexpr int kEpilogues = 9;
 inline std::vector<EpilogueStep> sample_epilogue(int which, ElementType out) {
   using F = PointwiseFunction;
   const auto bias = make_step(F::k_add, OperandKind::per_column);
@@ -82,6 +82,8 @@ inline std::vector<EpilogueStep> sample_epilogue(int which, ElementType out) {
               make_step(F::k_atan), make_step(F::k_mul, OperandKind::full, ElementType::bf16)};
     case 7:
       return {bias, make_step(F::k_hard_swish)};
+    case 8:
+      return {bias, make_step(F::k_relu)};
     default:
       return {};
   }
