@@ -63,7 +63,10 @@ struct Depthwise {
     if (t.activation == RegisterActivation::clamp) {
       const V low = V::broadcast(t.low), high = V::broadcast(t.high);
 #pragma GCC unroll 16
-      for (int i = 0; i < P; ++i) x[i] = min(high, max(low, x[i]));
+      for (int i = 0; i < P; ++i) x[i] = max(low, x[i]);
+      if (t.high == __builtin_inff()) return;  // ReLU: half of the work
+#pragma GCC unroll 16
+      for (int i = 0; i < P; ++i) x[i] = min(high, x[i]);
     } else if (t.activation == RegisterActivation::hard_swish) {
 #pragma GCC unroll 16
       for (int i = 0; i < P; ++i)
@@ -158,22 +161,25 @@ struct Depthwise {
     }
   }
 
-  /// K taps of a row for P neighbouring pixels; `from` is the first pixel's first tap.
-  template <int K, int P, bool kStride1, bool kFull>
+  /// K taps of a row for P neighbouring pixels; `from` is the first pixel's first tap. kStride: the
+  /// pixels' where taps lie side by side, or 0 for any.
+  template <int K, int P, int kStride, bool kFull>
   [[gnu::always_inline]] void taps(const From* from, const float* weights, int n,
                                    V (&sum)[P]) const {
     const int64_t step = t.stride[2] * t.pixel_stride, tap = t.dilation[2] * t.pixel_stride;
     V w[K];
 #pragma GCC unroll 8
     for (int k = 0; k < K; ++k) w[k] = V::load(weights + k * t.weight_stride);
-    if constexpr (kStride1) {
+    if constexpr (kStride > 0) {
       // Neighbours share their inputs: each is loaded once.
-#pragma GCC unroll 24
-      for (int q = 0; q < P + K - 1; ++q, from = moved(from, t.pixel_stride)) {
+#pragma GCC unroll 40
+      for (int q = 0; q < (P - 1) * kStride + K; ++q, from = moved(from, t.pixel_stride)) {
         const V x = loaded(from, kFull ? V::kWidth : n);
 #pragma GCC unroll 8
-        for (int k = 0; k < K; ++k)
-          if (q - k >= 0 && q - k < P) sum[q - k] = fma(x, w[k], sum[q - k]);
+        for (int k = q % kStride; k < K; k += kStride) {
+          const int i = (q - k) / kStride;
+          if (q >= k && i < P) sum[i] = fma(x, w[k], sum[i]);
+        }
       }
     } else {
 #pragma GCC unroll 16
@@ -185,27 +191,27 @@ struct Depthwise {
   }
 
   /// Rows of any length, a few taps at a time.
-  template <int P, bool kStride1, bool kFull>
+  template <int P, int kStride, bool kFull>
   [[gnu::always_inline]] void any_taps(const From* from, const float* weights, int n,
                                        V (&sum)[P]) const {
     constexpr int kTogether = 4;
     int64_t left = t.kernel[2];
     for (; left >= kTogether; left -= kTogether) {
-      taps<kTogether, P, kStride1, kFull>(from, weights, n, sum);
+      taps<kTogether, P, kStride, kFull>(from, weights, n, sum);
       from += kTogether * t.dilation[2] * t.pixel_stride;
       weights += kTogether * t.weight_stride;
     }
     if (left == 3)
-      taps<3, P, kStride1, kFull>(from, weights, n, sum);
+      taps<3, P, kStride, kFull>(from, weights, n, sum);
     else if (left == 2)
-      taps<2, P, kStride1, kFull>(from, weights, n, sum);
+      taps<2, P, kStride, kFull>(from, weights, n, sum);
     else if (left == 1)
-      taps<1, P, kStride1, kFull>(from, weights, n, sum);
+      taps<1, P, kStride, kFull>(from, weights, n, sum);
   }
 
   /// P neighbouring pixels of rows of K taps (0: any number), all inside: so many sums that none
   /// waits for itself.
-  template <int K, int P, bool kStride1, bool kFull>
+  template <int K, int P, int kStride, bool kFull>
   [[gnu::always_inline]] void inner(int64_t pixel, int64_t c, int n, V bias) const {
     V sum[P];
 #pragma GCC unroll 16
@@ -215,9 +221,9 @@ struct Depthwise {
     for (int r = 0; r < rows.count; ++r) {
       const From* from = rows.input[r] + first;
       if constexpr (K > 0)
-        taps<K, P, kStride1, kFull>(from, rows.weights[r] + c, n, sum);
+        taps<K, P, kStride, kFull>(from, rows.weights[r] + c, n, sum);
       else
-        any_taps<P, kStride1, kFull>(from, rows.weights[r] + c, n, sum);
+        any_taps<P, kStride, kFull>(from, rows.weights[r] + c, n, sum);
     }
     store(sum, pixel, c, kFull ? V::kWidth : n);
   }
@@ -226,35 +232,41 @@ struct Depthwise {
   static constexpr int kMostPixels = V::kWidth >= 16 ? 14 : V::kWidth > 1 ? 8 : 4;
 
   /// Pixels [first, last), P at a time; the last ones again where they are no multiple.
-  template <int K, int P, bool kStride1, bool kFull>
+  template <int K, int P, int kStride, bool kFull>
   void in_steps(int64_t c, int n, V bias, int64_t first, int64_t last) const {
     for (int64_t pixel = first; pixel < last; pixel += P)
-      inner<K, P, kStride1, kFull>(pixel + P <= last ? pixel : last - P, c, n, bias);
+      inner<K, P, kStride, kFull>(pixel + P <= last ? pixel : last - P, c, n, bias);
   }
 
-  template <int K, bool kStride1, bool kFull>
+  template <int K, int kStride, bool kFull>
   void fast(int64_t c, int n, V bias, int64_t first, int64_t last) const {
     constexpr int kMost = kMostPixels, kHalf = kMost / 2, kFew = kMost / 4;
     const int64_t count = last - first;
     if (count >= kMost)
-      in_steps<K, kMost, kStride1, kFull>(c, n, bias, first, last);
+      in_steps<K, kMost, kStride, kFull>(c, n, bias, first, last);
     else if (count >= kHalf)
-      in_steps<K, kHalf, kStride1, kFull>(c, n, bias, first, last);
+      in_steps<K, kHalf, kStride, kFull>(c, n, bias, first, last);
     else if (count >= kFew)
-      in_steps<K, kFew, kStride1, kFull>(c, n, bias, first, last);
+      in_steps<K, kFew, kStride, kFull>(c, n, bias, first, last);
     else
-      in_steps<K, 1, kStride1, kFull>(c, n, bias, first, last);
+      in_steps<K, 1, kStride, kFull>(c, n, bias, first, last);
+  }
+
+  template <int K, int kStride>
+  void strided(int64_t c, int n, V bias, int64_t first, int64_t last) const {
+    n >= V::kWidth ? fast<K, kStride, true>(c, n, bias, first, last)
+                   : fast<K, kStride, false>(c, n, bias, first, last);
   }
 
   template <int K>
   void fast_taps(int64_t c, int n, V bias, int64_t first, int64_t last) const {
-    const bool stride1 = t.stride[2] == 1 && t.dilation[2] == 1, full = n >= V::kWidth;
-    if (stride1)
-      full ? fast<K, true, true>(c, n, bias, first, last)
-           : fast<K, true, false>(c, n, bias, first, last);
+    const int64_t stride = t.dilation[2] == 1 ? t.stride[2] : 0;
+    if (stride == 1)
+      strided<K, 1>(c, n, bias, first, last);
+    else if (stride == 2)
+      strided<K, 2>(c, n, bias, first, last);
     else
-      full ? fast<K, false, true>(c, n, bias, first, last)
-           : fast<K, false, false>(c, n, bias, first, last);
+      strided<K, 0>(c, n, bias, first, last);
   }
 
   void fast_pixels(int64_t c, int n, V bias, int64_t first, int64_t last) const {

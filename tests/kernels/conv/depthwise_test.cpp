@@ -1,5 +1,11 @@
 #include "kernels/conv/depthwise.h"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+#include <optional>
+
 #include "kernels/conv/reference.h"
 
 namespace tenon::cpu {
@@ -54,6 +60,63 @@ TEST(DepthwiseConvolution, EpiloguesTypesAndWiderTensors) {
     check_everywhere<DepthwiseConvolution>(ConvCase(p, which));
   }
 }
+
+// Lines of every number of pixels that is computed together, whose taps share inputs.
+TEST(DepthwiseConvolution, LongLinesOfStrideTwo) {
+  for (int64_t size : {7, 16, 23, 40})
+    for (int64_t kernel : {1, 3, 4, 5, 6, 7})
+      for (int64_t channels : {16, 37})
+        check_everywhere<DepthwiseConvolution>(
+            ConvCase(conv2d(channels, channels, size, kernel, 2, kernel / 2, channels)));
+  for (int which = 1; which < kEpilogues; ++which) {
+    ConvProblem p = conv2d(21, 21, 33, 3, 2, 1, 21);
+    check_everywhere<DepthwiseConvolution>(ConvCase(p, which));
+    p.input_type = p.weight_type = p.output_type = ElementType::bf16;
+    check_everywhere<DepthwiseConvolution>(ConvCase(p, which));
+  }
+}
+
+#if defined(__x86_64__)
+/// Whether registers hold anything above their first 128 bits, or nothing where the processor does
+/// not say.
+std::optional<bool> holds_upper_parts() {
+  uint32_t a, b, c, d;
+  if (__get_cpuid_count(0xd, 1, &a, &b, &c, &d) == 0 || (a & 4) == 0) return {};
+  asm volatile("xgetbv" : "=a"(a), "=d"(d) : "c"(1));
+  return (a & 4) != 0;
+}
+
+// Code for 128 bits would wait for them at each instruction.
+TEST(DepthwiseConvolution, LeavesNoUpperParts) {
+  if (detected_isa() == Isa::generic) GTEST_SKIP() << "no wider vectors";
+  asm volatile("vpcmpeqd %%ymm15, %%ymm15, %%ymm15" ::: "xmm15");
+  const std::optional<bool> used = holds_upper_parts();
+  asm volatile("vzeroupper");
+  const std::optional<bool> cleared = holds_upper_parts();
+  if (used != true || cleared != false) GTEST_SKIP() << "the processor does not tell";
+  for (int64_t kernel : {3, 5, 7, 9})
+    for (int64_t stride : {1, 2, 3})
+      for (Isa isa : {Isa::avx2, Isa::avx512}) {
+        const std::vector<float> numbers(9 * 32 * 80, 1.0f);
+        std::vector<float> output(20 * 32);
+        DepthwiseLine line{.input = numbers.data(),
+                           .weights = numbers.data(),
+                           .weight_stride = 32,
+                           .channels = 27,
+                           .extents = {1, 1, 80},
+                           .kernel = {1, 1, kernel},
+                           .stride = {1, 1, stride},
+                           .dilation = {1, 1, 1},
+                           .pixel_stride = 32,
+                           .pixels = 20,
+                           .activation = RegisterActivation::clamp,
+                           .output = output.data(),
+                           .output_stride = 32};
+        depthwise_function(capped_isa(isa))(line);
+        EXPECT_EQ(holds_upper_parts(), false) << kernel << " taps, stride " << stride;
+      }
+}
+#endif
 
 TEST(DepthwiseConvolution, OneAndThreeDimensions) {
   ConvProblem one = conv2d(10, 10, 1, 1, 1, 0, 10);
