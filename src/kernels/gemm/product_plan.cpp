@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 
 #include "base/arithmetic.h"
@@ -19,22 +20,42 @@ constexpr int64_t kTasksPerThread = 4;
 constexpr int64_t kGatherTasksPerThread = 2;
 // Gathered rows of all tasks together stay in the caches until the last one.
 constexpr int64_t kMostStaged = int64_t{4} << 20;
+// Bytes from one line to the next of the same set of a first-level cache. Rows half as far apart
+// share two sets, whose ways are enough for those of a tile.
+constexpr int64_t kSetPeriod = 4096;
 
 bool has_full_operand(const std::vector<EpilogueStep>& steps) {
   return std::any_of(steps.begin(), steps.end(),
                      [](const EpilogueStep& s) { return s.operand == OperandKind::full; });
 }
 
-/// The largest block of up to `block` panels with which few tasks share out evenly: nine equal ones
-/// keep one of two threads waiting for a tenth of the time.
-int64_t even_block(int64_t panels, int64_t block, int64_t others, int64_t threads) {
-  const auto is_even = [&](int64_t size) {
-    const int64_t tasks = ceil_div(panels, size) * others;
-    return tasks % threads == 0 || tasks >= threads * 4 * kTasksPerThread;
+/// Panels of the thread with the most of them, where every thread begins with as many tasks: of
+/// `others` rows of tasks, each cut into blocks of so many panels.
+int64_t longest_share(int64_t panels, int64_t block, int64_t others, int64_t threads) {
+  const int64_t tasks = ceil_div(panels, block) * others;
+  const auto before = [&](int64_t task) {
+    return std::min(task / others * block, panels) * others +
+           std::min(block, panels - std::min(task / others * block, panels)) * (task % others);
   };
-  for (int64_t size = block; 2 * size > block; --size)
-    if (is_even(size)) return size;
-  return block;
+  int64_t longest = 0;
+  for (int64_t i = 0; i < threads; ++i)
+    longest = std::max(longest, before(tasks * (i + 1) / threads) - before(tasks * i / threads));
+  return longest;
+}
+
+/// The block nearest to `block` panels, at least half and at most twice as many, with which tasks
+/// share out best: nine equal ones keep one of two threads waiting for a tenth of the time.
+int64_t even_block(int64_t panels, int64_t block, int64_t others, int64_t threads) {
+  const int64_t tasks = ceil_div(panels, block) * others;
+  if (threads == 1 || tasks >= threads * 4 * kTasksPerThread) return block;
+  int64_t best = block, least = longest_share(panels, block, others, threads);
+  for (int64_t size = 2 * block; 2 * size >= block && size > 0; --size) {
+    const int64_t share = longest_share(panels, size, others, threads);
+    if (share > least || (share == least && std::abs(size - block) >= std::abs(best - block)))
+      continue;
+    least = share, best = size;
+  }
+  return best;
 }
 
 /// Cuts m x n into enough tasks for the threads, first by rows; a gathered block of A is worth many
@@ -57,6 +78,9 @@ void choose_blocks(ProductPlan& plan, int64_t batch, int threads, bool gathered)
   while (batch * plan.row_tasks() * plan.column_tasks() < least &&
          plan.column_block >= 2 * smallest)
     plan.column_block = round_up(plan.column_block / 2, panel);
+  // No thread is left without a task: rows that are gathered are not gathered twice.
+  while (batch * plan.row_tasks() * plan.column_tasks() < threads && plan.row_block >= 2 * rows)
+    plan.row_block = ceil_div(plan.row_block, int64_t{2});
   // Equal column blocks in whole panels.
   const int64_t panels = ceil_div(plan.n, panel);
   const int64_t block = ceil_div(panels, ceil_div(plan.n, plan.column_block));
@@ -156,7 +180,7 @@ ProductPlan plan_product(const Microkernels& kernels, int64_t m, int64_t n, int6
 
 bool can_read_directly(const Microkernels& kernels, int64_t k, int64_t a_stride) {
   if (kernels.preparation != nullptr) return true;
-  return k % kernels.k_unit == 0 && a_stride * element_size(kernels.type) % 2048 != 0;
+  return k % kernels.k_unit == 0 && a_stride * element_size(kernels.type) % kSetPeriod != 0;
 }
 
 }  // namespace tenon::cpu

@@ -5,6 +5,15 @@
 namespace tenon::cpu {
 namespace {
 
+// Every second or every row of the image falls on the same sets of a cache; few rows and columns.
+TEST(DirectConvolution, RowsThatShareCacheSets) {
+  for (int64_t channels : {512, 1024}) {
+    ConvProblem p = conv2d(channels, 40, 7, 1);
+    p.batch = 1;
+    for (int which : {0, 2, 8}) check_everywhere<DirectConvolution>(ConvCase(p, which));
+  }
+}
+
 TEST(DirectConvolution, KernelsStridesPaddingDilationGroups) {
   for (const ConvProblem& p :
        {conv2d(16, 40, 9, 1), conv2d(5, 7, 8, 3, 1, 1), conv2d(3, 33, 15, 7, 2, 3),

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <vector>
 
 #include "device/cpu/isa.h"
 
@@ -53,6 +54,30 @@ TEST(ProductPlan, EachThreadBeginsWithRowsOfItsOwn) {
 TEST(ProductPlan, FewRowsAreNotCut) {
   EXPECT_EQ(plan_for(49, 2048, 512, 1, 2).row_tasks(), 1);
   EXPECT_GE(plan_for(49, 2048, 512, 1, 2).column_tasks(), 8);
+}
+
+/// Columns times rows of the tasks that each thread begins with.
+std::vector<int64_t> shares(const ProductPlan& plan, int threads) {
+  std::vector<int64_t> elements(threads);
+  const int64_t tasks = plan.row_tasks() * plan.column_tasks();
+  for (int thread = 0; thread < threads; ++thread)
+    for (int64_t i = tasks * thread / threads; i < tasks * (thread + 1) / threads; ++i) {
+      const auto [row_task, column] = plan.place_of(i);
+      elements[thread] += std::min(plan.row_block, plan.m - row_task * plan.row_block) *
+                          std::min(plan.column_block, plan.n - column);
+    }
+  return elements;
+}
+
+TEST(ProductPlan, ThreadsShareFewPanelsEvenly) {
+  for (int64_t n : {64, 128, 192, 320, 960, 1152, 1280})
+    for (bool gathered : {false, true}) {
+      const ProductPlan plan = plan_product(microkernels(ElementType::f32, detected_isa()), 49, n,
+                                            512, ElementType::f32, {}, 1, 2, gathered);
+      const std::vector<int64_t> elements = shares(plan, 2);
+      const auto [least, most] = std::minmax_element(elements.begin(), elements.end());
+      EXPECT_LT(double(*most), 1.1 * double(*least)) << n << " columns";
+    }
 }
 
 }  // namespace
