@@ -91,8 +91,10 @@ void StemConvolution::copy_rows(const void* input, int64_t index, float* to) con
   for (int64_t c = 0; c < p.input_channels; ++c)
     for (int64_t y = 0; y < p.kernel[1]; ++y, to += padded_width_) {
       const int64_t from = line * p.stride[1] + y * p.dilation[1] - p.pad[1];
-      std::fill_n(to, padded_width_, 0.0f);
-      if (from < 0 || from >= height) continue;
+      const bool is_inside = from >= 0 && from < height;
+      std::fill_n(to, is_inside ? left : padded_width_, 0.0f);
+      if (!is_inside) continue;
+      std::fill(to + left + inside, to + padded_width_, 0.0f);
       const int64_t at = (c * height + from) * width;
       if (p.input_type == ElementType::f32)
         std::copy_n(reinterpret_cast<const float*>(image) + at, inside, to + left);
