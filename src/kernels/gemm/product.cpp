@@ -91,8 +91,10 @@ struct Run {
                           element_size(plan.kernels->type);
       tile.b = b;
       tile.columns = static_cast<int>(std::min<int64_t>(step, columns - c));
-      const char* next =
-          b + step / plan.kernels->panel * tile.b_panel_stride * element_size(plan.kernels->type);
+      // Behind the last panel lies other memory, which other threads may write.
+      const int64_t left = ceil_div(plan.n - column - c, int64_t{plan.kernels->panel});
+      const int64_t ahead = std::min<int64_t>(step / plan.kernels->panel, left - 1);
+      const char* next = b + ahead * tile.b_panel_stride * element_size(plan.kernels->type);
       prepare_panel(count, tile);
       if (!last) fetch_rows(plan.depths[index + 1], c, c + step);
       int64_t lines = lines_a_step(*plan.kernels, step);
