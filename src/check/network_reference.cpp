@@ -1,12 +1,13 @@
 #include "check/network_reference.h"
 
-#include <map>
-
+#include "check/network_facts.h"
 #include "check/processor_reference.h"
+#include "check/region_check.h"
 #include "check/rounding.h"
 #include "check/sample.h"
 #include "ops/ops.h"
 #include "ops/table.h"
+#include "passes/casts.h"
 
 namespace tenon {
 namespace {
@@ -30,6 +31,17 @@ void note_types(const Graph& graph, std::map<std::string, DataType>& types) {
         types[output->name] = output->type.type;
     if (is_region) continue;
     for (const auto& body : node->bodies) note_types(*body, types);
+  }
+}
+
+/// Values of 16 bits get names where they have none: those of operators that were imported in
+/// steps.
+void name_narrow_values(Graph& graph, int& named) {
+  for (const auto& node : graph.nodes()) {
+    for (Value* output : node->outputs())
+      if (output->name.empty() && is_narrow(output->type.type))
+        output->name = fmt::format("16 bits {}", named++);
+    for (const auto& body : node->bodies) name_narrow_values(*body, named);
   }
 }
 
@@ -73,6 +85,15 @@ Result<std::unique_ptr<Graph>> without_precision(PassOptions options, const Grap
   return changed;
 }
 
+/// In f32 with these extents, so that single elements can have errors; with open ones where a
+/// branch that is not taken does not allow them.
+Result<std::unique_ptr<Graph>> wide_with_extents(const Graph& graph, std::vector<Profile> extents) {
+  TENON_ASSIGN(auto wide, widened(graph));
+  auto fixed = wide->clone();
+  const bool is_fixed = apply_profiles(*fixed, extents).ok() && infer_graph(*fixed).ok();
+  return is_fixed ? std::move(fixed) : std::move(wide);
+}
+
 /// By the plain loops.
 Result<std::vector<Tensor>> evaluate_and_tell(const Graph& graph, const Profile& profile,
                                               std::span<const Tensor> inputs,
@@ -96,7 +117,7 @@ bool NetworkReference::takes_kernels(const Graph& graph) const {
 Result<std::vector<Tensor>> NetworkReference::run(const Graph& graph,
                                                   const ReferenceObserver& told) const {
   if (takes_kernels(graph)) {
-    auto outputs = evaluate_on_processor(graph, profiles_, inputs_, told);
+    auto outputs = evaluate_on_processor(graph, extents_, inputs_, told);
     if (outputs.ok()) return outputs;
   }
   if (told.left) return evaluate_and_tell(graph, profiles_[0], inputs_, told);
@@ -105,7 +126,12 @@ Result<std::vector<Tensor>> NetworkReference::run(const Graph& graph,
 
 void NetworkReference::take_inputs(std::span<const Tensor> inputs) {
   inputs_.clear();
-  for (const Tensor& input : inputs) inputs_.push_back(widened(input));
+  extents_.assign(1, profiles_[0]);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    inputs_.push_back(widened(inputs[i]));
+    ShapeRange& range = extents_[0][network_.inputs()[i]->name];
+    range.min = range.opt = range.max = inputs[i].extents();
+  }
 }
 
 Status NetworkReference::evaluate(const ReferenceObserver& told) {
@@ -117,27 +143,54 @@ Status NetworkReference::evaluate(const ReferenceObserver& told) {
 Result<std::vector<Tensor>> NetworkReference::rounded(const Graph& plan,
                                                       std::optional<DataType> precision,
                                                       bool in_tf32, int draw) const {
-  TENON_ASSIGN(const auto wide, widened(network_));
+  const auto network = network_.clone();
+  int named = 0;
+  name_narrow_values(*network, named);
+  TENON_ASSIGN(const auto wide, wide_with_extents(*network, extents_));
   const auto types = stored_types(plan);
-  std::map<std::string, DataType> own = stored_types(network_);
+  const auto own = stored_types(*network);
   // A value that the plan does not have by its name may have become part of a region, or one with
   // another, which is stored.
   const bool rounds_lost = draw % 2 == 1;
-  const auto stored = [&](const Value& value) -> std::optional<DataType> {
-    const bool given = value.producer() == nullptr || value.constant() != nullptr;
-    if (const auto found = own.find(value.name); found != own.end() && is_narrow(found->second))
-      return given ? std::nullopt : std::optional(found->second);
-    if (!precision.has_value()) return std::nullopt;
-    if (given) return feeds_products(value) ? precision : std::nullopt;
-    if (value.name.empty()) return precision;
+  const auto own_type = [&](const Value& value) -> std::optional<DataType> {
+    const auto found = own.find(value.name);
+    return found != own.end() && is_narrow(found->second) ? std::optional(found->second)
+                                                          : std::nullopt;
+  };
+  const auto type_of_result = [&](const Value& value) -> std::optional<DataType> {
+    if (const auto type = own_type(value)) return type;
+    if (!precision.has_value() || value.name.empty()) return precision;
     const auto found = types.find(value.name);
     if (found == types.end() && rounds_lost) return precision;
     if (found == types.end() || !is_narrow(found->second)) return std::nullopt;
     return found->second;
   };
+  // The passes give a node that computes in 16 bits operands of that type. Constants may have
+  // become others before that.
+  const auto is_read_narrow = [&](const Use& use) {
+    return !keeps_operand(*use.node, use.index) &&
+           std::ranges::any_of(use.node->outputs(), [&](const Value* result) {
+             return result->type.type == DataType::kFloat32 && type_of_result(*result).has_value();
+           });
+  };
+  const auto stored = [&](const Value& value) -> std::optional<DataType> {
+    const bool is_constant = value.constant() != nullptr;
+    if (value.producer() != nullptr && !is_constant) return type_of_result(value);
+    if (!precision.has_value() || own_type(value).has_value()) return std::nullopt;
+    const bool follows = !is_constant || rounds_lost;
+    const bool rounds =
+        feeds_products(value) || (follows && std::ranges::any_of(value.uses(), is_read_narrow));
+    return rounds ? precision : std::nullopt;
+  };
   TENON_ASSIGN(const auto graph,
                with_rounding(*wide, {.stored = stored, .products_in_tf32 = in_tf32, .draw = draw}));
   return run(*graph);
+}
+
+Result<std::map<std::string, Tensor>> NetworkReference::other_values() const {
+  if (coarsest_type(network_) == DataType::kFloat32) return std::map<std::string, Tensor>();
+  TENON_ASSIGN(const auto wide, widened(network_));
+  return named_values(*wide, inputs_);
 }
 
 Result<std::vector<Tensor>> NetworkReference::after_passes(const PassOptions& options) const {
@@ -158,7 +211,7 @@ Result<std::vector<Tensor>> NetworkReference::outputs_of(const Graph& graph) con
 Result<std::vector<Tensor>> NetworkReference::outputs_as_typed(
     const Graph& graph, std::span<const Tensor> inputs) const {
   if (on_processor_) {
-    auto outputs = evaluate_on_processor(graph, profiles_, inputs);
+    auto outputs = evaluate_on_processor(graph, extents_, inputs);
     if (outputs.ok()) return outputs;
   }
   return evaluate_graph(graph, inputs);

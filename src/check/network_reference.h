@@ -1,6 +1,8 @@
 #pragma once
 
+#include <map>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "check/pass_bisect.h"
@@ -31,6 +33,9 @@ class NetworkReference {
   /// order. Weights are rounded as well. `draw`: see Rounding.
   Result<std::vector<Tensor>> rounded(const Graph& plan, std::optional<DataType> precision,
                                       bool in_tf32, int draw = 0) const;
+  /// Values inside by name, in f32, which passes may keep where the network has types of 16 bits;
+  /// none where it has none.
+  Result<std::map<std::string, Tensor>> other_values() const;
   /// The passes' result for the network in its own precision.
   Result<std::vector<Tensor>> after_passes(const PassOptions& options) const;
   /// The network in its own precision as the passes leave it; `begun` has steps_before_precision()
@@ -49,7 +54,8 @@ class NetworkReference {
   const Graph& network_;
   const std::vector<Profile>& profiles_;
   bool on_processor_;
-  std::vector<Tensor> inputs_;  ///< Wide.
+  std::vector<Tensor> inputs_;    ///< Wide.
+  std::vector<Profile> extents_;  ///< A profile of these inputs alone.
   std::vector<Tensor> outputs_;
 };
 

@@ -51,6 +51,16 @@ bool subtracts_means(const Node& node) {
   return node.is<Normalization>() || node.is<BatchNorm>();
 }
 
+/// Of rows along the last axis, by means of their own.
+bool is_row_normalization(const Node& node) {
+  const auto* op = node.as<Normalization>();
+  if (op == nullptr || op->norm != NormKind::kLayer) return false;
+  const Shape& shape = node.input(0)->type.shape;
+  const auto last = static_cast<int64_t>(shape.size()) - 1;
+  return is_constant(shape) && last >= 0 && (op->axis == -1 || op->axis == last) &&
+         shape.back().constant() > 0;
+}
+
 class Rounder {
  public:
   Rounder(Graph& graph, const Rounding& rounding, std::mt19937_64& random)
@@ -69,7 +79,10 @@ class Rounder {
         if (output->type.type != DataType::kFloat32) continue;
         const auto type = stored_type(*output);
         const bool cut = rounding_.reordered_sums && adds_up(*node);
-        Value* value = cut ? put_behind(output, cut_bits(output, kSumBits)) : output;
+        Value* value = output;
+        if (rounding_.draw != 0 && rounding_.reordered_sums && is_row_normalization(*node))
+          value = put_behind(value, with_other_means(*node));
+        if (cut) value = put_behind(value, cut_bits(value, kSumBits));
         // Sums of two quantized tensors lie in the middle between numbers of a third one often.
         const bool jumps = rounding_.reordered_sums && is_quantized_next(*output);
         if (rounding_.draw != 0 && (cut || jumps || type.has_value()))
@@ -141,14 +154,40 @@ class Rounder {
   void disturb_operand(Node& node) {
     Value* x = node.input(0);
     if (x->type.type != DataType::kFloat32 || !is_constant(x->type.shape)) return;
+    node.set_input(0, disturbed(x));
+    fresh_.clear();
+  }
+
+  /// Each element off by a few units of its last place.
+  Value* disturbed(Value* x) {
     Tensor factors(DataType::kFloat32, constants(x->type.shape));
     std::uniform_real_distribution<double> error(-kTermShare, kTermShare);
     for (float& factor : factors.mutable_values<float>())
       factor = static_cast<float>(1 + error(random_));
     Value* factor = graph_.add_constant(std::move(factors));
     factor->type = {DataType::kFloat32, x->type.shape, Layout::kRowMajor};
-    node.set_input(0, pointwise(PointwiseFunction::k_mul, {x, factor}, x->type));
-    fresh_.clear();
+    return pointwise(PointwiseFunction::k_mul, {x, factor}, x->type);
+  }
+
+  /// A normalization whose means miss those of the elements that it reads: kernels subtract the
+  /// product of mean and factor, which leaves something of a row of equal numbers.
+  Value* with_other_means(const Node& node) {
+    const auto* op = node.as<Normalization>();
+    Value* x = node.input(0);
+    auto moments = std::make_unique<RowMoments>();
+    moments->group = x->type.shape.back().constant();
+    TensorType pairs = {DataType::kFloat32, x->type.shape, Layout::kRowMajor};
+    pairs.shape.back() = Dim(1);
+    pairs.shape.emplace_back(2);
+    auto standardize = std::make_unique<Standardize>();
+    standardize->epsilon = op->epsilon;
+    Value* others = disturbed(add(std::move(moments), {x}, pairs));
+    Value* y = add(std::move(standardize), {x, others}, node.output()->type);
+    constexpr PointwiseFunction kSteps[] = {PointwiseFunction::k_mul, PointwiseFunction::k_add};
+    for (size_t i = 1; i < node.inputs().size(); ++i)
+      if (Value* operand = node.inputs()[i]; operand != nullptr)
+        y = pointwise(kSteps[i - 1], {y, operand}, y->type);
+    return y;
   }
 
   /// y + share op(|x|): all errors of a sum's terms have one sign, so that they are seen where the

@@ -15,6 +15,10 @@ Node* widening(const Value* value) {
   return is_half(node->input(0)->type.type) ? node : nullptr;
 }
 
+bool keeps_operand(const Node& node, int index) {
+  return (node.is<Resize>() && index > 0) || node.is<Dequantize>();
+}
+
 Value* add_cast(Graph& graph, Value* value, DataType type) {
   Node* node = graph.add_node(std::make_unique<Cast>(type), {value}, 1,
                               fmt::format("cast({})", value->name));

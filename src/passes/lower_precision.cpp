@@ -96,11 +96,6 @@ bool exceeds_half(const Value* value) {
          (source->type.type == DataType::kInt32 || source->type.type == DataType::kInt64);
 }
 
-/// Operands that must keep their type: scales of a resize, regions, of quantized weights.
-bool keeps_operand(const Node& node, int index) {
-  return (node.is<Resize>() && index > 0) || node.is<Dequantize>();
-}
-
 class Lowering {
  public:
   Lowering(Graph& graph, DataType usual) : graph_(graph), usual_(usual) {}

@@ -46,9 +46,11 @@ constexpr uint64_t kOnceWrong[] = {32836, 35439};
 /// Seeds whose graphs, though right, did not pass the self-check once: rows of nearly equal numbers
 /// are normalized, normalized pairs averaged, branches compute in 16 bits, of two nearly equal
 /// numbers the larger one is chosen, a fused region keeps f32 where the branch around it has 16
-/// bits, and another rounds values in a branch that it casts to f32.
+/// bits, another rounds values in a branch that it casts to f32, inputs are rounded for nodes that
+/// are no products, and normalized pairs of equal numbers are normalized again.
 constexpr uint64_t kAlarmedOnce[] = {24,      1001827, 1002069, 1002557, 1004929, 1005559,
-                                     1007018, 1007444, 1008284, 1012073, 2000727, 5001553};
+                                     1007018, 1007444, 1008284, 1012073, 2000727, 5001553,
+                                     7102411, 7107081, 7200024};
 
 struct Seeds {
   uint64_t first = 0, count = 0;
