@@ -118,8 +118,11 @@ std::string deviation(const Graph& graph, const Expectation& expected) {
     if (tensor.type() != found->second.type() &&
         !(is_real(tensor.type()) && is_real(found->second.type())))
       return;
+    const auto rounded = expected.rounded_values.find(value.name);
     const Deviation apart =
-        compare_results(tensor, found->second, nullptr, expected.tolerance, steadiness);
+        compare_results(tensor, found->second,
+                        rounded == expected.rounded_values.end() ? nullptr : &rounded->second,
+                        expected.tolerance, steadiness);
     if (apart.norm <= apart.norm_limit) return;
     first = fmt::format("region '{}', value '{}': {}", value.producer()->name, value.name,
                         apart.describe());

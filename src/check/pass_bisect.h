@@ -20,6 +20,8 @@ struct Expectation {
   Tolerance tolerance;
   /// Values inside by name; values that the graph no longer has are not compared. May be empty.
   std::map<std::string, Tensor> values;
+  /// Empty, or other right values of the same names.
+  std::map<std::string, Tensor> rounded_values;
   /// Outputs of a graph for the inputs, where no values inside are compared; the reference's plain
   /// loops where empty.
   std::function<Result<std::vector<Tensor>>(const Graph&)> evaluate;

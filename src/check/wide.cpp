@@ -1,5 +1,8 @@
 #include "check/wide.h"
 
+#include <random>
+#include <utility>
+
 #include "ops/ops.h"
 #include "ops/reals.h"
 #include "ops/region.h"
@@ -55,6 +58,10 @@ void widen(Graph& graph, DataType to) {
   }
 }
 
+bool is_narrow(DataType type) {
+  return widened(type, DataType::kFloat32) != type;
+}
+
 Value* cast_in(Graph& body, Value* value, DataType to) {
   Node* cast = body.add_node(std::make_unique<Cast>(to), {value}, 1);
   cast->output()->type = value->type;
@@ -62,10 +69,29 @@ Value* cast_in(Graph& body, Value* value, DataType to) {
   return cast->output();
 }
 
-/// A region that computes in f32 between its operands and its results, which stay in their types.
-Status widen_inside(const Node& region) {
+/// A value's readers read it rounded to the type.
+void round_value(Graph& body, Value* value, DataType type) {
+  Value* wide = cast_in(body, cast_in(body, value, type), value->type.type);
+  body.replace_uses(value, wide);
+  wide->producer()->input(0)->producer()->set_input(0, value);
+}
+
+/// Whether a value is rounded in a region that computes in f32.
+bool is_rounded(const Value& value, RegionTypes types, std::mt19937_64& draws) {
+  if (!is_narrow(value.type.type) || types == RegionTypes::kWide) return false;
+  return types == RegionTypes::kCasts ? value.producer()->is<Cast>() : draws() % 2 == 0;
+}
+
+/// A region that computes in f32 between its operands and its results, which stay in their types,
+/// but for the values that are rounded on the way.
+Status widen_inside(const Node& region, RegionTypes types, std::mt19937_64& draws) {
   Graph& body = *region.bodies[0];
+  std::vector<std::pair<Value*, DataType>> rounded;
+  for (const auto& node : body.nodes())
+    for (Value* value : node->outputs())
+      if (is_rounded(*value, types, draws)) rounded.emplace_back(value, value->type.type);
   widen(body, DataType::kFloat32);
+  for (const auto& [value, type] : rounded) round_value(body, value, type);
   for (size_t i = 0; i < body.inputs().size(); ++i) {
     Value* input = body.inputs()[i];
     const DataType type = region.inputs()[i]->type.type;
@@ -84,11 +110,11 @@ Status widen_inside(const Node& region) {
   return body.sort();
 }
 
-Status write_out(Graph& graph, RegionTypes types) {
+Status write_out(Graph& graph, RegionTypes types, std::mt19937_64& draws) {
   for (Value* input : graph.inputs()) input->type.layout = Layout::kRowMajor;
   for (Node* node : all_nodes(graph)) {
     if (!node->is<Fused>()) continue;
-    if (types == RegionTypes::kWide) TENON_TRY(widen_inside(*node));
+    if (types != RegionTypes::kOwn) TENON_TRY(widen_inside(*node, types, draws));
     inline_region(graph, node);
   }
   for (Node* node : all_nodes(graph)) {
@@ -96,7 +122,7 @@ Status write_out(Graph& graph, RegionTypes types) {
     node->packed = {};
     if (node->is<Reformat>()) node->op = std::make_unique<Identity>();
     for (Value* output : node->outputs()) output->type.layout = Layout::kRowMajor;
-    for (const auto& body : node->bodies) TENON_TRY(write_out(*body, types));
+    for (const auto& body : node->bodies) TENON_TRY(write_out(*body, types, draws));
   }
   return graph.sort();
 }
@@ -115,9 +141,10 @@ Tensor widened(const Tensor& tensor, DataType to) {
                                     : stored_as<float>(tensor, type);
 }
 
-Result<std::unique_ptr<Graph>> written_out(const Graph& graph, RegionTypes types) {
+Result<std::unique_ptr<Graph>> written_out(const Graph& graph, RegionTypes types, uint64_t draw) {
   auto copy = graph.clone();
-  TENON_TRY(write_out(*copy, types));
+  std::mt19937_64 draws(draw);
+  TENON_TRY(write_out(*copy, types, draws));
   return copy;
 }
 

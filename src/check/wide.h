@@ -18,12 +18,13 @@ Tensor widened(const Tensor& tensor, DataType to = DataType::kFloat32);
 /// The type that widened() gives to values of a type.
 DataType widened(DataType type, DataType to);
 
-/// Whether values inside fused regions are rounded to their types, or kept in f32 up to the
-/// regions' results: kernels may do either.
-enum class RegionTypes { kOwn, kWide };
+/// Which values inside fused regions are rounded to their types: all, none, so that f32 is kept up
+/// to the regions' results, those that are cast to them, or some, by `draw`. Kernels do any of it.
+enum class RegionTypes { kOwn, kWide, kCasts, kMixed };
 
 /// A copy whose regions are written out and whose layouts are row-major.
 Result<std::unique_ptr<Graph>> written_out(const Graph& graph,
-                                           RegionTypes types = RegionTypes::kOwn);
+                                           RegionTypes types = RegionTypes::kOwn,
+                                           uint64_t draw = 0);
 
 }  // namespace tenon
