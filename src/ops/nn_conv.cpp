@@ -95,6 +95,97 @@ T* copy_run(const PixelRun& run, const T* image, T* to) {
   return to + run.count;
 }
 
+/// A window that moves by one pixel at a time over an image with its padding around it: each of the
+/// window's elements reads what lies at the same distance from every position.
+struct PaddedImage {
+  Extents extents;
+  std::vector<int64_t> strides;
+  std::vector<int64_t> taps;   ///< Distance of each element of the window from the position.
+  std::vector<int64_t> lines;  ///< Where each line of positions along the last axis begins.
+  int64_t pixels = 1, line = 0;
+
+  explicit PaddedImage(const SlidingWindow& window) {
+    const size_t rank = window.input.size();
+    for (size_t i = 0; i < rank; ++i)
+      extents.push_back(window.output[i] + (window.kernel[i] - 1) * window.dilations[i]);
+    strides.assign(rank, 1);
+    for (size_t i = rank; i-- > 0; pixels *= extents[i]) strides[i] = pixels;
+    std::vector<int64_t> steps = strides;
+    for (size_t i = 0; i < rank; ++i) steps[i] *= window.dilations[i];
+    taps = places_of(window.kernel, steps);
+    line = window.output[rank - 1];
+    lines = places_of(Extents(window.output.begin(), window.output.end() - 1), strides);
+  }
+
+  /// In order of the indices.
+  static std::vector<int64_t> places_of(const Extents& extents, const std::vector<int64_t>& steps) {
+    std::vector<int64_t> places = {0};
+    for (size_t axis = 0; axis < extents.size(); ++axis) {
+      std::vector<int64_t> next;
+      for (const int64_t place : places)
+        for (int64_t i = 0; i < extents[axis]; ++i) next.push_back(place + i * steps[axis]);
+      places = std::move(next);
+    }
+    return places;
+  }
+
+  /// Positions between those of the output are computed as well.
+  bool suits(const SlidingWindow& window) const {
+    constexpr double kMostWork = 1.5;
+    for (size_t i = 0; i < extents.size(); ++i)
+      if (window.strides[i] != 1 || window.begin[i] < 0 ||
+          window.begin[i] + window.input[i] > extents[i])
+        return false;
+    return !lines.empty() && static_cast<double>(lines.back() + line) <=
+                                 kMostWork * static_cast<double>(element_count(window.output));
+  }
+
+  /// Copies the lines of an image to their places; the rest stays.
+  template <class T>
+  void fill(const SlidingWindow& window, const T* image, T* padded) const {
+    const Extents outer(window.input.begin(), window.input.end() - 1);
+    const int64_t width = window.input.back();
+    int64_t begin = 0;
+    for (size_t i = 0; i < strides.size(); ++i) begin += window.begin[i] * strides[i];
+    for (const int64_t place : places_of(outer, strides)) {
+      std::copy_n(image, width, padded + begin + place);
+      image += width;
+    }
+  }
+};
+
+/// As convolve(), of several lines at a time, without columns.
+template <class T>
+void convolve_padded(const ConvSizes& s, const SlidingWindow& window, const PaddedImage& image,
+                     const T* x, const T* weights, T* y) {
+  constexpr int64_t kMostSums = 1 << 16;
+  const int64_t depth = s.channels * s.kernel;
+  const int64_t most = std::max(kMostSums / std::max<int64_t>(s.filters, 1), image.line);
+  std::vector<int64_t> rows;
+  for (int64_t c = 0; c < s.channels; ++c)
+    for (const int64_t tap : image.taps) rows.push_back(c * image.pixels + tap);
+  std::vector<T> padded(static_cast<size_t>(s.channels * image.pixels)), sums;
+  const size_t lines = image.lines.size();
+  for (int64_t part = 0; part < s.batch * s.groups; ++part) {
+    for (int64_t c = 0; c < s.channels; ++c)
+      image.fill(window, x + (part * s.channels + c) * s.pixels, padded.data() + c * image.pixels);
+    for (size_t first = 0, end = 0; first < lines; first = end) {
+      const int64_t begin = image.lines[first];
+      while (end < lines && image.lines[end] + image.line - begin <= most) ++end;
+      const int64_t count = image.lines[end - 1] + image.line - begin;
+      sums.assign(static_cast<size_t>(s.filters * count), T(0));
+      multiply_add(s.filters, count, depth, weights + part % s.groups * s.filters * depth, depth,
+                   padded.data() + begin, rows.data(), sums.data(), count);
+      for (int64_t f = 0; f < s.filters; ++f)
+        for (size_t i = first; i < end; ++i) {
+          const T* from = sums.data() + f * count + image.lines[i] - begin;
+          T* to = y + (part * s.filters + f) * s.positions + static_cast<int64_t>(i) * image.line;
+          for (int64_t j = 0; j < image.line; ++j) to[j] += from[j];
+        }
+    }
+  }
+}
+
 /// y[n, g] += weights[g] * columns(x[n, g]) for a block of output positions at a time.
 template <class T>
 void convolve(const ConvSizes& s, const SlidingWindow& window, const T* x, const T* weights, T* y) {
@@ -106,6 +197,8 @@ void convolve(const ConvSizes& s, const SlidingWindow& window, const T* x, const
                  columns, stride, y + part * s.filters * s.positions + begin, s.positions);
   };
   const bool pointwise = is_pointwise(window);
+  if (const PaddedImage image(window); !pointwise && image.suits(window))
+    return convolve_padded(s, window, image, x, weights, y);
   std::vector<T> columns(pointwise ? 0 : static_cast<size_t>(depth * block));
   for (int64_t begin = 0; begin < s.positions; begin += block) {
     const int64_t count = std::min(block, s.positions - begin);

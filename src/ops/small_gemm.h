@@ -12,13 +12,9 @@ template <class T>
 void multiply_add(int64_t m, int64_t n, int64_t k, const T* a, int64_t lda, const T* b, int64_t ldb,
                   T* c, int64_t ldc);
 
-extern template void multiply_add(int64_t, int64_t, int64_t, const float*, int64_t, const float*,
-                                  int64_t, float*, int64_t);
-extern template void multiply_add(int64_t, int64_t, int64_t, const double*, int64_t, const double*,
-                                  int64_t, double*, int64_t);
-extern template void multiply_add(int64_t, int64_t, int64_t, const uint32_t*, int64_t,
-                                  const uint32_t*, int64_t, uint32_t*, int64_t);
-extern template void multiply_add(int64_t, int64_t, int64_t, const uint64_t*, int64_t,
-                                  const uint64_t*, int64_t, uint64_t*, int64_t);
+/// The same with rows of b that begin at these offsets from it.
+template <class T>
+void multiply_add(int64_t m, int64_t n, int64_t k, const T* a, int64_t lda, const T* b,
+                  const int64_t* rows, T* c, int64_t ldc);
 
 }  // namespace tenon

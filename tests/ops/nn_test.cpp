@@ -44,6 +44,57 @@ TEST(Nn, ConvMatchesItsDefinition) {
   expect_floats(run(op, {x, w})[0], direct_conv(x, w, op, 4, 7));
 }
 
+/// Windows that move by one pixel are evaluated without columns where padding adds little.
+TEST(Nn, ConvOfEachPixelMatchesItsDefinition) {
+  struct Case {
+    Extents x, w;
+    int64_t groups;
+    std::vector<int64_t> dilations, pads_begin, pads_end;
+  };
+  const Case cases[] = {
+      {{2, 4, 9, 11}, {6, 2, 3, 3}, 2, {1, 1}, {1, 1}, {1, 1}},
+      {{1, 5, 20, 17}, {5, 1, 3, 5}, 5, {1, 1}, {0, 2}, {2, 2}},   // Depthwise.
+      {{1, 2, 16, 16}, {3, 2, 3, 2}, 1, {2, 3}, {3, 0}, {1, 2}},   // Pads that differ.
+      {{1, 2, 8, 30}, {3, 2, 3, 3}, 1, {1, 1}, {-1, 1}, {1, -2}},  // Pixels cut off.
+      {{1, 1, 90, 100}, {9, 1, 3, 3}, 1, {1, 1}, {1, 1}, {1, 1}},  // More sums than one block has.
+      {{1, 2, 5, 5}, {3, 2, 3, 3}, 1, {4, 4}, {4, 4}, {4, 4}},     // Mostly padding.
+      {{1, 2, 1, 40}, {3, 2, 1, 4}, 1, {1, 1}, {0, 0}, {0, 0}}};
+  for (const Case& one : cases) {
+    Conv op;
+    op.groups = one.groups;
+    op.strides = {1, 1};
+    op.dilations = one.dilations;
+    op.pads_begin = one.pads_begin;
+    op.pads_end = one.pads_end;
+    const Tensor x = ramp(one.x, -3, 0.01f), w = ramp(one.w, -1, 0.02f);
+    const Tensor y = run(op, {x, w})[0];
+    expect_floats(y, direct_conv(x, w, op, y.extents()[2], y.extents()[3]));
+  }
+}
+
+/// Of three axes: the sum over the planes of a window's depth.
+TEST(Nn, ConvOfVolumesIsASumOfPlanes) {
+  Conv volume, plane;
+  volume.pads_begin = volume.pads_end = {0, 1, 1};
+  plane.strides = plane.dilations = {1, 1};
+  plane.pads_begin = plane.pads_end = {1, 1};
+  const Tensor x = ramp({1, 1, 4, 6, 7}, -2, 0.02f), w = ramp({1, 1, 2, 3, 3}, -1, 0.1f);
+  std::vector<float> expected;
+  for (int64_t z = 0; z < 3; ++z) {
+    std::vector<float> sum(6 * 7);
+    for (int64_t k = 0; k < 2; ++k) {
+      const auto image = x.values<float>().subspan((z + k) * 42, 42);
+      const auto weights = w.values<float>().subspan(k * 9, 9);
+      const auto part =
+          direct_conv(floats({1, 1, 6, 7}, {image.begin(), image.end()}),
+                      floats({1, 1, 3, 3}, {weights.begin(), weights.end()}), plane, 6, 7);
+      for (size_t i = 0; i < sum.size(); ++i) sum[i] += part[i];
+    }
+    expected.insert(expected.end(), sum.begin(), sum.end());
+  }
+  expect_floats(run(volume, {x, w})[0], expected);
+}
+
 TEST(Nn, IntegerConvAddsUpIn32Bits) {
   const std::vector<uint8_t> x = {255, 255};
   const std::vector<int8_t> w = {-128, 127};

@@ -42,8 +42,9 @@ class SmallGemm : public testing::Test {};
 using Types = testing::Types<float, double, uint64_t>;
 TYPED_TEST_SUITE(SmallGemm, Types);
 
-constexpr std::array<int64_t, 3> kExtents[] = {{16, 64, 32}, {13, 197, 65}, {1, 45, 17}, {37, 1, 9},
-                                               {5, 7, 1},    {8, 31, 0},    {9, 63, 20}};
+constexpr std::array<int64_t, 3> kExtents[] = {{16, 64, 32}, {13, 197, 65}, {1, 45, 17},
+                                               {37, 1, 9},   {5, 7, 1},     {8, 31, 0},
+                                               {9, 63, 20},  {2, 150, 9}};
 
 TYPED_TEST(SmallGemm, AddsProductsInOrder) {
   for (const auto& extents : kExtents) {
@@ -51,6 +52,22 @@ TYPED_TEST(SmallGemm, AddsProductsInOrder) {
     const auto a = numbers<TypeParam>(m * k, 7), b = numbers<TypeParam>(k * n, 5);
     std::vector<TypeParam> c(static_cast<size_t>(m * n), TypeParam(2));
     multiply_add(m, n, k, a.data(), k, b.data(), n, c.data(), n);
+    EXPECT_EQ(c, plain_product(extents, a, b, TypeParam(2))) << m << " " << n << " " << k;
+  }
+}
+
+TYPED_TEST(SmallGemm, ReadsRowsWhereverTheyLie) {
+  for (const auto& extents : kExtents) {
+    const auto [m, n, k] = extents;
+    const auto a = numbers<TypeParam>(m * k, 7), image = numbers<TypeParam>(n + 3 * k, 5);
+    std::vector<TypeParam> b;
+    std::vector<int64_t> rows;
+    for (int64_t l = 0; l < k; ++l) {
+      rows.push_back(l % 2 == 0 ? 3 * l : l);
+      b.insert(b.end(), image.begin() + rows.back(), image.begin() + rows.back() + n);
+    }
+    std::vector<TypeParam> c(static_cast<size_t>(m * n), TypeParam(2));
+    multiply_add(m, n, k, a.data(), k, image.data(), rows.data(), c.data(), n);
     EXPECT_EQ(c, plain_product(extents, a, b, TypeParam(2))) << m << " " << n << " " << k;
   }
 }
