@@ -111,14 +111,14 @@ class CheckedBuild {
     if (!compiled.ok()) return compiled;
     waited_ = ahead_ + watch.lap();
     announce_check(when);
-    logger_.verbose("Build times: waited for the self-check's reference for {:.2f} s", waited_);
+    logger_.verbose("Build times: waited for the self-check's reference for {:.3f} s", waited_);
     Plan plan = std::move(compiled).value();
     Result<Plan> checked =
         reason.empty() ? conclude(std::move(plan)) : not_done(std::move(plan), reason);
     const double checked_for = waited_ + watch.lap();
     if (request_.select.notes != nullptr)
       request_.select.notes->add_span("stage", "self-check", checked_for - ahead_);
-    logger_.verbose("Build times: self-check took {:.2f} s behind a build of {:.2f} s", checked_for,
+    logger_.verbose("Build times: self-check took {:.3f} s behind a build of {:.3f} s", checked_for,
                     build_seconds_);
     if (!checked.ok()) return checked;
     tell_facts(*checked);
@@ -402,7 +402,7 @@ class CheckedBuild {
     report_ = regions.compare(Deadline(with_regions() ? kForever : shares_.regions), told());
     TENON_TRY(examine_forms(plan));
     tell_evaluations_left();
-    logger_.verbose("Build times: the plan ran in {:.2f} s, its regions were compared in {:.2f} s",
+    logger_.verbose("Build times: the plan ran in {:.3f} s, its regions were compared in {:.3f} s",
                     ran, watch.lap());
     if (rounded_.empty() && is_notable() && shares_.evaluates) {
       look_at_rounding(*plan.graph, outputs);
