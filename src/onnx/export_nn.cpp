@@ -1,8 +1,8 @@
 // Convolution, pooling, normalization and the other layers of networks.
 #include <numeric>
 
-#include "base/ascii.h"
 #include "onnx/node_exporter.h"
+#include "ops/gate_activations.h"
 #include "ops/nn.h"
 #include "ops/table.h"
 
@@ -226,27 +226,16 @@ void export_grid_sample(NodeExporter& n) {
       .integer("align_corners", op.align_corners);
 }
 
-namespace {
-
-/// ONNX writes the activations of recurrences with capitals, and reads them without.
-std::vector<std::string> capitalized(const std::vector<std::string>& words) {
-  std::vector<std::string> names = words;
-  for (std::string& name : names)
-    if (!name.empty() && name[0] >= 'a' && name[0] <= 'z')
-      name[0] = static_cast<char>(name[0] - 'a' + 'A');
-  return names;
-}
-
-}  // namespace
-
 void export_rnn(NodeExporter& n) {
   const Rnn& op = *n.node().as<Rnn>();
   constexpr std::string_view kNames[] = {"LSTM", "GRU", "RNN"};
+  std::vector<std::string> activations;
+  for (const std::string& name : op.activations) activations.emplace_back(spelled_as_onnx(name));
   AddedNode added =
       n.plain(kNames[static_cast<size_t>(op.cell)])
           .integer("hidden_size", op.hidden)
           .text("direction", enum_names(op.direction)[static_cast<size_t>(op.direction)])
-          .texts("activations", capitalized(op.activations))
+          .texts("activations", activations)
           .reals("activation_alpha", op.activation_alpha)
           .reals("activation_beta", op.activation_beta)
           .integer("layout", op.batch_first);

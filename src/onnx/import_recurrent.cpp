@@ -1,20 +1,9 @@
 // LSTM, GRU and RNN.
-#include <algorithm>
-
-#include "base/ascii.h"
 #include "onnx/node_importer.h"
 #include "onnx/op_table.h"
 #include "ops/nn.h"
 
 namespace tenon::importer {
-namespace {
-
-std::string lower(std::string word) {
-  std::transform(word.begin(), word.end(), word.begin(), to_lower);
-  return word;
-}
-
-}  // namespace
 
 void import_rnn(NodeImporter& n, const OpRow&) {
   Rnn op;
@@ -23,7 +12,7 @@ void import_rnn(NodeImporter& n, const OpRow&) {
   op.direction = static_cast<RnnDirection>(
       n.choice("direction", "forward", {"forward", "reverse", "bidirectional"}));
   op.hidden = n.integer_attribute("hidden_size", n.constant_extent(n.input(2), 2));
-  for (const std::string& name : n.text_list("activations")) op.activations.push_back(lower(name));
+  op.activations = n.text_list("activations");
   op.activation_alpha = n.real_list("activation_alpha");
   op.activation_beta = n.real_list("activation_beta");
   op.clip = n.real_attribute("clip", 0);

@@ -3,26 +3,36 @@
 #include <algorithm>
 #include <span>
 
+#include "base/ascii.h"
+
 namespace tenon {
 namespace {
 
 struct Row {
-  std::string_view name;
+  std::string_view name;  ///< As ONNX spells it.
   PointwiseFunction function;
   int numbers;         ///< None, alpha, or alpha and beta.
   double alpha, beta;  ///< Defaults.
 };
-constexpr Row kRows[] = {{"relu", PointwiseFunction::k_relu, 0, 0, 0},
-                         {"tanh", PointwiseFunction::k_tanh, 0, 0, 0},
-                         {"sigmoid", PointwiseFunction::k_sigmoid, 0, 0, 0},
-                         {"affine", PointwiseFunction::k_affine, 2, 1, 0},
-                         {"leakyrelu", PointwiseFunction::k_leaky_relu, 1, 0.01, 0},
-                         {"thresholdedrelu", PointwiseFunction::k_thresholded_relu, 1, 1, 0},
-                         {"scaledtanh", PointwiseFunction::k_scaled_tanh, 2, 1, 1},
-                         {"hardsigmoid", PointwiseFunction::k_hard_sigmoid, 2, 0.2, 0.5},
-                         {"elu", PointwiseFunction::k_elu, 1, 1, 0},
-                         {"softsign", PointwiseFunction::k_softsign, 0, 0, 0},
-                         {"softplus", PointwiseFunction::k_softplus, 0, 0, 0}};
+constexpr Row kRows[] = {{"Relu", PointwiseFunction::k_relu, 0, 0, 0},
+                         {"Tanh", PointwiseFunction::k_tanh, 0, 0, 0},
+                         {"Sigmoid", PointwiseFunction::k_sigmoid, 0, 0, 0},
+                         {"Affine", PointwiseFunction::k_affine, 2, 1, 0},
+                         {"LeakyRelu", PointwiseFunction::k_leaky_relu, 1, 0.01, 0},
+                         {"ThresholdedRelu", PointwiseFunction::k_thresholded_relu, 1, 1, 0},
+                         {"ScaledTanh", PointwiseFunction::k_scaled_tanh, 2, 1, 1},
+                         {"HardSigmoid", PointwiseFunction::k_hard_sigmoid, 2, 0.2, 0.5},
+                         {"Elu", PointwiseFunction::k_elu, 1, 1, 0},
+                         {"Softsign", PointwiseFunction::k_softsign, 0, 0, 0},
+                         {"Softplus", PointwiseFunction::k_softplus, 0, 0, 0}};
+
+/// Null for unknown names. Case does not matter.
+const Row* find_row(std::string_view name) {
+  const auto* row = std::ranges::find_if(kRows, [&](const Row& known) {
+    return std::ranges::equal(known.name, name, {}, to_lower, to_lower);
+  });
+  return row == std::end(kRows) ? nullptr : row;
+}
 
 /// Numbers in the order of the activations that have one.
 class Numbers {
@@ -63,6 +73,11 @@ int activations_of(const Rnn& op) {
   return op.cell == RnnKind::kLstm ? 3 : (op.cell == RnnKind::kGru ? 2 : 1);
 }
 
+std::string_view spelled_as_onnx(std::string_view activation) {
+  const Row* row = find_row(activation);
+  return row == nullptr ? activation : row->name;
+}
+
 Result<std::vector<GateActivation>> gate_activations(const Rnn& op) {
   const std::vector<std::string> names =
       op.activations.empty() ? default_names(op) : op.activations;
@@ -72,9 +87,8 @@ Result<std::vector<GateActivation>> gate_activations(const Rnn& op) {
   std::vector<GateActivation> activations;
   Numbers alphas(op.activation_alpha), betas(op.activation_beta);
   for (const std::string& name : names) {
-    const auto* row = std::find_if(std::begin(kRows), std::end(kRows),
-                                   [&](const Row& known) { return known.name == name; });
-    if (row == std::end(kRows)) return user_error("unknown activation \"{}\"", name);
+    const Row* row = find_row(name);
+    if (row == nullptr) return user_error("unknown activation \"{}\"", name);
     activations.push_back({row->function, alphas.next(row->numbers > 0, row->alpha),
                            betas.next(row->numbers > 1, row->beta)});
   }

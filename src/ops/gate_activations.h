@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "base/status.h"
@@ -20,6 +21,9 @@ int gates_of(const Rnn& op);
 int64_t directions_of(const Rnn& op);
 /// Activations of one direction: 3, 2 or 1.
 int activations_of(const Rnn& op);
+
+/// The name of an activation as ONNX writes it; unknown ones as they are.
+std::string_view spelled_as_onnx(std::string_view activation);
 
 /// The activations of all directions, defaults filled in. Alphas and betas are handed to the
 /// activations in order. Fails on unknown names and on a wrong number of them.

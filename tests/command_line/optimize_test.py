@@ -118,6 +118,20 @@ def test_the_result_is_a_model_of_ours_too(optimize, tmp_path: Path):
     assert_same(model, again)
 
 
+@pytest.mark.parametrize("activation", ["Affine", "Elu", "HardSigmoid", "LeakyRelu", "ScaledTanh", "Softplus", "ThresholdedRelu"])
+def test_activations_of_recurrences_are_spelled_as_onnx_does(optimize, tmp_path: Path, activation: str):
+    value = helper.make_tensor_value_info
+    weights = [numpy_helper.from_array(np.full(shape, 0.25, np.float32), name) for name, shape in (("w", (1, 4, 3)), ("r", (1, 4, 4)))]
+    node = helper.make_node("RNN", ["x", "w", "r"], ["y"], hidden_size=4, activations=[activation.lower()], activation_alpha=[0.5],
+                            activation_beta=[0.25])
+    graph = helper.make_graph([node], "g", [value("x", TensorProto.FLOAT, [5, 2, 3])], [value("y", TensorProto.FLOAT, [5, 1, 2, 4])],
+                              weights)
+    model = tmp_path / "rnn.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), model)
+    [written] = onnx.load(optimize(model)).graph.node
+    assert [a.strings for a in written.attribute if a.name == "activations"] == [[activation.encode()]]
+
+
 def test_a_missing_model_is_named(optimize, tmp_path: Path):
     optimize(tmp_path / "no.onnx", status=2)
     assert "E-201" in optimize.text
