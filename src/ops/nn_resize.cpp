@@ -46,18 +46,20 @@ bool present(const InferContext& context, int index) {
   return !(shape.size() == 1 && shape[0] == Dim(0));
 }
 
-/// Sizes under an aspect policy, from the wanted ones.
-std::vector<int64_t> kept_aspect(const Resize& op, const Extents& x, const std::vector<int>& axes,
-                                 std::vector<int64_t> sizes) {
-  if (op.aspect == AspectPolicy::kStretch) return sizes;
+/// The scale of all axes under an aspect policy, from the wanted sizes; none where each axis has
+/// its own.
+std::optional<double> kept_scale(const Resize& op, const Extents& x, const std::vector<int>& axes,
+                                 const std::vector<int64_t>& sizes) {
+  if (op.aspect == AspectPolicy::kStretch || axes.empty()) return std::nullopt;
   std::vector<double> scales;
   for (size_t i = 0; i < axes.size(); ++i)
     scales.push_back(static_cast<double>(sizes[i]) / static_cast<double>(x[axes[i]]));
   const auto [least, most] = std::minmax_element(scales.begin(), scales.end());
-  const double scale = op.aspect == AspectPolicy::kNotLarger ? *least : *most;
-  for (size_t i = 0; i < axes.size(); ++i)
-    sizes[i] = saturate_to<int64_t>(std::floor(scale * static_cast<double>(x[axes[i]]) + 0.5));
-  return sizes;
+  return op.aspect == AspectPolicy::kNotLarger ? *least : *most;
+}
+
+int64_t rounded(int64_t extent, double scale) {
+  return saturate_to<int64_t>(std::floor(scale * static_cast<double>(extent) + 0.5));
 }
 
 /// floor(extent * scale) with the product in f32, as exporters expect it: 7 * (9 / 7) is 9 there.
@@ -89,8 +91,8 @@ Status shape_by_sizes(const Resize& op, InferContext& context, const std::vector
   if (sizes && op.aspect == AspectPolicy::kStretch) {
     for (size_t i = 0; i < axes.size(); ++i) shape[axes[i]] = (*sizes)[i];
   } else if (sizes && is_constant(*sizes) && is_constant(x)) {
-    const auto kept = kept_aspect(op, constants(x), axes, constants(*sizes));
-    for (size_t i = 0; i < axes.size(); ++i) shape[axes[i]] = kept[i];
+    const auto scale = kept_scale(op, constants(x), axes, constants(*sizes));
+    for (const int axis : axes) shape[axis] = rounded(x[axis].constant(), scale.value());
   } else {
     for (const int axis : axes) shape[axis] = context.data_dependent(kUnbounded);
   }
@@ -136,14 +138,17 @@ Result<std::vector<AxisResize>> plan_resize(const Resize& op, const Extents& x,
   const Tensor& given = by_sizes ? *operands.sizes : *operands.scales;
   if (given.count() != static_cast<int64_t>(axes.size()))
     return fail("{} numbers for {} axes", given.count(), axes.size());
-  std::vector<int64_t> sizes;
-  if (by_sizes) sizes = kept_aspect(op, x, axes, given.to_int64s());
+  std::optional<double> kept;
+  if (by_sizes) kept = kept_scale(op, x, axes, given.to_int64s());
   std::vector<AxisResize> plans;
   for (size_t i = 0; i < axes.size(); ++i) {
     AxisResize plan{axes[i], x[axes[i]], 0, 1, 0, 1};
     const auto extent = static_cast<double>(plan.input);
-    if (by_sizes) {
-      plan.output = sizes[i];
+    if (kept) {
+      plan.scale = *kept;
+      plan.output = rounded(plan.input, *kept);
+    } else if (by_sizes) {
+      plan.output = given.as_int64(static_cast<int64_t>(i));
       plan.scale = plan.input == 0 ? 1 : static_cast<double>(plan.output) / extent;
     } else {
       plan.scale = given.as_double(static_cast<int64_t>(i));
@@ -289,19 +294,15 @@ bool changes(const Resize& op, const AxisResize& plan) {
 
 Result<std::vector<ResizedAxis>> resized_axes(const Operation& operation, const Extents& x,
                                               const Extents& y, const Tensor* roi,
-                                              const Tensor* scales) {
+                                              const Tensor* scales, const Tensor* sizes) {
   const auto& op = *operation.as<Resize>();
-  // Known extents of the result stand for sizes, whatever the aspect policy made of them.
-  Resize stretched = op;
-  stretched.aspect = AspectPolicy::kStretch;
   const Fail fail(operation.node());
   TENON_ASSIGN(const auto axes, resized_axes(op, static_cast<int>(x.size()), fail));
   std::vector<int64_t> extents;
   for (const int axis : axes) extents.push_back(y[axis]);
-  const Tensor sizes = Tensor::vector_i64(extents);
-  TENON_ASSIGN(
-      const auto plans,
-      plan_resize(stretched, x, {roi, scales, scales == nullptr ? &sizes : nullptr}, fail));
+  const Tensor of_result = Tensor::vector_i64(extents);
+  if (scales == nullptr && sizes == nullptr) sizes = &of_result;
+  TENON_ASSIGN(const auto plans, plan_resize(op, x, {roi, scales, sizes}, fail));
   std::vector<ResizedAxis> result;
   for (const AxisResize& plan : plans) {
     if (!changes(op, plan)) continue;

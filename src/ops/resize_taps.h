@@ -19,11 +19,12 @@ struct ResizedAxis {
   std::vector<std::vector<ResizeTap>> taps;
 };
 
-/// Resizing as one interpolation after the other, for a Resize node whose extents are known. `roi`
-/// and `scales` are the contents of these operands, null when absent (sizes are those of y). Fails
-/// where elements lie outside of the input altogether.
+/// Resizing as one interpolation after the other, for a Resize node whose extents are known. `roi`,
+/// `scales` and `sizes` are the contents of these operands, null when absent. Only an aspect policy
+/// needs the sizes that were asked for; without one they are those of y. Fails where elements lie
+/// outside of the input altogether.
 Result<std::vector<ResizedAxis>> resized_axes(const Operation& operation, const Extents& x,
                                               const Extents& y, const Tensor* roi,
-                                              const Tensor* scales);
+                                              const Tensor* scales, const Tensor* sizes);
 
 }  // namespace tenon

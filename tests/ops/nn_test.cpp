@@ -185,6 +185,19 @@ TEST(Nn, ResizeByRatiosGivesTheirNumerators) {
   }
 }
 
+/// 6 of 4 elements at the scale of the other axis, 1.4: not 1.5.
+TEST(Nn, ResizeThatKeepsTheAspectHasOneScaleOfAllAxes) {
+  Resize op;
+  op.mode = ResizeMode::kLinear;
+  op.coordinates = CoordinateMode::kAsymmetric;
+  op.aspect = AspectPolicy::kNotLarger;
+  const Tensor x =
+      floats({4, 5}, {0, 0, 0, 0, 0, 14, 14, 14, 14, 14, 28, 28, 28, 28, 28, 42, 42, 42, 42, 42});
+  const Tensor y = run(op, {x, Tensor(), Tensor(), ints({7, 7})})[0];
+  ASSERT_EQ(y.extents(), (Extents{6, 7}));
+  for (const int row : {0, 1, 2, 3, 4}) EXPECT_NEAR(y.as_double(row * 7), row * 10, 1e-5) << row;
+}
+
 TEST(Nn, CausalAttentionSeesOnlyThePast) {
   Attention op;
   op.causal = CausalMask::kUpperLeft;

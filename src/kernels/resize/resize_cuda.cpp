@@ -4,22 +4,14 @@
 #include <cstring>
 
 #include "kernels/jit/tactic.h"
+#include "kernels/known_resize.h"
 #include "kernels/movement/pick_cuda.h"
-#include "ops/nn.h"
-#include "ops/resize_taps.h"
 
 namespace tenon::tactics {
 namespace cuda_resize {
 namespace {
 
 constexpr int kBlock = 256;
-
-Result<const Tensor*> known(const Problem& problem, int input) {
-  if (!problem.has_input(input) || problem.input(input).count() == 0) return nullptr;
-  if (problem.input(input).constant == nullptr)
-    return unsupported("operand {} is computed at run time", input);
-  return problem.input(input).constant;
-}
 
 struct DeviceTap {
   int32_t offset;
@@ -113,9 +105,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   const Operand &x = problem.input(0), &y = problem.output();
   if (x.count() == 0 || x.rank() == 0) return unsupported("an empty tensor");
   if (x.type != y.type) return unsupported("{} to {}", name_of(x.type), name_of(y.type));
-  TENON_ASSIGN(const Tensor* roi, known(problem, 1));
-  TENON_ASSIGN(const Tensor* scales, known(problem, 2));
-  TENON_ASSIGN(const auto axes, resized_axes(problem.operation, x.extents, y.extents, roi, scales));
+  TENON_ASSIGN(const auto axes, known_axes(problem));
   TENON_ASSIGN(const ResizeTypes types, types_of(x.type, axes));
   const std::vector<int64_t> strides = strides_of(x);
   if (!small_indices(problem)) return unsupported("a very large tensor");

@@ -2,22 +2,13 @@
 #include <numeric>
 
 #include "kernels/epilogue/region_epilogue.h"
+#include "kernels/known_resize.h"
 #include "kernels/resize/resize.h"
 #include "kernels/strides.h"
 #include "kernels/tactic.h"
-#include "ops/nn.h"
-#include "ops/resize_taps.h"
 
 namespace tenon::tactics::resize_taps {
 namespace {
-
-/// Contents of an optional operand; fails when they come at run time.
-Result<const Tensor*> known(const Problem& problem, int input) {
-  if (!problem.has_input(input) || problem.input(input).count() == 0) return nullptr;
-  if (problem.input(input).constant == nullptr)
-    return unsupported("operand {} is computed at run time", input);
-  return problem.input(input).constant;
-}
 
 void add_taps(const ResizedAxis& taps, cpu::ResizeAxis& axis) {
   axis.resized = true;
@@ -72,10 +63,7 @@ Result<cpu::ResizeProblem> describe(const Problem& problem) {
   if (!problem.operation.is<Resize>()) return unsupported("not a resize");
   const Operand &x = problem.input(0), &y = problem.output();
   if (x.count() == 0 || y.count() == 0 || x.rank() == 0) return unsupported("an empty tensor");
-  TENON_ASSIGN(const Tensor* roi, known(problem, 1));
-  TENON_ASSIGN(const Tensor* scales, known(problem, 2));
-  TENON_ASSIGN(const auto resized,
-               resized_axes(problem.operation, x.extents, y.extents, roi, scales));
+  TENON_ASSIGN(const auto resized, known_axes(problem));
   cpu::ResizeProblem p;
   TENON_ASSIGN(p.axes, axes_of(problem, resized));
   p.copies = only_copies(p.axes);
