@@ -89,8 +89,8 @@ Result<QuantizeArguments> QuantizeArguments::parse(std::span<const char* const> 
       result.given_["output_path"] = words[++i];
       continue;
     }
-    // Behind flags it would be one of their words.
-    if (!word.starts_with("-") && result.given_.empty()) {
+    // Words behind a flag that takes some are read with it.
+    if (!word.starts_with("-") && !result.given_.contains("onnx_path")) {
       result.given_["onnx_path"] = word;
       continue;
     }
