@@ -8,6 +8,7 @@
 #include <regex>
 
 #include "api/builder_config.h"
+#include "base/draft_file.h"
 #include "base/guard.h"
 #include "network/convert.h"
 #include "network/report.h"
@@ -132,10 +133,9 @@ Status write_cache(const std::string& path, const QuantizeOptions& options,
   const char* algorithm = method == "entropy" ? "EntropyCalibration2"
                           : method == "max"   ? "MinMaxCalibration"
                                               : "LegacyCalibration";
-  std::ofstream file(path, std::ios::binary);
-  file << CalibrationCache{algorithm, ranges}.text();
-  file.close();
-  return file ? Status() : resource_error("cannot write the calibration cache '{}'", path);
+  DraftFile file(path);
+  file.stream() << CalibrationCache{algorithm, ranges}.text();
+  return file.keep();
 }
 
 /// "conv1  Conv  quantized  error alone 1.2e-03"

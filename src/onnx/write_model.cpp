@@ -1,7 +1,8 @@
 #include "onnx/write_model.h"
 
-#include <fstream>
+#include <optional>
 
+#include "base/draft_file.h"
 #include "onnx_proto/onnx.pb.h"
 
 namespace tenon::importer {
@@ -11,10 +12,8 @@ namespace {
 constexpr size_t kMostBytesInside = size_t{1} << 30;
 constexpr size_t kSmallTensor = 1024, kPage = 4096;
 
-/// Moves large contents to a file beside the model.
-Status move_weights(::onnx::ModelProto& model, const std::string& path) {
-  const std::string beside = path + ".data";
-  std::ofstream file(beside, std::ios::binary);
+/// Moves large contents to a file beside the model, `beside`.
+void move_weights(::onnx::ModelProto& model, const std::string& beside, std::ostream& file) {
   uint64_t place = 0;
   for (auto& tensor : *model.mutable_graph()->mutable_initializer()) {
     const std::string& raw = tensor.raw_data();
@@ -34,18 +33,19 @@ Status move_weights(::onnx::ModelProto& model, const std::string& path) {
     tensor.clear_raw_data();
     tensor.set_data_location(::onnx::TensorProto::EXTERNAL);
   }
-  return file.flush() ? Status() : resource_error("cannot write '{}'", beside);
 }
 
 }  // namespace
 
 Status write_model(::onnx::ModelProto& model, const std::string& path, WeightPlace place) {
+  const std::string beside = path + ".data";
+  std::optional<DraftFile> weights;
   if (place == WeightPlace::kBeside || model.ByteSizeLong() > kMostBytesInside)
-    TENON_TRY(move_weights(model, path));
-  std::ofstream file(path, std::ios::binary);
-  if (!file || !model.SerializeToOstream(&file) || !file.flush())
-    return resource_error("cannot write '{}'", path);
-  return {};
+    move_weights(model, beside, weights.emplace(beside).stream());
+  DraftFile file(path);
+  if (!model.SerializeToOstream(&file.stream())) file.stream().setstate(std::ios::badbit);
+  if (weights && file.stream().flush()) TENON_TRY(weights->keep());
+  return file.keep();
 }
 
 }  // namespace tenon::importer

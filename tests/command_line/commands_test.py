@@ -1,6 +1,7 @@
 """The subcommands of tenon beside exec: one page of output each, errors of the catalogue, exit statuses."""
 import json
 import re
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -54,6 +55,24 @@ def test_plans_are_saved_where_asked(tenon, tmp_path: Path):
     write_model(tmp_path / "two.onnx", 2)
     tenon("build", "two.onnx", "-o", "other.plan", *CPU)
     assert (tmp_path / "other.plan").exists() and not (tmp_path / "two.plan").exists()
+
+
+@pytest.mark.parametrize("command", [["build"], ["optimize"], ["quantize"], ["quantize", "--use_external_data_format"]])
+def test_a_result_that_does_not_fit_leaves_the_earlier_one(pytestconfig, tmp_path: Path, command: list[str]):
+    random = np.random.default_rng(0)
+    value = helper.make_tensor_value_info
+    graph = helper.make_graph([helper.make_node("MatMul", ["x", "w"], ["y"])], "g", [value("x", TensorProto.FLOAT, [4, 64])],
+                              [value("y", TensorProto.FLOAT, [4, 64])],
+                              [numpy_helper.from_array(random.standard_normal((64, 64), np.float32), "w")])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), tmp_path / "model.onnx")
+    for name in ("result", "result.data"):
+        (tmp_path / name).write_text("earlier")
+    program = Path(pytestconfig.getoption("build")).resolve() / "bin/tenon"
+    done = subprocess.run([program, *command, "model.onnx", "-o", "result"], capture_output=True, text=True, cwd=tmp_path, timeout=60,
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (200, 200)))
+    assert done.returncode == 1 and "File too large" in done.stdout + done.stderr
+    assert {(path.name, path.read_text()) for path in tmp_path.iterdir() if path.name != "model.onnx"} == {
+        ("result", "earlier"), ("result.data", "earlier")}
 
 
 @pytest.mark.parametrize("command", ["build", "run", "optimize"])
@@ -298,6 +317,8 @@ def test_quantize_takes_its_model_like_its_siblings(tenon, tmp_path: Path):
     tenon("quantize", "--onnx_path=one.onnx", "--op_types_to_quantize", "MatMul", "Gemm", "-o", "three.onnx")
     assert (tmp_path / "three.onnx").exists()
     assert "tenon quantize MODEL" in tenon("quantize", "one.onnx", "two.onnx", status=1)
+    tenon("quantize", "--per_channel=false", "--sensitivity", "-o", "four.onnx", "one.onnx")
+    assert (tmp_path / "four.onnx").exists()
 
 
 def test_progress_is_one_line_of_any_terminal(pytestconfig, tmp_path: Path):

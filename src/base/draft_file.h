@@ -1,0 +1,30 @@
+#pragma once
+
+#include <filesystem>
+#include <fstream>
+
+#include "base/status.h"
+
+namespace tenon {
+
+/// A file that is written as a whole: whoever reads it, also beside other writers, finds the former
+/// contents or all of the new ones. Devices and pipes are written in place, and so are files in
+/// folders that take no others.
+class DraftFile {
+ public:
+  explicit DraftFile(const std::filesystem::path& file);
+  ~DraftFile();  ///< Without `keep` all is as it was.
+
+  /// Takes no more after an error.
+  std::ostream& stream() { return stream_; }
+  /// Gives the contents their name. Says why where they were not written.
+  Status keep();
+
+ private:
+  std::filesystem::path name_, file_, draft_;  ///< The last two are one where it is written in place.
+  std::ofstream stream_;
+  std::error_code error_;
+  bool is_kept_ = false;
+};
+
+}  // namespace tenon
