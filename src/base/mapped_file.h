@@ -17,6 +17,9 @@ struct MappedBytes {
   std::shared_ptr<const void> owner;
 
   std::span<const std::byte> bytes() const { return {data, static_cast<size_t>(size)}; }
+  std::span<const char> chars() const {
+    return {reinterpret_cast<const char*>(data), static_cast<size_t>(size)};
+  }
 };
 
 /// A name for messages: absurdly long ones are cut, unprintable characters hidden.

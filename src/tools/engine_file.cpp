@@ -93,6 +93,25 @@ Result<LoadedEngine> make_engine(const Arguments& arguments, Console& console,
 
 }  // namespace
 
+Result<MappedBytes> PlanSource::bytes() const {
+  if (memory == nullptr) return map_file(file);
+  return MappedBytes{static_cast<const std::byte*>(memory->data()), memory->size(), nullptr};
+}
+
+Result<PlanSource> save_plan(std::unique_ptr<nvinfer1::IHostMemory> plan, const std::string& file) {
+  const std::span bytes(static_cast<char*>(plan->data()), plan->size());
+  TENON_ASSIGN(const bool is_released, write_file_and_release(file, bytes));
+  if (is_released) plan.reset();
+  return PlanSource{std::move(plan), file};
+}
+
+Result<LoadedEngine> load_engine(const PlanSource& plan, const Arguments& arguments,
+                                 Console& console, nvinfer1::ILogger& logger) {
+  if (plan.memory == nullptr) return load_engine(plan.file, arguments, console, logger);
+  const std::span bytes(static_cast<const char*>(plan.memory->data()), plan.memory->size());
+  return deserialize(bytes, arguments, console, logger);
+}
+
 Result<LoadedEngine> load_engine(const std::string& file, const Arguments& arguments,
                                  Console& console, nvinfer1::ILogger& logger) {
   return make_engine(arguments, console, logger,

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "NvInfer.h"
+#include "base/mapped_file.h"
 #include "base/status.h"
 #include "tools/arguments.h"
 #include "tools/console.h"
@@ -16,6 +17,19 @@ struct LoadedEngine {
   std::unique_ptr<nvinfer1::ICudaEngine> engine;
 };
 
+/// A plan in memory, or the file that it lies in.
+struct PlanSource {
+  std::unique_ptr<nvinfer1::IHostMemory> memory;  ///< Null for a file.
+  std::string file;
+
+  Result<MappedBytes> bytes() const;
+};
+
+/// Saves a plan; the memory of a large one goes to the file.
+Result<PlanSource> save_plan(std::unique_ptr<nvinfer1::IHostMemory> plan, const std::string& file);
+
+Result<LoadedEngine> load_engine(const PlanSource& plan, const Arguments& arguments,
+                                 Console& console, nvinfer1::ILogger& logger);
 /// From a plan file, which is mapped.
 Result<LoadedEngine> load_engine(const std::string& file, const Arguments& arguments,
                                  Console& console, nvinfer1::ILogger& logger);

@@ -23,16 +23,6 @@ namespace {
 
 using nvinfer1::IHostMemory;
 
-/// A plan that was just built, or the file that it lies in.
-struct PlanSource {
-  std::unique_ptr<IHostMemory> built;
-  std::string file;
-
-  std::span<const char> bytes() const {
-    return {static_cast<const char*>(built->data()), built->size()};
-  }
-};
-
 /// The weights stay in the file until they are used.
 Result<PlanSource> find_plan(const std::string& file, Console& console) {
   const auto start = std::chrono::steady_clock::now();
@@ -50,12 +40,11 @@ Result<PlanSource> make_plan(const Arguments& arguments, Console& console, ApiLo
   if (!arguments.has(OptionId::onnx)) {
     return user_error("there is nothing to run: give --onnx=file, or --loadEngine=file");
   }
-  PlanSource plan;
-  TENON_ASSIGN(plan.built, build_plan(arguments, console, logger, nullptr, report));
-  if (arguments.has(OptionId::saveEngine)) {
-    TENON_TRY(write_file(arguments.text(OptionId::saveEngine), plan.bytes()));
-    console.info("Saved engine to {}", arguments.text(OptionId::saveEngine));
-  }
+  TENON_ASSIGN(auto built, build_plan(arguments, console, logger, nullptr, report));
+  if (!arguments.has(OptionId::saveEngine)) return PlanSource{std::move(built), {}};
+  const std::string file = arguments.text(OptionId::saveEngine);
+  TENON_ASSIGN(PlanSource plan, save_plan(std::move(built), file));
+  console.info("Saved engine to {}", file);
   return plan;
 }
 
@@ -65,16 +54,9 @@ void print_applied_passes(const nvinfer1::ICudaEngine& engine, Console& console)
     console.info("{}", getAppliedPass(engine, i));
 }
 
-Result<LoadedEngine> load(PlanSource plan, const Arguments& arguments, Console& console,
-                          ApiLogger& logger) {
-  if (!plan.built) return load_engine(plan.file, arguments, console, logger);
-  return deserialize(plan.bytes(), arguments, console, logger);
-}
-
 Status time_loads(const PlanSource& plan, Console& console, ApiLogger& logger) {
-  if (plan.built) return time_deserialize(plan.bytes(), console, logger);
-  TENON_ASSIGN(const std::vector<char> bytes, read_file(plan.file));
-  return time_deserialize(bytes, console, logger);
+  TENON_ASSIGN(const MappedBytes bytes, plan.bytes());
+  return time_deserialize(bytes.chars(), console, logger);
 }
 
 Status use_plan(PlanSource plan, const Arguments& arguments, Console& console, ApiLogger& logger,
@@ -82,7 +64,7 @@ Status use_plan(PlanSource plan, const Arguments& arguments, Console& console, A
   if (arguments.flag(OptionId::timeDeserialize)) return time_loads(plan, console, logger);
   const bool skip = arguments.flag(OptionId::skipInference) ||
                     arguments.text(OptionId::runtimePlatform) != "SameAsBuild";
-  TENON_ASSIGN(const LoadedEngine loaded, load(std::move(plan), arguments, console, logger));
+  TENON_ASSIGN(const LoadedEngine loaded, load_engine(plan, arguments, console, logger));
   if (arguments.flag(OptionId::dumpOptimizationProfile))
     print_optimization_profiles(*loaded.engine, console);
   if (arguments.text(OptionId::passes) == "applied") print_applied_passes(*loaded.engine, console);

@@ -31,6 +31,10 @@ Status write_file(const std::string& path, std::span<const char> bytes);
 inline Status write_file(const std::string& path, const std::string& text) {
   return write_file(path, std::span<const char>(text));
 }
+/// The same of bytes that are not read any more. A large new file gets their pages one after the
+/// other: new ones take several times as long, where a system has to find them first. Returns
+/// whether the bytes have lost their contents to the file.
+Result<bool> write_file_and_release(const std::string& path, std::span<char> bytes);
 /// Other processes that take the lock of the same file's folder wait until this one is gone. Where
 /// the file system has no locks there is none.
 class FolderLock {

@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "base/bytes.h"
+#include "base/mapped_file.h"
 #include "tools/exports.h"
 
 namespace tenon::tools {
@@ -25,6 +26,25 @@ Error file_error(std::string_view what, const std::string& path, int error = err
 
 enum class Durable { kNo, kOnDisk };
 
+struct Contents {
+  std::span<const char> bytes;
+  bool gives_way = false;    ///< Their pages are let go of while a new file gets them.
+  bool is_given_up = false;  ///< Some were.
+  MappedBytes moved = {};    ///< Where they are since.
+
+  bool readable() const { return !is_given_up || moved.owner != nullptr; }
+  /// They are read from that file from here on, where they were given up. Gives errno.
+  int move_to(std::FILE* file) {
+    if (!is_given_up) return 0;
+    Result<MappedBytes> mapped = map_descriptor(fileno(file), {});
+    if (!mapped.ok()) return EIO;
+    moved = std::move(mapped).value();
+    bytes = moved.chars();
+    gives_way = false;
+    return 0;
+  }
+};
+
 /// Writes all that a stream takes. Gives errno, 0 where it is all there.
 int write_all(std::FILE* stream, std::span<const char> bytes, Durable durable) {
   const bool written = std::fwrite(bytes.data(), 1, bytes.size(), stream) == bytes.size() &&
@@ -33,8 +53,21 @@ int write_all(std::FILE* stream, std::span<const char> bytes, Durable durable) {
   return written ? 0 : errno;
 }
 
-int write_and_close(std::FILE* stream, std::span<const char> bytes, Durable durable) {
-  const int error = write_all(stream, bytes, durable);
+/// The file is written in pages that the bytes have left.
+int write_all(std::FILE* stream, Contents& contents) {
+  constexpr size_t kPart = size_t{4} << 20;
+  std::span<const char> rest = contents.bytes;
+  while (contents.gives_way && rest.size() > kPart) {
+    const std::span<const char> part = rest.first(kPart);
+    if (const int error = write_all(stream, part, Durable::kNo); error != 0) return error;
+    release_pages(std::as_bytes(part));
+    contents.is_given_up = true;
+    rest = rest.subspan(kPart);
+  }
+  return write_all(stream, rest, Durable::kOnDisk);
+}
+
+int closed(std::FILE* stream, int error) {
   return std::fclose(stream) == 0 || error != 0 ? error : errno;
 }
 
@@ -43,7 +76,7 @@ File open_unnamed(const std::string& path) {
 #ifdef O_TMPFILE
   const auto folder = std::filesystem::path(path).parent_path();
   const int descriptor =
-      open(folder.empty() ? "." : folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+      open(folder.empty() ? "." : folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
   if (descriptor < 0) return nullptr;
   File file(fdopen(descriptor, "wb"));
   if (!file) close(descriptor);
@@ -60,13 +93,14 @@ bool give_name(std::FILE* stream, const std::string& path) {
 
 /// Gives errno. Where it can, the file is whole from the start: an earlier end of the process
 /// leaves nothing behind.
-int write_new(const std::string& path, std::span<const char> bytes) {
+int write_new(const std::string& path, Contents& contents) {
   if (const File file = open_unnamed(path)) {
-    if (const int error = write_all(file.get(), bytes, Durable::kOnDisk); error != 0) return error;
+    if (const int error = write_all(file.get(), contents); error != 0) return error;
     if (give_name(file.get(), path)) return 0;
+    if (const int error = contents.move_to(file.get()); error != 0) return error;
   }
   std::FILE* stream = std::fopen(path.c_str(), "wb");
-  return stream == nullptr ? errno : write_and_close(stream, bytes, Durable::kOnDisk);
+  return stream == nullptr ? errno : closed(stream, write_all(stream, contents));
 }
 
 /// For devices and pipes, which another file must not take the place of, and for files in folders
@@ -74,7 +108,7 @@ int write_new(const std::string& path, std::span<const char> bytes) {
 Status write_in_place(const std::string& path, std::span<const char> bytes) {
   std::FILE* stream = std::fopen(path.c_str(), "wb");
   if (stream == nullptr) return file_error("write", path);
-  const int error = write_and_close(stream, bytes, Durable::kNo);
+  const int error = closed(stream, write_all(stream, bytes, Durable::kNo));
   return error == 0 ? Status() : file_error("write", path, error);
 }
 
@@ -85,22 +119,33 @@ std::string behind_links(const std::string& path) {
   return error ? path : file.string();
 }
 
-}  // namespace
-
-Status write_file(const std::string& path, std::span<const char> bytes) {
+Status write(const std::string& path, Contents& contents) {
   struct stat status {};
   const bool is_there = stat(path.c_str(), &status) == 0;
-  if (is_there && !S_ISREG(status.st_mode)) return write_in_place(path, bytes);
+  if (is_there && !S_ISREG(status.st_mode)) return write_in_place(path, contents.bytes);
   const std::string file = behind_links(path);
   const std::string temporary = fmt::format("{}.{}.tmp", file, getpid());
-  int error = write_new(temporary, bytes);
+  int error = write_new(temporary, contents);
   const bool no_new_file =
       error == EACCES || error == EPERM || error == EROFS || error == ENAMETOOLONG;
-  if (is_there && no_new_file) return write_in_place(path, bytes);
+  if (is_there && no_new_file && contents.readable()) return write_in_place(path, contents.bytes);
   if (error == 0 && std::rename(temporary.c_str(), file.c_str()) != 0) error = errno;
   if (error == 0) return {};
   std::remove(temporary.c_str());
   return file_error("write", path, error);
+}
+
+}  // namespace
+
+Status write_file(const std::string& path, std::span<const char> bytes) {
+  Contents contents{bytes};
+  return write(path, contents);
+}
+
+Result<bool> write_file_and_release(const std::string& path, std::span<char> bytes) {
+  Contents contents{bytes, true};
+  TENON_TRY(write(path, contents));
+  return contents.is_given_up;
 }
 
 FolderLock::FolderLock(const std::string& file) {

@@ -40,6 +40,47 @@ TEST_F(WrittenFiles, AreReplaced) {
   EXPECT_EQ(count(), 1u) << "something was left behind";
 }
 
+/// Of several parts, the last one of some bytes.
+std::vector<char> many_bytes() {
+  std::vector<char> bytes((size_t{13} << 20) + 5);
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(i % 251 + 1);
+  return bytes;
+}
+
+TEST_F(WrittenFiles, TakeTheirBytesMemory) {
+  const std::vector<char> expected = many_bytes();
+  std::vector<char> bytes = expected;
+  const auto released = write_file_and_release(at("a"), bytes);
+  ASSERT_TRUE(released.ok()) << released.error().message;
+  EXPECT_TRUE(*released);
+  EXPECT_EQ(bytes[size_t{1} << 20], 0) << "the page is still there";
+  EXPECT_TRUE(*read_file(at("a")) == expected);
+  EXPECT_EQ(count(), 1u);
+}
+
+TEST_F(WrittenFiles, OfFewBytesLeaveThem) {
+  std::string bytes = "few";
+  EXPECT_FALSE(*write_file_and_release(at("a"), bytes));
+  EXPECT_EQ(bytes, "few");
+}
+
+/// No other file can be made beside it: its name would be too long.
+TEST_F(WrittenFiles, OfLongNamesHaveAllBytes) {
+  const std::string name(250, 'n');
+  std::ofstream(at(name)) << "old";
+  const std::vector<char> expected = many_bytes();
+  std::vector<char> bytes = expected;
+  ASSERT_TRUE(write_file_and_release(at(name), bytes).ok());
+  EXPECT_TRUE(*read_file(at(name)) == expected);
+}
+
+TEST_F(WrittenFiles, DevicesLeaveTheBytes) {
+  const std::vector<char> expected = many_bytes();
+  std::vector<char> bytes = expected;
+  EXPECT_FALSE(*write_file_and_release("/dev/null", bytes));
+  EXPECT_TRUE(bytes == expected);
+}
+
 TEST_F(WrittenFiles, LinksStayLinks) {
   ASSERT_TRUE(write_file(at("real"), std::string("old")).ok());
   fs::create_symlink("real", at("link"));

@@ -87,9 +87,9 @@ Status build(Session& session, const CommandLine& line) {
                         "--loadEngine and `tenon build` exclude each other: give the model");
   if (!arguments.has(OptionId::saveEngine))
     arguments.give(OptionId::saveEngine, plan_name(line.words().front()));
-  TENON_ASSIGN(const auto plan, build_on_page(session, arguments, line.text("progressLog")));
-  const std::span<const char> bytes(static_cast<const char*>(plan->data()), plan->size());
-  TENON_ASSIGN(const Json json, show_plan(session, bytes));
+  TENON_ASSIGN(const PlanSource plan, build_on_page(session, arguments, line.text("progressLog")));
+  TENON_ASSIGN(const MappedBytes bytes, plan.bytes());
+  TENON_ASSIGN(const Json json, show_plan(session, bytes.chars()));
   session.show_warnings();
   show_next(session, line, arguments, json["device"]);
   return {};

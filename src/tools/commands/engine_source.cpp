@@ -75,9 +75,8 @@ std::string device_text(const Arguments& arguments, Console& console) {
   return fmt::format("{}, {}", cpu.name, counted(cpu.cores, "core"));
 }
 
-Result<std::unique_ptr<nvinfer1::IHostMemory>> build_on_page(Session& session,
-                                                             const Arguments& arguments,
-                                                             const std::string& log, Json* report) {
+Result<PlanSource> build_on_page(Session& session, const Arguments& arguments,
+                                 const std::string& log, Json* report) {
   session.line("{} for {}\n", session.bold(arguments.text(OptionId::onnx)),
                device_text(arguments, session.console()));
   const std::string file = arguments.text(OptionId::saveEngine);
@@ -91,16 +90,16 @@ Result<std::unique_ptr<nvinfer1::IHostMemory>> build_on_page(Session& session,
     session.enter(Stage::kBuild);
     listener.parsed(network, seconds);
   };
-  auto plan = build_plan(arguments, session.console(), logger, &staged, report);
-  if (!plan.ok()) return plan;
+  TENON_ASSIGN(auto built, build_plan(arguments, session.console(), logger, &staged, report));
+  const auto size = static_cast<double>(built->size());
   page.saves();
   const auto start = std::chrono::steady_clock::now();
+  PlanSource plan{std::move(built), {}};
   if (!file.empty()) {
-    const auto* bytes = static_cast<const char*>((*plan)->data());
-    TENON_TRY(write_file(file, std::span(bytes, (*plan)->size())));
+    TENON_ASSIGN(plan, save_plan(std::move(plan.memory), file));
   }
   const std::chrono::duration<double> writing = std::chrono::steady_clock::now() - start;
-  page.written(file, static_cast<double>((*plan)->size()), writing.count());
+  page.written(file, size, writing.count());
   session.line("\n  done in {}", seconds_text(page.seconds()));
   TENON_TRY(page.close_log());
   return plan;
@@ -116,10 +115,9 @@ Result<LoadedEngine> engine_of(Session& session, const Arguments& arguments, Jso
     TENON_TRY(file_size(file));
     TENON_ASSIGN(engine, load_engine(file, arguments, session.console(), logger));
   } else {
-    TENON_ASSIGN(const auto plan, build_on_page(session, arguments, "", report));
+    TENON_ASSIGN(const PlanSource plan, build_on_page(session, arguments, "", report));
     session.enter(Stage::kRun);
-    const auto* bytes = static_cast<const char*>(plan->data());
-    TENON_ASSIGN(engine, deserialize({bytes, plan->size()}, arguments, session.console(), logger));
+    TENON_ASSIGN(engine, load_engine(plan, arguments, session.console(), logger));
   }
   TENON_TRY(refit_engine(*engine.engine, arguments, session.console(), logger));
   return engine;

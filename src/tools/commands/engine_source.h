@@ -33,10 +33,8 @@ std::string device_text(const Arguments& arguments, Console& console);
 
 /// Builds on the page, and saves where --saveEngine says. `log`: a file for BuildPage::keep_log();
 /// empty for none. `report`: receives what a report tells of the build; null for none.
-Result<std::unique_ptr<nvinfer1::IHostMemory>> build_on_page(Session& session,
-                                                             const Arguments& arguments,
-                                                             const std::string& log = "",
-                                                             Json* report = nullptr);
+Result<PlanSource> build_on_page(Session& session, const Arguments& arguments,
+                                 const std::string& log = "", Json* report = nullptr);
 
 /// The engine of the plan that the arguments name, or of one that is built on the page first.
 Result<LoadedEngine> engine_of(Session& session, const Arguments& arguments,

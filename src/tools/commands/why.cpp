@@ -163,8 +163,9 @@ Result<Json> described(Session& session, Arguments& arguments) {
     return plan_json(session, bytes);
   }
   arguments.give(OptionId::recordCandidates, "");
-  TENON_ASSIGN(const auto plan, build_on_page(session, arguments));
-  return plan_json(session, {static_cast<const char*>(plan->data()), plan->size()});
+  TENON_ASSIGN(const PlanSource plan, build_on_page(session, arguments));
+  TENON_ASSIGN(const MappedBytes bytes, plan.bytes());
+  return plan_json(session, bytes.chars());
 }
 
 Status why(Session& session, const CommandLine& line) {
