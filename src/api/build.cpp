@@ -190,6 +190,10 @@ Result<LargeBytes> Build::write(Plan& plan) {
   progress_.watch()->begin(BuildWatch::Step::kWrite);
   TENON_TRY(collect_code(plan, backend_, *reporter_));
   auto bytes = write_and_free(plan);
+  const double took = progress_.watch()->seconds(BuildWatch::Step::kWrite);
+  progress_.watch()->kernels([&](BuildForecast& kernels) {
+    if (bytes.ok()) kernels.wrote(static_cast<double>(bytes->size()), took);
+  });
   progress_.all_done();
   reporter_->verbose("Build times: plan written in {:.2f} s", watch_.lap());
   end_reports(config_, plan, backend_, family_, *reporter_);

@@ -18,6 +18,8 @@ constexpr double kGuessSeconds = 2e-3;
 constexpr double kRecalledTrials = 3;
 /// The share of all candidates that are given up weighs as much as so many of a tactic's own.
 constexpr double kCommonTrials = 1;
+/// New memory of earlier plans weighs as much as so many seconds of this one's.
+constexpr double kRecalledMemory = 0.02;
 
 // First guesses, in units of the machine's pace: steps to make a kernel, and for a multiplication
 // of one that runs, of which vectors do many at a time; copies of a byte of weights, and of an
@@ -25,6 +27,7 @@ constexpr double kCommonTrials = 1;
 constexpr double kMake = 3e4, kOperation = 0.01, kWeightByte = 2.5, kByte = 0.5;
 
 constexpr std::string_view kAnyKind;
+constexpr const char *kWriting = "writing", *kNewMemory = "new memory";
 
 bool is_same(const KernelWork& a, const KernelWork& b) {
   return a.operations == b.operations && a.bytes == b.bytes && a.weights == b.weights;
@@ -56,7 +59,8 @@ BuildForecast::BuildForecast(int threads, const MachinePace& pace, int runs)
       run_(kOperation * pace.step, kByte * pace.byte),
       other_making_(kMake * pace.step, kWeightByte * pace.byte),
       other_run_(run_),
-      there_(kMake * pace.step, pace.byte) {}
+      there_(kMake * pace.step, pace.byte),
+      writing_(kMake * pace.step, pace.byte) {}
 
 BuildForecast::Trials BuildForecast::new_trials() const {
   return {{kMake * pace_.step, kWeightByte * pace_.byte},
@@ -98,6 +102,9 @@ void BuildForecast::recall(const PaceBook& book) {
   other_making_.recall(others_made);
   other_run_.recall(others_ran);
   there_.recall(book.find(prefix_of("there")));
+  writing_.recall(book.find(kWriting));
+  if (const auto memory = book.find(kNewMemory); memory.size() == 2 && memory[0] > 0)
+    new_before_ = {memory[0], memory[1]};
 }
 
 void BuildForecast::keep(PaceBook& book) const {
@@ -108,6 +115,9 @@ void BuildForecast::keep(PaceBook& book) const {
   if (has_run_) book.set(prefix_of("run"), run_.learned());
   for (const auto& [kind, rates] : making_) book.set(prefix_of("making") + kind, rates.learned());
   book.set(prefix_of("there"), there_.learned());
+  book.set(kWriting, writing_.learned());
+  book.set(kNewMemory, {PaceBook::kEarlier * new_before_.guessed + new_memory_.guessed,
+                        PaceBook::kEarlier * new_before_.took + new_memory_.took});
   if (!has_others_) return;
   book.set(prefix_of("others' making"), other_making_.learned());
   book.set(prefix_of("others' run"), other_run_.learned());
@@ -138,6 +148,7 @@ void BuildForecast::tried(const std::string& tactic, const KernelWork& work,
   if (!std::exchange(current_, std::nullopt).has_value()) left_out(tactic, work);
   Layers& layers = layers_[key(work)];
   layers.makes[tactic] = times.make;
+  if (times.packed > 0) layers.packs[tactic] = times.packed;
   const double rest = std::max(times.all - times.make, 0.0);
   const double launch = times.launches > 0 ? rest / times.launches : 0;
   Trials& own = trials_.try_emplace(named(tactic, work.type), new_trials()).first->second;
@@ -177,6 +188,19 @@ void BuildForecast::decided(const std::string& tactic, const KernelWork& work) {
   Layers& layers = layers_[key(work)];
   const auto found = layers.makes.find(tactic);
   if (found != layers.makes.end()) layers.make = found->second;
+  std::erase_if(layers.packs, [&](const auto& packed) { return packed.first != tactic; });
+}
+
+/// Before a kernel was decided for, each that was tried is as likely.
+double BuildForecast::packed_more() const {
+  double more = 0;
+  for (const auto& [place, layers] : layers_) {
+    double all = 0;
+    for (const auto& [tactic, bytes] : layers.packs) all += bytes - layers.weights;
+    if (!layers.packs.empty())
+      more += layers.count * all / static_cast<double>(layers.packs.size());
+  }
+  return more;
 }
 
 double BuildForecast::guessed(double kernels, double weights) const {
@@ -207,6 +231,7 @@ std::optional<double> BuildForecast::others(double kernels, const KernelWork& wo
 void BuildForecast::will_make(const KernelWork& work) {
   Layers& layers = layers_[key(work)];
   ++layers.open;
+  ++layers.count;
   layers.weights = work.weights;
   layers.type = work.type;
   layers.kind = work.kind;
@@ -226,8 +251,12 @@ void BuildForecast::made(const KernelWork& work, double kept, double seconds) {
     // As it would have been said of the weights that it keeps: a table that is read as it is says
     // nothing of the pace.
     const double tried = found->second.make;
-    said_ += tried >= 0 ? tried : making_of(work.kind).seconds(1, kept);
+    said_ += tried >= 0 ? tried + new_memory(kept) : making_of(work.kind).seconds(1, kept);
     took_ += seconds;
+    if (tried >= 0) {
+      new_memory_.guessed += kept * pace_.byte;
+      new_memory_.took += std::max(seconds - tried, 0.0);
+    }
     --found->second.open;
   }
   const auto add_to = [&](std::string_view kind) {
@@ -235,15 +264,23 @@ void BuildForecast::made(const KernelWork& work, double kept, double seconds) {
   };
   add_to(kAnyKind);
   if (work.kind != kAnyKind) add_to(work.kind);
-  moved(kept, seconds);
+}
+
+/// By how much longer than its trial a plan's kernel takes that keeps so many bytes.
+double BuildForecast::new_memory(double bytes) const {
+  const double share =
+      new_before_.guessed > 0 ? std::min(kRecalledMemory / new_before_.guessed, 1.0) : 0;
+  const double took = new_memory_.took + share * new_before_.took + kGuessSeconds;
+  const double guessed = new_memory_.guessed + share * new_before_.guessed + kGuessSeconds;
+  return bytes * pace_.byte * took / guessed;
 }
 
 /// Others keep weights in another form, or need none either.
 double BuildForecast::make_of(const KernelWork& work, const Layers& layers) const {
-  if (layers.make >= 0) return layers.make;
   const auto found = others_.find(weight_count(work));
-  const double kept = found != others_.end() ? found->second : 1;
-  return making_of(work.kind).seconds(1, kept * work.weights);
+  const double kept = (found != others_.end() ? found->second : 1) * work.weights;
+  if (layers.make >= 0) return layers.make + new_memory(kept);
+  return making_of(work.kind).seconds(1, kept);
 }
 
 /// Scaled by the ratio of measured and predicted seconds of the kernels made so far.
@@ -255,19 +292,6 @@ double BuildForecast::making_left() const {
           layers.open *
           make_of({place.first, place.second, layers.weights, layers.kind, layers.type}, layers);
   return left * (took_ + kGuessSeconds) / (said_ + kGuessSeconds);
-}
-
-/// Kernels that keep no weights tell nothing of it.
-void BuildForecast::moved(double kept, double seconds) {
-  const double guess = guessed(1, kept);
-  if (guess < 2 * guessed(1, 0)) return;
-  moved_ += guess;
-  moving_took_ += seconds;
-}
-
-std::optional<double> BuildForecast::moving() const {
-  if (moved_ == 0) return std::nullopt;
-  return (moving_took_ + kGuessSeconds) / (moved_ + kGuessSeconds);
 }
 
 double BuildForecast::running(double operations, double bytes) const {

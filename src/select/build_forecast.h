@@ -48,6 +48,7 @@ class BuildForecast {
     double make = 0, all = 0;
     int launches = 0;           ///< 0: the kernel failed.
     bool is_preferred = false;  ///< The choice where nothing is timed.
+    double packed = 0;          ///< Bytes of weights in the kernel's own form.
   };
   void tried(const std::string& tactic, const KernelWork& work, const TrialTimes& times);
   void left_out(const std::string& tactic, const KernelWork& work);
@@ -73,8 +74,8 @@ class BuildForecast {
   void made_other(const KernelWork& work, double kept, double seconds);
   /// It ran once, in so many seconds: the same.
   void ran_other(const KernelWork& work, double seconds);
-  /// Another device ran the plan for a check: so many kernels, whose weights went there and whose
-  /// values came back, in so many bytes.
+  /// The plan ran for a check: so many kernels, whose values were kept, in so many bytes; with the
+  /// weights, where these went to another device.
   void ran_there(double kernels, double bytes, double seconds);
   double running_there(double kernels, double bytes) const;
   /// To make and run such kernels one after the other, where this or an earlier build did: of all
@@ -84,9 +85,11 @@ class BuildForecast {
   double making_left() const;
   /// The same of any kernels, by their number and weights.
   double making(double kernels, double weights) const;
-  /// How many times as long as first guesses had it weights took so far to be moved to other
-  /// memory, as will all that moves a model's weights; nothing where none were.
-  std::optional<double> moving() const;
+  /// Bytes that the plan has more of, because kernels keep larger forms of their weights.
+  double packed_more() const;
+  /// Plans of so many bytes were put together in so many seconds; and will be.
+  void wrote(double bytes, double seconds) { writing_.add(1, bytes, seconds); }
+  double writing(double bytes) const { return writing_.seconds(1, bytes); }
   /// To run preferred kernels once.
   double running(double operations, double bytes) const;
   /// As it was measured.
@@ -112,11 +115,14 @@ class BuildForecast {
   /// Layers of the same work.
   struct Layers {
     int open = 0;
+    int count = 0;
     double weights = 0;
     DataType type = DataType::kFloat32;
     std::string kind;
     double make = -1;  ///< Seconds, of the kernel that was decided for; -1: it was not tried.
     std::map<std::string, double> makes;  ///< Seconds, of each tactic's trial.
+    std::map<std::string, double>
+        packs;  ///< Bytes, the same: of those that keep forms of their own.
   };
   using Key = std::pair<double, double>;
   static Key key(const KernelWork& work) { return {work.operations, work.bytes}; }
@@ -129,12 +135,12 @@ class BuildForecast {
   static bool is_long(double launch);
   double launches(const Trials& trials, double launch) const;
   double make_of(const KernelWork& work, const Layers& layers) const;
+  double new_memory(double bytes) const;
   double usual_launch(const KernelWork& work) const;
   double usual_make(const KernelWork& work) const;
   double trial_of(const Candidate& candidate) const;
   double guessed(double kernels, double weights) const;
   double guessed_launch(const KernelWork& work) const;
-  void moved(double kept, double seconds);
 
   /// Of no machine in particular, for forecasts that are not told of one.
   static constexpr double kUsualStep = 1.5e-9, kUsualByte = 4e-10;
@@ -159,8 +165,14 @@ class BuildForecast {
   /// guess of them. Each ran once: the median tells nothing of runs that were stopped on the way.
   std::map<std::string, std::vector<double>, std::less<>> other_kinds_;
   std::optional<double> current_;
-  double said_ = 0, took_ = 0;          ///< Of the plan's kernels that were made.
-  double moved_ = 0, moving_took_ = 0;  ///< Guessed and real seconds.
+  double said_ = 0, took_ = 0;  ///< Of the plan's kernels that were made.
+  /// Trials find memory that is there, the plan's kernels need new one: a first guess of the time
+  /// for that, and how much longer than its trial each kernel took; of this build and earlier ones.
+  struct NewMemory {
+    double guessed = 0, took = 0;
+  };
+  NewMemory new_memory_, new_before_;
+  TwoRates writing_;  ///< Of a plan, and of its bytes.
 };
 
 }  // namespace tenon

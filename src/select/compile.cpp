@@ -258,13 +258,9 @@ double constant_bytes(const Graph& graph) {
 /// Foresees the steps behind the choice: kernels are made for a plan's constants, where the device
 /// `packs` them, and the plan is written.
 void foresee_plan(BuildWatch& watch, const Graph& graph, bool packs) {
-  // The copy goes to large pages, which are new in less time than the small ones that the pace is
-  // of: that leaves the time of a pass to find equal tensors, and of one for the checksum.
-  constexpr double kCopies = 1;
   watch.foresee(BuildWatch::Step::kWrite, BuildWatch::Span::kWhole,
-                [bytes = constant_bytes(graph)](const BuildWatch::Known& known) {
-                  const double slower = known.kernels.moving().value_or(known.stretch);
-                  return kCopies * known.kernels.pace().byte * bytes * slower;
+                [bytes = constant_bytes(graph), packs](const BuildWatch::Known& known) {
+                  return known.kernels.writing(bytes + (packs ? known.kernels.packed_more() : 0));
                 });
   watch.foresee(
       BuildWatch::Step::kChoose, BuildWatch::Span::kRest,

@@ -24,15 +24,19 @@ void Trials::run(const Problem& problem, Shortlist& list, size_t index) {
   const bool is_known = times_.find(problem, option).has_value();
   making_ = 0;
   launches_ = 0;
+  packed_ = 0;
   if (!is_known) schedule_.tries(problem, option);
   trial.time = time_of(problem, option, trial, list.best());
   trial.kernel.reset();
   const double took = watch.lap();
   seconds_ += took;
   if (!is_known)
-    schedule_.did(
-        problem, option,
-        {.make = making_, .all = took, .launches = launches_, .is_preferred = index == 0});
+    schedule_.did(problem, option,
+                  {.make = making_,
+                   .all = took,
+                   .launches = launches_,
+                   .is_preferred = index == 0,
+                   .packed = packed_});
   if (!trial.time->ok()) report_failure(problem, option.text(), trial.time->error().message);
 }
 
@@ -73,6 +77,7 @@ Result<double> Trials::time_of(const Problem& problem, const Option& option, Tri
   if (!prepared) return resource_error("the device is not there for this thread");
   if (!prepared->ok()) return failed(problem, option, prepared->error());
   const Kernel& kernel = **prepared.value();
+  packed_ = static_cast<double>(kernel.packed().size());
   const auto workspace = static_cast<double>(kernel.workspace_bytes());
   TENON_TRY(check_workspace(workspace));
   const auto time = measured(problem, kernel, trial.sample, best);

@@ -59,9 +59,11 @@ class Trials {
   WorkLog work_;
   std::optional<Error> stopped_;
   double seconds_ = 0;
-  // Of the last kernel: seconds to make it, and launches to time it.
+  // Of the last kernel: seconds to make it, launches to time it, and bytes of weights that it
+  // packs.
   double making_ = 0;
   int launches_ = 0;
+  double packed_ = 0;
 };
 
 }  // namespace tenon

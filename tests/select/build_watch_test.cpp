@@ -128,7 +128,7 @@ TEST(BuildWatch, AStepAheadIsForeseenFromTheKernelsSoFar) {
     kernels.tried("a", {1e9, 1e6, 1e6}, {0.0044, 0.4, 12, true});
     kernels.decided("a", {1e9, 1e6, 1e6});
   });
-  EXPECT_NEAR(watch.state().remaining, 6.6, 0.6);
+  EXPECT_NEAR(watch.state().remaining, 7.2, 0.6);
   EXPECT_NE(guessed, watch.state().remaining);
 }
 
