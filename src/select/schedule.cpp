@@ -72,13 +72,13 @@ void Schedule::announce(const Problem& problem, const Shortlist& list) const {
   }
 }
 
-void Schedule::tell_held(const Problem& problem, const Shortlist& list) const {
+void Schedule::tell_held(const Problem& problem, const Shortlist& list, size_t problems) const {
   if (!is_announced(problem)) return;
   scope_.options.watch->trials([&](TrialForecast& trials, double) {
     for (const Option& option : list.fitting) {
       const bool is_held = list.is_held(option);
       if (!list.waits)
-        trials.let_go(problem_key(problem), pace_name(problem, option), !is_held);
+        trials.let_go(problem_key(problem), pace_name(problem, option), !is_held, problems);
       else if (is_held)
         trials.wait(problem_key(problem), pace_name(problem, option));
     }

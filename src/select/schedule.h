@@ -22,7 +22,7 @@ class Schedule {
   std::vector<size_t> announce(std::span<const Problem> problems, std::span<const Problem> beside,
                                FunctionRef<const Shortlist&(const Problem&)> list_of);
   /// Which candidates wait for another problem has changed.
-  void tell_held(const Problem& problem, const Shortlist& list) const;
+  void tell_held(const Problem& problem, const Shortlist& list, size_t problems = 1) const;
   /// An option's kernel is to be made by one of several threads; that begins; it was made in so
   /// many seconds.
   void will_make(const Problem& problem, const Option& option) const;

@@ -204,8 +204,9 @@ void Selector::try_all(const Open& open) {
     if (!next.empty() || list->waits) return;
     finish(*problem, *list);
     if (!pilots || trials_.stopped()) return;
-    for (const size_t waited : pilots->decided(i, row_of_best(*list))) {
-      schedule_.tell_held(*open[waited].first, *open[waited].second);
+    const std::vector<size_t> waiting = pilots->decided(i, row_of_best(*list));
+    for (const size_t waited : waiting) {
+      schedule_.tell_held(*open[waited].first, *open[waited].second, waiting.size());
       if (begun[waited] && pending[waited] == 0) go_on(waited);
     }
   };

@@ -132,12 +132,15 @@ void TrialForecast::wait(const std::string& problem, const std::string& tactic) 
   if (Open* const open = find(problem, tactic)) open->waits = true;
 }
 
-void TrialForecast::let_go(const std::string& problem, const std::string& tactic, bool tries) {
+/// One decision, of whose share each problem tells.
+void TrialForecast::let_go(const std::string& problem, const std::string& tactic, bool tries,
+                           size_t problems) {
   Open* const open = find(problem, tactic);
   if (open == nullptr || !std::exchange(open->waits, false)) return;
-  for_wider(tactic, [tries](Tactic& one) {
-    ++one.waited;
-    one.let_go += tries;
+  const double share = 1 / static_cast<double>(problems);
+  for_wider(tactic, [share, tries](Tactic& one) {
+    one.waited += share;
+    one.let_go += tries ? share : 0;
   });
   if (!tries) open->candidates = open->made;
 }
@@ -426,12 +429,13 @@ double TrialForecast::guessed_whole() const {
 double TrialForecast::by_earlier_builds(double passed) const {
   const double mean = std::log(guessed_whole()) + wholes_.seconds / (wholes_.count + 1);
   const auto beyond = [](double deviations) { return 0.5 * std::erfc(deviations / std::sqrt(2)); };
-  const double passed_at = (std::log(std::max(passed, 1e-3)) - mean) / kSpread;
+  // A choice differs from the mean, and so does the mean, which is that of few builds.
+  const double spread = kSpread * std::sqrt(1 + 1 / (wholes_.count + 1));
+  const double passed_at = (std::log(std::max(passed, 1e-3)) - mean) / spread;
   const double share = beyond(passed_at);
   const double rest =
-      share > 0
-          ? std::exp(mean + kSpread * kSpread / 2) * beyond(passed_at - kSpread) / share - passed
-          : 0;
+      share > 0 ? std::exp(mean + spread * spread / 2) * beyond(passed_at - spread) / share - passed
+                : 0;
   return std::max(rest, kOverdue * passed);
 }
 

@@ -39,9 +39,10 @@ class TrialForecast {
   /// A problem has one more candidate of a tactic, which may be tried.
   void may_try(const std::string& problem, const std::string& tactic);
   /// The problem's candidates of a tactic wait for another problem (select/pilots.h); and that is
-  /// decided: they may be tried, or will not be.
+  /// decided, for so many problems at once: they may be tried, or will not be.
   void wait(const std::string& problem, const std::string& tactic);
-  void let_go(const std::string& problem, const std::string& tactic, bool tries);
+  void let_go(const std::string& problem, const std::string& tactic, bool tries,
+              size_t problems = 1);
   /// Its kernel is to be made.
   void will_make(const std::string& problem, const std::string& tactic);
   /// Some thread begins to make one. `now`: seconds since the build began, as below.
@@ -86,7 +87,7 @@ class TrialForecast {
     double asked = 0;           ///< Kernels to be made in this build, also the finished ones.
     Mean recalled_core, recalled_run;
     Stages stages;
-    double waited = 0, let_go = 0;  ///< Problems whose candidates waited; and could be tried then.
+    double waited = 0, let_go = 0;  ///< Problems that were waited for; and let candidates be tried.
   };
   /// Candidates of one tactic.
   struct Open {

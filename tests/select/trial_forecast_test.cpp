@@ -69,6 +69,25 @@ TEST(TrialForecast, CandidatesThatWaitAreTriedAsOftenAsOthersWere) {
   EXPECT_GT(left(true, true), 1.5 * left(true, false));
 }
 
+/// All that wait for one problem are decided at once: that tells of one winner.
+TEST(TrialForecast, ProblemsThatWaitForTheSameTellOfOneDecision) {
+  const auto left = [](size_t at_once) {
+    TrialForecast forecast;
+    announce(forecast, 20, 4);
+    for (int p = 0; p < 20; ++p) {
+      const std::string name = "p" + std::to_string(p);
+      for (int i = 0; i < 4; ++i) forecast.may_try(name, "planned");
+      forecast.wait(name, "planned");
+    }
+    forecast.let_go("p0", "planned", true);
+    for (int p = 1; p < 10; ++p)
+      forecast.let_go("p" + std::to_string(p), "planned", false, at_once);
+    for (int p = 0; p < 10; ++p) decide(forecast, p, 4, 1, 4 * (p + 1));
+    return forecast.by_work(40);
+  };
+  EXPECT_GT(left(9), 1.1 * left(1));
+}
+
 /// The configurations of a tactic that was not fast enough are not waited for.
 TEST(TrialForecast, TacticsThatDidNotGoOnHaveEnded) {
   const auto left = [](int others) {
