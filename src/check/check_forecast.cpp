@@ -12,8 +12,6 @@ constexpr double kShare = 1.0 / 3;
 constexpr double kShortLook = 0.1, kLeastShare = 0.08;
 /// Of that time, for evaluations behind the look.
 constexpr double kEvaluationShare = 0.5;
-/// Elements that loops make while a weight is rounded.
-constexpr double kRounding = 2;
 constexpr double kForever = std::numeric_limits<double>::infinity();
 
 }  // namespace
@@ -64,11 +62,13 @@ double CheckForecast::regions(double seconds, const BuildWatch::Known& known) co
   return spent;
 }
 
-/// Kernels are made, and run on the processor; a device of its own takes little time for it, but
-/// its memory gets the weights, and the host all values.
+/// Kernels are made, and run on the processor, where earlier checks tell how long it takes to keep
+/// all values; a device of its own takes little time for it, but its memory gets the weights, and
+/// the host all values.
 double CheckForecast::run(const BuildWatch::Known& known) const {
   if (beside_build) return known.stretch * known.kernels.running_there(kernels, bytes + weights);
-  return known.kernels.making(kernels, 0) + known.kernels.running(operations, bytes);
+  return std::max(known.kernels.making(kernels, 0) + known.kernels.running(operations, bytes),
+                  known.kernels.running_there(kernels, bytes));
 }
 
 double CheckForecast::seconds(const BuildWatch::Known& known) const {
@@ -84,8 +84,7 @@ double CheckForecast::seconds(const BuildWatch::Known& known) const {
   if (all_regions) return left + evaluation * kEvaluations + ran + regions(kForever, known);
   const double behind = evaluations * evaluation;
   const Shares look = shares(look_seconds(built, waited + ran), behind);
-  const double rounding =
-      evaluations > 1 ? kRounding * plain_pace(known).element * weights / sizeof(float) : 0;
+  const double rounding = evaluations > 1 ? known.pace.byte * weights : 0;
   return left + ran + std::min(regions(look.regions, known), look.regions) +
          (look.evaluates ? behind + rounding : 0);
 }

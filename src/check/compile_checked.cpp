@@ -385,8 +385,10 @@ class CheckedBuild {
     TENON_ASSIGN(const std::vector<Tensor> outputs, regions.run(inputs_));
     const ReferenceWork work = reference_work(*network_, request_.profiles[0]);
     double ran = watch.lap();
-    if (watch_ != nullptr && !on_host_cores())
-      watch_->kernels([&](BuildForecast& k) { k.ran_there(work.kernels, work.bytes(), ran); });
+    // On the processor weights stay where they are.
+    const double bytes = work.bytes() - (on_host_cores() ? work.weights : 0);
+    if (watch_ != nullptr)
+      watch_->kernels([&](BuildForecast& k) { k.ran_there(work.kernels, bytes, ran); });
     outputs_ = outputs;
     rounded_.clear();
     rounded_by_time_ = false;

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <random>
+#include <span>
 #include <utility>
 
+#include "base/parallel.h"
+#include "ir/element.h"
 #include "ops/ops.h"
 #include "ops/table.h"
 
@@ -22,6 +25,10 @@ constexpr double kTermShare = 1.0 / (1 << 22);
 double error_of(std::optional<DataType> stored) {
   if (!stored.has_value()) return 1.0 / (1 << 20);
   return *stored == DataType::kFloat16 ? 1.0 / (1 << 12) : 1.0 / (1 << 9);
+}
+
+bool is_16_bits(DataType type) {
+  return type == DataType::kFloat16 || type == DataType::kBFloat16;
 }
 
 bool is_product(const Node& node) {
@@ -59,6 +66,27 @@ bool is_row_normalization(const Node& node) {
   const auto last = static_cast<int64_t>(shape.size()) - 1;
   return is_constant(shape) && last >= 0 && (op->axis == -1 || op->axis == last) &&
          shape.back().constant() > 0;
+}
+
+template <class E>
+void keep(std::span<const float> wide, std::span<float> kept) {
+  constexpr size_t kPart = size_t{1} << 20;
+  const size_t parts = (wide.size() + kPart - 1) / kPart;
+  for_each_parallel(parts, helper_threads(), [&](size_t part) {
+    const size_t end = std::min((part + 1) * kPart, wide.size());
+    for (size_t i = part * kPart; i < end; ++i) kept[i] = E::load(E::store(wide[i]));
+  });
+}
+
+/// Numbers as a 16-bit type keeps them: a model's weights, which casts would go through one by one.
+Tensor kept_in(DataType type, const Tensor& wide) {
+  Tensor kept(DataType::kFloat32, wide.extents());
+  const auto from = wide.values<float>();
+  if (type == DataType::kFloat16)
+    keep<Element<DataType::kFloat16>>(from, kept.mutable_values<float>());
+  else
+    keep<Element<DataType::kBFloat16>>(from, kept.mutable_values<float>());
+  return kept;
 }
 
 class Rounder {
@@ -216,6 +244,12 @@ class Rounder {
 
   void store(std::optional<DataType> type, Value* value) {
     if (!type.has_value() || value->type.type != DataType::kFloat32) return;
+    if (const Tensor* constant = value->constant(); constant != nullptr && is_16_bits(*type)) {
+      Value* kept = graph_.add_constant(kept_in(*type, *constant));
+      kept->type = value->type;
+      put_behind(value, kept);
+      return;
+    }
     TensorType narrow = value->type;
     narrow.type = *type;
     Value* stored = add(std::make_unique<Cast>(*type), {value}, narrow);
