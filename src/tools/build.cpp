@@ -144,7 +144,7 @@ Result<std::unique_ptr<IHostMemory>> build_plan(const Arguments& arguments, Cons
   keepBuildReport(*config, report != nullptr);
   BuildProgress progress(console, listener == nullptr);
   config->setProgressMonitor(&progress);
-  if (listener != nullptr) setBuildObserver(*config, listener->observer);
+  setBuildObserver(*config, listener != nullptr ? listener->observer : &progress);
   const auto start = std::chrono::steady_clock::now();
   std::unique_ptr<IHostMemory> plan(made.builder->buildSerializedNetwork(*made.network, *config));
   console.clear_progress();

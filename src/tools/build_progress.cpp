@@ -1,6 +1,7 @@
 #include "tools/build_progress.h"
 
 #include "tools/interrupt.h"
+#include "tools/page.h"
 
 namespace tenon::tools {
 
@@ -12,8 +13,15 @@ void BuildProgress::phaseStart(const char* phase, const char*, int32_t steps) no
 
 bool BuildProgress::stepComplete(const char* phase, int32_t step) noexcept {
   const std::lock_guard lock(mutex_);
-  if (shown_) console_.progress(fmt::format("{} {}/{}", phase, step + 1, steps_[phase]));
+  if (shown_)
+    console_.progress(fmt::format("{} {}/{}{}{}", phase, step + 1, steps_[phase],
+                                  remaining_ < 0 ? "" : ", ", left_text(remaining_)));
   return !interrupted();
+}
+
+void BuildProgress::progress(const BuildState& state) noexcept {
+  const std::lock_guard lock(mutex_);
+  remaining_ = state.remaining;
 }
 
 void BuildProgress::phaseFinish(const char* phase) noexcept {

@@ -120,6 +120,13 @@ std::string seconds_text(double seconds) {
   return fmt::format("{} us", three_digits(seconds * 1e6));
 }
 
+std::string left_text(double seconds) {
+  if (seconds < 0) return "";
+  if (seconds < 1) return "less than a second left";
+  if (seconds < 90) return fmt::format("about {:.0f} s left", seconds);
+  return fmt::format("about {:.0f} min left", seconds / 60);
+}
+
 std::string count_text(double count) {
   if (count < 1e4) return fmt::format("{:.0f}", count);
   if (count < 1e6) return fmt::format("{} k", three_digits(count / 1e3));

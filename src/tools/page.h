@@ -28,6 +28,8 @@ std::string shortened(std::string_view text, size_t letters);
 /// "12.3 MB", "1.4 s", "0.35 ms": three digits and a unit.
 std::string bytes_text(double bytes);
 std::string seconds_text(double seconds);
+/// Of work that goes on, as exact as it can be meant; nothing where it is not known (negative).
+std::string left_text(double seconds);
 std::string count_text(double count);
 
 /// Rows of cells in columns as wide as they need; numbers (and all cells of columns marked so) are

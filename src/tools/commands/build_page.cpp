@@ -20,18 +20,20 @@ constexpr int kBar = 24;
 constexpr std::string_view kNothing[] = {
     "", "", "", "nothing to do: kernels on the CPU do not overlap", "not asked for", ""};
 
+/// Of the check, while a step ahead of it waits.
+constexpr std::string_view kReference = "Compute a reference";
+
+/// Its number: the first step that is not over, so that numbers never go back.
+int shown_step(const BuildState& state) {
+  int step = 0;
+  while (step < static_cast<int>(state.step) && state.left[step] <= 0) ++step;
+  return step + 2;
+}
+
 std::string bar(double done) {
   const int filled = std::clamp(static_cast<int>(done * kBar + 0.5), 0, kBar);
   return std::string(static_cast<size_t>(filled), '#') +
          std::string(static_cast<size_t>(kBar - filled), '-');
-}
-
-/// As exact as it can be meant.
-std::string left_text(double seconds) {
-  if (seconds < 0) return "";
-  if (seconds < 1) return "less than a second left";
-  if (seconds < 90) return fmt::format("about {:.0f} s left", seconds);
-  return fmt::format("about {:.0f} min left", seconds / 60);
 }
 
 }  // namespace
@@ -118,10 +120,11 @@ void BuildPage::show(const BuildState& state) noexcept {
                   "\n",
                   static_cast<int>(state.step) + 2, done_, state.elapsed, state.remaining,
                   fmt::join(state.left, ", ")));
-  const int number = static_cast<int>(state.step) + 2;
+  const int number = shown_step(state);
+  const bool is_ahead = number < static_cast<int>(state.step) + 2;
   session_.console().progress(fmt::format("  {}/{}  {:20}[{}] {:3.0f} %  {}", number, kSteps,
-                                          kTitles[number - 1], bar(done_), 100 * done_,
-                                          left_text(state.remaining)));
+                                          is_ahead ? kReference : kTitles[number - 1], bar(done_),
+                                          100 * done_, left_text(state.remaining)));
 }
 
 void BuildPage::stepEnded(BuildStep step, double seconds, const char* facts) noexcept {
