@@ -99,7 +99,9 @@ function commandLine(command) {
   const button = element("button", { class: "small-button", type: "button", onclick: async () => {
     try { await navigator.clipboard.writeText(command); button.textContent = "Copied"; } catch { getSelection().selectAllChildren(code); }
   } }, "Copy");
-  const code = element("code", {}, command);
+  // Browsers would break lines behind the hyphens of flags.
+  const words = command.split(" ").flatMap((word, i) => [i ? " " : "", element("span", {}, word)]);
+  const code = element("code", {}, ...words);
   return element("div", { class: "command" }, code, button);
 }
 
