@@ -2,14 +2,18 @@
 """How honest the estimates of `tenon build` are: builds models, and compares at half time how long was said to be left with
 how long it took.
 
-usage: eta.py --tenon build/release/bin/tenon --models build/models [--device -1] [--repeat N] [--logs DIR] [BUILD...]
+usage: eta.py --tenon build/release/bin/tenon --models build/models [--models build/zoo] [--varied] [--device -1]
+              [--repeat N] [--cache DIR] [--logs DIR] [BUILD...]
 
 A BUILD is a model's name with flags behind it, each behind a comma: bert_base,--shapes=input:1x128. Without any, twenty
-builds of the models in --models. --logs keeps the progress that each build told. The last line counts builds whose estimate
-at half time was within 30 % of the time that was left, and of the whole build's.
+builds of the models of the suite, or (--varied) of these and of bench/zoo.py's, in several precisions and levels, with and
+without a timing cache. They share a cache folder, which is empty at first: the first build is a machine's first. --cache
+names one that is there. --logs keeps the progress that each build told. The last line counts builds whose estimate at half
+time was within 30 % of the time that was left, and of the whole build's.
 """
 import argparse
 import json
+import os
 import re
 import subprocess
 import sys
@@ -25,14 +29,30 @@ BUILDS = [
     "bert_base,--shapes=input:1x128", "bert_base,--shapes=input:2x128", "bert_base,--shapes=input:1x128,--bf16",
     "bert_base,--shapes=input:1x128,--noSelfCheck", "unet_block", "vit_b_16,--shapes=input:1x3x224x224", "gpt2", "yolo_s",
 ]
+# CACHE: a file in the cache folder.
+VARIED = [
+    "mobilenet_v2", "squeezenet1_1,--bf16", "googlenet,--timingCacheFile=CACHE", "googlenet,--timingCacheFile=CACHE",
+    "efficientnet_b0", "densenet121", "swin_t", "resnext50_32x4d,--builderOptimizationLevel=2",
+    "shufflenet_v2_x1_0,--builderOptimizationLevel=5", "convnext_tiny,--bf16", "inception_v3", "resnet18,--shapes=input:4x3x224x224",
+    "resnet50,--shapes=input:1x3x224x224,--bf16", "regnet_y_400mf", "vit_b_16,--shapes=input:1x3x224x224,--bf16",
+    "bert_base,--shapes=input:1x128", "unet_block,--noSelfCheck", "gpt2,--builderOptimizationLevel=1",
+    "yolo_s,--timingCacheFile=CACHE", "poolformer_s12",
+]
 
 
-def build(tenon: str, models: Path, words: list[str], device: str, logs: Path | None) -> list[dict]:
+def model_file(folders: list[Path], name: str) -> Path | None:
+    names = [folder / f"{name}{end}" for folder in folders for end in (".onnx", ".script.onnx")]
+    return next(filter(Path.exists, names), None)
+
+
+def build(tenon: str, model: Path, words: list[str], device: str, cache: Path, logs: Path | None) -> list[dict]:
     """The states of a build, the last of them at its end."""
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "log"
-        done = subprocess.run([tenon, "build", str(models / f"{words[0]}.onnx"), "-o", f"{folder}/plan", f"--device={device}",
-                               f"--progressLog={log}", *words[1:]], capture_output=True, text=True)
+        flags = [word.replace("CACHE", str(cache / "timing.cache")) for word in words[1:]]
+        done = subprocess.run([tenon, "build", str(model), "-o", f"{folder}/plan", f"--device={device}",
+                               f"--progressLog={log}", *flags],
+                              capture_output=True, text=True, env=os.environ | {"TENON_CACHE_DIR": str(cache)})
         if done.returncode:
             sys.exit(f"eta: {' '.join(words)}: {done.stdout}{done.stderr}")
         if logs is not None:
@@ -62,18 +82,25 @@ def at(lines: list[dict], share: float) -> tuple[float, float, float, str]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tenon", required=True)
-    parser.add_argument("--models", type=Path, required=True)
+    parser.add_argument("--models", type=Path, required=True, action="append")
+    parser.add_argument("--varied", action="store_true")
     parser.add_argument("--device", default="-1")
     parser.add_argument("--repeat", type=int, default=1)
+    parser.add_argument("--cache", type=Path)
     parser.add_argument("--logs", type=Path)
     parser.add_argument("builds", nargs="*")
     options = parser.parse_args()
     good = whole = count = 0
+    own = tempfile.TemporaryDirectory()
+    cache = options.cache or Path(own.name)
     print(f"{'build':60} {'seconds':>8} {'left at half':>13} {'said':>8} {'off by':>8}  said for each step")
-    for words in (re.split(",(?=--)", text) for text in (options.builds or BUILDS) * options.repeat):
-        if not (options.models / f"{words[0]}.onnx").exists():
+    builds = options.builds or (VARIED if options.varied else BUILDS)
+    for words in (re.split(",(?=--)", text) for text in builds * options.repeat):
+        model = model_file(options.models, words[0])
+        if model is None:
+            print(f"{words[0]}: no such model", file=sys.stderr)
             continue
-        total, left, said, parts = at(build(options.tenon, options.models, words, options.device, options.logs), 0.5)
+        total, left, said, parts = at(build(options.tenon, model, words, options.device, cache, options.logs), 0.5)
         off = said / left - 1
         good, count = good + (abs(off) <= LIMIT), count + 1
         whole += abs(said - left) / total <= LIMIT
