@@ -351,9 +351,7 @@ Status measure(cuda::CudaDevice& device, KernelCase& one, void* stream, const ch
     outputs.push_back(buffers.back().get());
   }
   TENON_TRY(device.synchronize(queue));
-  std::vector<Tactic> tactics(cuda_tactics().begin(), cuda_tactics().end());
-  tactics.insert(tactics.end(), cuda_trial_tactics().begin(), cuda_trial_tactics().end());
-  for (const Tactic& tactic : tactics) {
+  for (const Tactic& tactic : cuda_tactics()) {
     if (tactic.name == "cuda.reference" || tactic.name == "cuda.gemm.tile") continue;
     if (tactic.name.find(wanted) == std::string_view::npos || !tactic.supports(problem)) continue;
     for (const std::string& config : configs_of(tactic, problem, only)) {

@@ -95,11 +95,7 @@ class LayerBench {
       : device_(device), case_(one), queue_{.stream = stream}, problem_(one.describe(&device)) {}
 
   void make() {
-    std::vector<const Tactic*> tactics;
-    for (const auto& table : {cuda_tactics(), cuda_trial_tactics()})
-      for (const Tactic& tactic : table) tactics.push_back(&tactic);
-    for (const Tactic* known : tactics) {
-      const Tactic& tactic = *known;
+    for (const Tactic& tactic : cuda_tactics()) {
       if (tactic.name == "cuda.reference" || !tactic.supports(problem_)) continue;
       if (tactic.name == "cuda.conv.direct" && !variants_.empty()) continue;
       size_t number = 0;

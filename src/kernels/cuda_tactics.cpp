@@ -17,8 +17,6 @@ namespace tenon {
 
 #define TENON_TACTIC(name, device, version, space, ...) TENON_DECLARE_TACTIC(space)
 #include "kernels/cuda_tactics.def"
-#define TENON_TACTIC(name, device, version, space, ...) TENON_DECLARE_TACTIC(space)
-#include "kernels/cuda_trial_tactics.def"
 
 namespace {
 
@@ -26,12 +24,6 @@ constexpr Tactic kTable[] = {
 #define TENON_TACTIC(name, device, version, space, ...) \
   TENON_TACTIC_ROW(name, device, version, space, tactics::space::configs, __VA_ARGS__)
 #include "kernels/cuda_tactics.def"
-};
-
-constexpr Tactic kTrials[] = {
-#define TENON_TACTIC(name, device, version, space, ...) \
-  TENON_TACTIC_ROW(name, device, version, space, tactics::space::configs, __VA_ARGS__)
-#include "kernels/cuda_trial_tactics.def"
 };
 
 template <class Outcome>
@@ -61,9 +53,6 @@ Result<Backend> open(int ordinal, const DeviceProperties* described, const char*
 
 std::span<const Tactic> cuda_tactics() {
   return kTable;
-}
-std::span<const Tactic> cuda_trial_tactics() {
-  return kTrials;
 }
 
 }  // namespace tenon

@@ -254,7 +254,5 @@ Result<std::unique_ptr<Kernel>> make_kernel(Arguments&&... arguments) {
 std::span<const Tactic> cpu_tactics();
 /// All tactics of NVIDIA GPUs, in libtenon_cuda alone: kernels/cuda_tactics.def.
 std::span<const Tactic> cuda_tactics();
-/// Those that only tests and benchmarks run: kernels/cuda_trial_tactics.def.
-std::span<const Tactic> cuda_trial_tactics();
 
 }  // namespace tenon

@@ -319,27 +319,6 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
 }  // namespace
 }  // namespace tenon::tactics::cuda_gemm_hopper
 
-namespace tenon::tactics::cuda_gemm_hopper_trial {
-namespace {
-
-Result<JitPlan> plan(const Problem& problem, std::string_view config) {
-  return cuda_gemm_hopper::plan(problem, config);
-}
-
-/// Groups that take tiles in turn.
-std::vector<std::string> tilings(const Problem& problem) {
-  std::vector<std::string> texts;
-  for (const char* text : {"m=128,n=160,{},turns=2", "m=192,n=128,{},turns=2",
-                           "m=128,n=96,{},turns=3", "m=64,n=160,{},turns=3"}) {
-    const std::string config = fmt::format(fmt::runtime(text), "splits=1,each=1,moves=1");
-    if (plan(problem, config).ok()) texts.push_back(config);
-  }
-  return texts.empty() ? std::vector<std::string>{"m=64,n=64,splits=1,each=1,moves=1"} : texts;
-}
-
-}  // namespace
-}  // namespace tenon::tactics::cuda_gemm_hopper_trial
-
 namespace tenon::tactics::cuda_gemm_sparse_hopper {
 namespace {
 
@@ -422,5 +401,4 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
 namespace tenon::tactics {
 TENON_JIT_TACTIC(cuda_gemm_sparse_hopper, cuda_gemm_sparse_hopper::tilings)
 TENON_JIT_TACTIC(cuda_gemm_hopper, cuda_gemm_hopper::tilings)
-TENON_JIT_TACTIC(cuda_gemm_hopper_trial, cuda_gemm_hopper_trial::tilings)
 }  // namespace tenon::tactics

@@ -47,11 +47,9 @@ class ScopedVariable {
   std::optional<std::string> before_;
 };
 
-/// Those that plans take and those on trial; TENON_TEST_TACTICS limits them to those whose names
-/// contain it.
+/// TENON_TEST_TACTICS limits them to those whose names contain it.
 std::vector<Tactic> all_tactics() {
   std::vector<Tactic> all(cuda_tactics().begin(), cuda_tactics().end());
-  all.insert(all.end(), cuda_trial_tactics().begin(), cuda_trial_tactics().end());
   if (const char* wanted = std::getenv("TENON_TEST_TACTICS"))
     std::erase_if(all, [&](const Tactic& tactic) {
       return tactic.name.find(wanted) == std::string_view::npos;

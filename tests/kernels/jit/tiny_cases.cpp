@@ -68,7 +68,6 @@ void add_products(Cases& cases) {
     return add(cases, name, op, std::vector{reals(std::move(a), 1), weights(std::move(b), 2)});
   };
   add_product("tiny gemm hopper", {70, 72}, {72, 88}, false).only("cuda.gemm.hopper");
-  add_product("tiny gemm on trial", {70, 72}, {72, 88}, false).only("cuda.gemm.hopper_trial");
   add_product("tiny gemm matrix", {70, 72}, {72, 88}, false).only("cuda.gemm.matrix");
   add_product("tiny gemm matrix along the depth", {3, 70, 40}, {70, 40}, true)
       .only("cuda.gemm.matrix");
