@@ -207,9 +207,10 @@ void ExpandedDepthwise::expand_line(const Task& task, int64_t line) const {
   tile.low = expand_registers_.low;
   tile.high = expand_registers_.high;
   tile.output_stride = panel;
-  for (int64_t i = 0; i < tiles; ++i) {
-    const int64_t x = i * width / tiles, index = before + i - kPanelLines;
-    tile.rows = static_cast<int>((i + 1) * width / tiles - x);
+  for (int64_t i = 0, x = 0, next; i < tiles; ++i, x = next) {
+    const int64_t index = before + i - kPanelLines;
+    next = (i + 1) * width / tiles;
+    tile.rows = static_cast<int>(next - x);
     tile.a = task.arguments.input + (first + x) * tile.a_stride;
     tile.output = to + x * panel;
     if (index < 0) {  // The next panel of weights first, then the prefetched one.

@@ -299,6 +299,7 @@ int64_t ProductPlan::fetch_bytes_of_task() const {
 }
 
 std::span<const std::byte> part_of(std::span<const std::byte> bytes, int64_t index, int64_t count) {
+  if (bytes.empty()) return bytes;
   const int64_t lines = static_cast<int64_t>(bytes.size()) / kLine;
   const int64_t begin = lines * index / count, end = lines * (index + 1) / count;
   return bytes.subspan(begin * kLine, (end - begin) * kLine);
