@@ -25,6 +25,7 @@
 #include "select/keep_formats.h"
 #include "select/kernel_chooser.h"
 #include "select/pack_weights.h"
+#include "select/usual_broadcasts.h"
 
 namespace tenon {
 namespace {
@@ -190,6 +191,16 @@ Result<SymbolValues> usual_symbols(const Graph& graph, const Profile& profile) {
   return bind_inputs(graph, shapes, usual_values(graph, profile));
 }
 
+/// Broadcasts that the usual shapes of the profiles have, where symbols leave them open.
+Status settle_broadcasts(Graph& graph, const std::vector<Profile>& profiles) {
+  std::vector<SymbolValues> usual;
+  for (const Profile& profile : profiles) {
+    auto symbols = usual_symbols(graph, profile);
+    if (symbols.ok() && !symbols->empty()) usual.push_back(std::move(symbols).value());
+  }
+  return usual.empty() ? Status() : expand_usual_broadcasts(graph, usual);
+}
+
 size_t count_layers(const Graph& graph) {
   return static_cast<size_t>(std::ranges::count_if(graph.nodes(), [](const auto& node) {
     return !node->template is<Constant>() && !node->template is<Dims>();
@@ -299,6 +310,7 @@ Result<Plan> compile(CompileRequest request, TimingCache& cache, Logger& logger)
                         request.select.average_runs);
   }
   if (request.levels) request.levels("network", *plan.graph);
+  TENON_TRY(settle_broadcasts(*plan.graph, plan.profiles));
   const bool packs = request.packs && request.backend.device->capabilities().packs_constants;
   if (told != nullptr) foresee_plan(*told, *plan.graph, packs);
   PassForecast forecast(told, request.passes);

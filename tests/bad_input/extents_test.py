@@ -74,6 +74,22 @@ def test_the_extent_that_may_be_broadcast_is_told_by_the_bounds(build: Path, tmp
         assert "z: (3x4)" in done.stdout
 
 
+@pytest.mark.parametrize("nodes", [
+    [NODE("Sub", ["x", "y"], ["z"])],
+    [NODE("Relu", ["x"], ["r"]), NODE("Less", ["r", "y"], ["l"]), NODE("Where", ["l", "x", "y"], ["z"])],
+    [NODE("Add", ["x", "w"], ["a"]), NODE("Sum", ["a", "a", "y"], ["b"]), NODE("Shape", ["b"], ["s"]), NODE("Expand", ["x", "s"], ["z"])],
+])
+def test_usual_shapes_tell_which_extent_is_broadcast(nodes: list, build: Path, tmp_path: Path):
+    """Either may be 1 by its bounds; the profile's usual shapes have the first at 1. All other shapes run, too."""
+    file = tmp_path / "model.onnx"
+    onnx.save(model(nodes, [X, Y], [tensor("z", [None, 4])], [weights("w", 1, 4)]), file)
+    for n, m in ((1, 3), (3, 1), (3, 3), (1, 1)):
+        done = trtexec(build, f"--onnx={file}", "--device=-1", "--minShapes=x:1x4,y:1x4", "--optShapes=x:1x4,y:3x4", "--maxShapes=x:6x4,y:6x4",
+                       f"--shapes=x:{n}x4,y:{m}x4", "--iterations=1", "--warmUp=0", "--duration=0", "--dumpOutput")
+        assert done.returncode == 0, done.stderr
+        assert f"z: ({max(n, m)}x4)" in done.stdout
+
+
 def test_expanded_extents_are_right_for_all_values(build: Path, tmp_path: Path):
     """Of the operand and the shape either may be 1."""
     nodes = [NODE("Shape", ["y"], ["s"]), NODE("Expand", ["x", "s"], ["z"])]
