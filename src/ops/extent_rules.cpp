@@ -56,8 +56,8 @@ Status check_rule(const ExtentRule& rule, const SymbolValues& symbols) {
   const auto result = rule.result.evaluate(symbols);
   if (!result.has_value() || *result == (*a == 1 ? *b : *a)) return {};
   return fail(
-      "were taken as equal when the plan was built; bounds of at least 2 for the larger one, or "
-      "one name for both in the model, tell which one is broadcast");
+      "were taken as equal when the plan was built; bounds of at least 2 for the larger one, usual "
+      "shapes with the other at 1, or one name for both in the model, tell which one is broadcast");
 }
 
 Status add_rules(Graph& graph, std::vector<ExtentRule>& rules) {
