@@ -1,11 +1,11 @@
 #include "check/sample.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <random>
 #include <unordered_set>
 
+#include "ir/element.h"
 #include "ops/control_flow.h"
 #include "ops/einsum.h"
 #include "ops/ops.h"
@@ -71,6 +71,21 @@ int64_t depth_of(const Node& node, const SymbolValues& symbols) {
   return 4;
 }
 
+/// The type is looked at once: inputs may have hundreds of millions of elements.
+void fill(Tensor& tensor, std::mt19937_64& random) {
+  with_element(tensor.type(), [&](auto element) {
+    using E = decltype(element);
+    using Compute = typename E::Compute;
+    for (auto& stored : tensor.mutable_values<typename E::Storage>()) {
+      const double number = static_cast<double>(random() >> 11) * 0x1p-53;
+      if constexpr (std::is_floating_point_v<Compute>)
+        stored = E::store(static_cast<Compute>(2 * number - 1));
+      else
+        stored = E::store(static_cast<Compute>(number >= 0.5));
+    }
+  });
+}
+
 }  // namespace
 
 Result<std::vector<Tensor>> sample_inputs(const Graph& graph, const Profile& profile,
@@ -85,10 +100,7 @@ Result<std::vector<Tensor>> sample_inputs(const Graph& graph, const Profile& pro
       inputs.push_back(usual_contents(*input, found->second));
       continue;
     }
-    for (int64_t i = 0; i < tensor.count(); ++i) {
-      const double number = static_cast<double>(random() >> 11) * 0x1p-53;
-      tensor.set_from_double(i, is_real(tensor.type()) ? 2 * number - 1 : std::floor(2 * number));
-    }
+    fill(tensor, random);
     inputs.push_back(std::move(tensor));
   }
   return inputs;

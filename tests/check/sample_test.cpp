@@ -1,7 +1,10 @@
-// What the reference costs: a network whose cost is not known is not checked.
+// Costs of the reference (a network whose cost is not known is not checked), and its inputs.
 #include "check/sample.h"
 
 #include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
 
 #include "ops/ops.h"
 #include "ops/table.h"
@@ -27,6 +30,25 @@ TEST(ReferenceCost, OfAnEinsumIsKnown) {
   EXPECT_EQ(reference_cost(*einsum_of("nij,kj->nik"), profile), 3 * 6 * 20 * 10 * factors);
   EXPECT_EQ(reference_cost(*einsum_of("nij,kj->"), profile), 3 * 6 * 10 * 20 * factors);
   EXPECT_EQ(reference_cost(*einsum_of("...j,kj->...jk"), profile), 3 * 6 * 10 * 20 * factors);
+}
+
+TEST(SampleInputs, AreTheSameNumbersInEveryType) {
+  using enum DataType;
+  for (const DataType type : {kFloat32, kFloat16, kBFloat16, kFloat64, kInt8, kInt32, kInt64,
+                              kUInt8, kBool, kFloat8E4M3, kInt4, kInt2, kUInt2}) {
+    Graph graph;
+    graph.add_input("x", {type, {3, 50}});
+    const Profile profile = {{"x", {{3, 50}, {3, 50}, {3, 50}}}};
+    const auto inputs = sample_inputs(graph, profile);
+    ASSERT_TRUE(inputs.ok());
+    std::mt19937_64 random(1);
+    Tensor expected(type, {3, 50});
+    for (int64_t i = 0; i < expected.count(); ++i) {
+      const double number = static_cast<double>(random() >> 11) * 0x1p-53;
+      expected.set_from_double(i, is_real(type) ? 2 * number - 1 : std::floor(2 * number));
+    }
+    EXPECT_EQ(inputs->front(), expected) << name_of(type);
+  }
 }
 
 }  // namespace
