@@ -47,7 +47,8 @@ class FolderLock {
   int folder_;
 };
 /// Whether write_file() could make or replace this file now, before there is something to write.
-Status check_writable(const std::string& path);
+/// `source` is the file that it is made from, which it must not replace.
+Status check_writable(const std::string& path, const std::string& source = {});
 /// At most `limit` bytes of a file.
 Result<std::vector<char>> read_file(const std::string& path, uint64_t limit = UINT64_MAX);
 

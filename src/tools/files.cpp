@@ -159,11 +159,14 @@ FolderLock::~FolderLock() {
   if (folder_ >= 0) close(folder_);
 }
 
-Status check_writable(const std::string& path) {
+Status check_writable(const std::string& path, const std::string& source) {
   struct stat status {};
+  std::error_code error;
   if (path.empty()) return user_error("no file is named");
   if (stat(path.c_str(), &status) == 0) {
     if (S_ISDIR(status.st_mode)) return file_error("write", path, EISDIR);
+    if (S_ISREG(status.st_mode) && std::filesystem::equivalent(path, source, error))
+      return user_error("cannot write '{}': it is the model that is read; name another file", path);
     return access(path.c_str(), W_OK) == 0 ? Status() : file_error("write", path);
   }
   const auto parent = std::filesystem::path(path).parent_path();

@@ -32,7 +32,7 @@ Status check_outputs(const Arguments& arguments) {
   for (const OptionId id : {saveEngine, timingCacheFile, exportTimes, exportOutput, exportProfile,
                             exportLayerInfo, exportDevice, html, exportReport, exportTimeline}) {
     if (!arguments.has(id)) continue;
-    Status status = check_writable(arguments.text(id));
+    Status status = check_writable(arguments.text(id), arguments.text(onnx));
     if (!status.ok())
       return std::move(status).error().with_context(
           fmt::format("--{}", option_rows()[static_cast<size_t>(id)].name));

@@ -82,6 +82,17 @@ def test_a_file_that_cannot_be_written_is_named_with_the_flag_that_was_typed(ten
     assert "-o: cannot write 'folder'" in tenon(command, "two.onnx", "-o", "folder", *CPU, status=1)
 
 
+@pytest.mark.parametrize("command", ["build", "optimize", "quantize"])
+@pytest.mark.parametrize("name", ["two.onnx", "link.onnx"])
+def test_a_model_is_not_replaced_by_its_result(tenon, tmp_path: Path, command: str, name: str):
+    write_model(tmp_path / "two.onnx", 2)
+    (tmp_path / "link.onnx").symlink_to("two.onnx")
+    before = (tmp_path / "two.onnx").read_bytes()
+    text = tenon(command, "two.onnx", "-o", name, status=1)
+    assert f"cannot write '{name}': it is the model that is read" in text and "E-108" in text
+    assert (tmp_path / "two.onnx").read_bytes() == before
+
+
 def test_runs_show_outputs_and_benches_times(tenon, tmp_path: Path):
     write_model(tmp_path / "two.onnx", 2)
     tenon("build", "two.onnx", *CPU)

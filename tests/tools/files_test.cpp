@@ -120,5 +120,15 @@ TEST_F(WrittenFiles, WhatCannotBeWrittenIsKnownBefore) {
   EXPECT_FALSE(write_file(at("nowhere/file"), std::string("x")).ok());
 }
 
+TEST_F(WrittenFiles, ASourceIsNotReplacedByItsResult) {
+  ASSERT_TRUE(write_file(at("model"), std::string("source")).ok());
+  fs::create_symlink(at("model"), at("link"));
+  for (const std::string& same : {at("model"), at("link"), at("./model")})
+    EXPECT_FALSE(check_writable(same, at("model")).ok()) << same;
+  EXPECT_TRUE(check_writable(at("new"), at("model")).ok());
+  EXPECT_TRUE(check_writable(at("model"), at("another")).ok());
+  EXPECT_TRUE(check_writable("/dev/null", "/dev/null").ok());
+}
+
 }  // namespace
 }  // namespace tenon::tools

@@ -49,8 +49,8 @@ Result<Arguments> prepare(Session& session, const CommandLine& line, bool with_f
                         "reports are written by `tenon bench` and `tenon report`: --html, "
                         "--exportReport and --exportTimeline cannot be used here");
   if (line.has("o")) {
-    if (Status writable = check_writable(line.text("o")); !writable.ok())
-      return std::move(writable).error().with_context("-o");
+    Status writable = check_writable(line.text("o"), arguments.text(OptionId::onnx));
+    if (!writable.ok()) return std::move(writable).error().with_context("-o");
     arguments.give(OptionId::saveEngine, line.text("o"));
   }
   if (arguments.flag(OptionId::verbose)) session.console().set_threshold(Severity::kVerbose);

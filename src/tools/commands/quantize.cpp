@@ -45,7 +45,7 @@ Status quantize(Session& session, const QuantizeArguments& given) {
   TENON_TRY(expect_model(session, "quantize", model));
   std::string output = text("output_path");
   if (output.empty()) output = std::filesystem::path(model).replace_extension(".quant.onnx");
-  TENON_TRY(check_writable(output));
+  TENON_TRY(check_writable(output, model));
   ApiLogger logger(session.console());
   std::vector<NumpyArray> arrays;
   if (const std::string file = text("calibration_data"); !file.empty()) {
