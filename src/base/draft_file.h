@@ -21,7 +21,8 @@ class DraftFile {
   Status keep();
 
  private:
-  std::filesystem::path name_, file_, draft_;  ///< The last two are one where it is written in place.
+  std::filesystem::path name_;
+  std::filesystem::path file_, draft_;  ///< The same where it is written in place.
   std::ofstream stream_;
   std::error_code error_;
   bool is_kept_ = false;

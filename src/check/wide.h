@@ -18,8 +18,8 @@ Tensor widened(const Tensor& tensor, DataType to = DataType::kFloat32);
 /// The type that widened() gives to values of a type.
 DataType widened(DataType type, DataType to);
 
-/// Which values inside fused regions are rounded to their types: all, none, so that f32 is kept up
-/// to the regions' results, those that are cast to them, or some, by `draw`. Kernels do any of it.
+/// Which values inside fused regions are rounded to their types: all; none, so that f32 is kept up
+/// to the regions' results; results of casts; or some, by `draw`. Kernels may do any of these.
 enum class RegionTypes { kOwn, kWide, kCasts, kMixed };
 
 /// A copy whose regions are written out and whose layouts are row-major.

@@ -96,7 +96,7 @@ T* copy_run(const PixelRun& run, const T* image, T* to) {
 }
 
 /// A window that moves by one pixel at a time over an image with its padding around it: each of the
-/// window's elements reads what lies at the same distance from every position.
+/// window's elements reads the element at the same distance from every position.
 struct PaddedImage {
   Extents extents;
   std::vector<int64_t> strides;

@@ -121,8 +121,7 @@ class BuildForecast {
     std::string kind;
     double make = -1;  ///< Seconds, of the kernel that was decided for; -1: it was not tried.
     std::map<std::string, double> makes;  ///< Seconds, of each tactic's trial.
-    std::map<std::string, double>
-        packs;  ///< Bytes, the same: of those that keep forms of their own.
+    std::map<std::string, double> packs;  ///< Bytes of weights in a tactic's own form.
   };
   using Key = std::pair<double, double>;
   static Key key(const KernelWork& work) { return {work.operations, work.bytes}; }

@@ -42,7 +42,8 @@ Status expand_usual_broadcasts(Graph& graph, std::span<const SymbolValues> usual
       const std::optional<Shape> shape = other_shape(*node, values);
       if (!shape) continue;
       Value* target = add_shape(graph, *shape);
-      node->set_input(0, add_op(graph, std::make_unique<Expand>(), {node->input(0), target}, *node));
+      node->set_input(0,
+                      add_op(graph, std::make_unique<Expand>(), {node->input(0), target}, *node));
       TENON_TRY(infer_node(*node));
     }
   }

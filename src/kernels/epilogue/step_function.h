@@ -21,8 +21,8 @@ V apply_by_lane(const Step& s, V x, V y) {
 }
 
 /// Hands the function of a step (of any struct with function, operand_first, alpha and beta) to
-/// `unary` as f(x), where it reads x alone, or to `binary` as f(x, operand). By reference: copies
-/// of what they capture would wait until the stores of all tiles before are done.
+/// `unary` as f(x), where it reads x alone, or to `binary` as f(x, operand). By reference: a
+/// copy of the captured values would wait for the stores of all tiles before.
 template <class V, class Step, class Unary, class Binary>
 void with_function(const Step& s, const Unary& unary, const Binary& binary) {
   switch (s.function) {

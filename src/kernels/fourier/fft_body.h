@@ -227,7 +227,7 @@ struct Lanes {
               l.out_step);
   }
 
-  /// Number k of a half's staged line; 0 behind those that are given.
+  /// Number k of a half's staged line, or 0 behind the given ones.
   static Complex<V> staged(const FourierGroup& g, const float* stage, int64_t half, int64_t k) {
     const int64_t parts = g.problem.lines.in_parts, read = g.problem.read();
     if (k >= read) return {V::zero(), V::zero()};

@@ -191,8 +191,8 @@ struct Run {
     return std::min(rows, r + cut * line / cuts - at);
   }
 
-  /// By reference: a copy of what was just written would wait until the stores of all tiles before
-  /// are done.
+  /// By reference: a copy of the tile, which was just written, would wait for the stores of all
+  /// tiles before.
   void panel_of_tiles(Tile& tile, int64_t tiles, int64_t c, bool first, bool last, const char* next,
                       int64_t lines) {
     const int64_t a_step = tile.a_stride * element_size(plan.kernels->type);
