@@ -16,8 +16,10 @@ constexpr int64_t kChannelsTogether = 16;
 // Input pixels of a line: several tiles of the widest kernels.
 constexpr int64_t kColumns = 56;
 constexpr int64_t kTasksPerThread = 4;
-// Groups of more channels leave few columns of the matrix kernels empty.
+// A matrix of the windows of more channels costs little beside its products.
 constexpr int64_t kMostChannels = 256;
+// Of one group: a piece meets all weights before the next one does.
+constexpr int64_t kMostChannelsAlone = 128;
 // A window that is dilated far would have more copied between its taps than is multiplied.
 constexpr double kMostPieceBytes = 1 << 20;
 
@@ -44,13 +46,21 @@ float weight_at(const ConvProblem& p, const void* weights, int64_t index) {
 bool GroupedConvolution::fits(const ConvProblem& p) {
   const bool flat = p.input[0] == 1 && p.output[0] == 1 && p.kernel[0] == 1 && p.pad[0] == 0;
   const int64_t in = p.input_channels / p.groups, out = p.output_channels / p.groups;
-  return !p.transposed && !p.channels_first_input && flat && p.groups > 1 && in > 1 &&
-         in <= kMostChannels && out <= kMostChannels && least_piece_bytes(p) <= kMostPieceBytes;
+  return !p.transposed && !p.channels_first_input && flat && in > 1 && in <= kMostChannels &&
+         out <= kMostChannels && least_piece_bytes(p) <= kMostPieceBytes;
+}
+
+bool GroupedConvolution::pays_alone(const ConvProblem& p) {
+  const bool is_copied = volume(p.kernel) > 1 || volume(p.stride) > 1;
+  return fits(p) && p.groups == 1 && is_copied && p.input_type == ElementType::f32 &&
+         p.compute == ElementType::f32 && p.input_channels <= kMostChannelsAlone &&
+         p.output_channels <= kMostChannelsAlone;
 }
 
 Result<GroupedConvolution> GroupedConvolution::prepare(const ConvProblem& problem,
                                                        const void* weights) {
-  if (!fits(problem)) return unsupported("not a convolution of images with groups of channels");
+  if (!fits(problem))
+    return unsupported("not a convolution of images with few channels in each group");
   TENON_TRY(check_steps(problem));
   GroupedConvolution conv;
   conv.problem_ = problem;
@@ -99,6 +109,9 @@ int64_t GroupedConvolution::lines_of(int64_t lines) const {
 int64_t GroupedConvolution::columns_of(int64_t columns) const {
   return (columns - 1) * problem_.stride[2] + (problem_.kernel[2] - 1) * problem_.dilation[2] + 1;
 }
+bool GroupedConvolution::reads_image() const {
+  return problem_.input_type == ElementType::f32 && problem_.groups == 1;
+}
 int64_t GroupedConvolution::piece_bytes(int64_t lines) const {
   return lines_of(lines) * columns_of(column_block_) * together_ * bundle_inputs() *
          int64_t{sizeof(float)};
@@ -113,7 +126,9 @@ void GroupedConvolution::choose_blocks() {
   const Spatial& output = problem_.output;
   for (int64_t t = 2; t * bundle_inputs() <= kChannelsTogether; ++t)
     if (bundles() % t == 0) together_ = t;
-  const int64_t most = std::max<int64_t>(1, kColumns / problem_.stride[2]);
+  // Pieces of one tile's pixels, of which most lie inside the image; longer ones are copied.
+  const int64_t most = reads_image() ? functions_->widths[panels_[0].width].max_rows
+                                     : std::max<int64_t>(1, kColumns / problem_.stride[2]);
   column_block_ = ceil_div(output[2], ceil_div(output[2], most));
   line_block_ = 1;
   while (line_block_ < output[1] && piece_bytes(line_block_ + 1) <= kPieceBytes) ++line_block_;
@@ -122,12 +137,24 @@ void GroupedConvolution::choose_blocks() {
   line_block_ = ceil_div(output[1], ceil_div(output[1], line_block_));
 }
 
-void GroupedConvolution::find_offsets() {
-  const int64_t channels = together_ * bundle_inputs(), line = columns_of(column_block_) * channels;
+/// Taps whose channels lie side by side are one run.
+GroupedConvolution::Pixels GroupedConvolution::pixels_of(int64_t pixel, int64_t line) const {
+  const int64_t channels = bundle_inputs();
+  const bool joins = pixel == channels && problem_.dilation[2] == 1;
+  const int64_t taps = joins ? problem_.kernel[2] : 1;
+  Pixels pixels{.pixel = pixel, .line = line, .run = taps * channels};
   for (int64_t h = 0; h < problem_.kernel[1]; ++h)
-    for (int64_t w = 0; w < problem_.kernel[2]; ++w)
-      offsets_.push_back(static_cast<int32_t>(h * problem_.dilation[1] * line +
-                                              w * problem_.dilation[2] * channels));
+    for (int64_t w = 0; w < problem_.kernel[2]; w += taps)
+      pixels.offsets.push_back(h * problem_.dilation[1] * line + w * problem_.dilation[2] * pixel);
+  return pixels;
+}
+
+void GroupedConvolution::find_offsets() {
+  const int64_t channels = together_ * bundle_inputs();
+  copied_ = pixels_of(channels, columns_of(column_block_) * channels);
+  if (reads_image())
+    image_ =
+        pixels_of(problem_.input_pixel_stride, problem_.input[2] * problem_.input_pixel_stride);
 }
 
 Status GroupedConvolution::pack(const void* weights) {
@@ -185,49 +212,60 @@ GroupedConvolution::Place GroupedConvolution::place_of(int64_t task) const {
   return place;
 }
 
-void GroupedConvolution::run_task(const ConvArguments& arguments, const Place& place,
-                                  char* scratch) const {
+GroupedPiece GroupedConvolution::piece_of(const ConvArguments& arguments, const Place& place,
+                                          float* to) const {
   const ConvProblem& p = problem_;
-  const int64_t lines = std::min(line_block_, p.output[1] - place.line);
   const int64_t first =
       place.image * volume(p.input) * p.input_pixel_stride + place.bundle * bundle_inputs();
-  float* piece = reinterpret_cast<float*>(scratch);
-  functions_->copy(
-      {.input = static_cast<const char*>(arguments.input) + first * element_size(p.input_type),
-       .type = p.input_type,
-       .height = p.input[1],
-       .width = p.input[2],
-       .pixel_stride = p.input_pixel_stride,
-       .first_line = place.line * p.stride[1] - p.pad[1],
-       .first_column = place.column * p.stride[2] - p.pad[2],
-       .lines = lines_of(lines),
-       .columns = columns_of(column_block_),
-       .channels = together_ * bundle_inputs(),
-       .to = piece});
+  return {.input = static_cast<const char*>(arguments.input) + first * element_size(p.input_type),
+          .type = p.input_type,
+          .height = p.input[1],
+          .width = p.input[2],
+          .pixel_stride = p.input_pixel_stride,
+          .first_line = place.line * p.stride[1] - p.pad[1],
+          .first_column = place.column * p.stride[2] - p.pad[2],
+          .lines = lines_of(std::min(line_block_, p.output[1] - place.line)),
+          .columns = columns_of(std::min(column_block_, p.output[2] - place.column)),
+          .channels = together_ * bundle_inputs(),
+          .to = to};
+}
+
+void GroupedConvolution::run_task(const ConvArguments& arguments, const Place& place,
+                                  char* scratch) const {
+  GroupedPiece piece = piece_of(arguments, place, reinterpret_cast<float*>(scratch));
+  const Pixels* source = &copied_;
+  const float* first = piece.to;
+  if (reads_image() && piece.is_inside()) {
+    source = &image_;
+    first = static_cast<const float*>(piece.input) + piece.first_line * image_.line +
+            piece.first_column * image_.pixel;
+  } else {
+    piece.columns = columns_of(column_block_);  // as far apart as the offsets of copies say
+    functions_->copy(piece);
+  }
   auto* sums = reinterpret_cast<float*>(scratch + align_up(piece_bytes(line_block_)));
   for (int64_t b = 0; b < together_; ++b) {
     Place one = place;
     one.bundle += b;
-    run_bundle(arguments, one, piece + b * bundle_inputs(), sums);
+    run_bundle(arguments, one, *source, first + b * bundle_inputs(), sums);
   }
 }
 
 void GroupedConvolution::run_bundle(const ConvArguments& arguments, const Place& place,
-                                    const float* piece, float* sums) const {
+                                    const Pixels& source, const float* first, float* sums) const {
   const ConvProblem& p = problem_;
-  const int64_t channels = together_ * bundle_inputs();
-  const int64_t line_step = p.stride[1] * columns_of(column_block_) * channels;
   const int64_t lines = std::min(line_block_, p.output[1] - place.line);
-  GroupedTile grouped{.offsets = offsets_.data(), .taps = static_cast<int>(offsets_.size())};
-  grouped.tile.a_stride = p.stride[2] * channels;
-  grouped.tile.k = bundle_inputs();
+  GroupedTile grouped{.offsets = source.offsets.data(),
+                      .runs = static_cast<int>(source.offsets.size())};
+  grouped.tile.a_stride = p.stride[2] * source.pixel;
+  grouped.tile.k = source.run;
   for (const Panel& panel : panels_) {
     grouped.tile.b = packed_.at((place.bundle * bundle_floats_ + panel.offset) * sizeof(float));
     grouped.tile.columns = static_cast<int>(panel.columns);
     for (int64_t l = 0; l < lines; ++l) {
       Place at = place;
       at.line += l;
-      grouped.tile.a = piece + l * line_step;
+      grouped.tile.a = first + l * p.stride[1] * source.line;
       run_line(arguments, at, panel, grouped, sums);
     }
   }

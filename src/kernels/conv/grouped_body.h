@@ -19,11 +19,11 @@ struct GroupedKernel {
     constexpr int kThirds = (R + 2) / 3;
     const int64_t stride = g.tile.a_stride;
     const float* b = static_cast<const float*>(g.tile.b);
-    for (int t = 0; t < g.taps; ++t) {
+    for (int run = 0; run < g.runs; ++run) {
       const float* row[kThirds];
 #pragma GCC unroll 8
       for (int i = 0; i < kThirds; ++i) {
-        row[i] = static_cast<const float*>(g.tile.a) + g.offsets[t] + 3 * i * stride;
+        row[i] = static_cast<const float*>(g.tile.a) + g.offsets[run] + 3 * i * stride;
         asm("" : "+r"(row[i]));
       }
       for (int64_t k = g.tile.k; k > 0; --k) {

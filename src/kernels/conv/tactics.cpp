@@ -99,7 +99,10 @@ Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view)
 namespace conv_grouped {
 
 Support supports(const Problem& problem) {
-  return supports_where(problem, cpu::GroupedConvolution::fits,
+  const auto fits = [](const cpu::ConvProblem& p) {
+    return p.groups > 1 && cpu::GroupedConvolution::fits(p);
+  };
+  return supports_where(problem, fits,
                         "not a convolution of a channels-last image with groups of up to 256 "
                         "channels, or a window that is dilated far");
 }
@@ -108,6 +111,19 @@ Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view)
 }
 
 }  // namespace conv_grouped
+
+namespace conv_windows {
+
+Support supports(const Problem& problem) {
+  return supports_where(problem, cpu::GroupedConvolution::pays_alone,
+                        "not a convolution of a channels-last f32 image with one group of up to "
+                        "128 channels, or one whose windows are the image itself");
+}
+Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
+  return cpu::ConvKernel<cpu::GroupedConvolution>::create(problem);
+}
+
+}  // namespace conv_windows
 
 namespace conv_narrow {
 

@@ -36,6 +36,31 @@ TEST(GroupedConvolution, EpiloguesTypesAndWiderTensors) {
   }
 }
 
+// Pieces inside the image are read there, those at its borders are copied.
+TEST(GroupedConvolution, OneGroup) {
+  for (const ConvProblem& p :
+       {conv2d(32, 32, 61, 3, 2, 1), conv2d(5, 7, 33, 3, 1, 1), conv2d(16, 48, 45, 5, 2, 2),
+        conv2d(24, 40, 17, 3, 1, 2, 1, 2), conv2d(9, 33, 30, 1, 2), conv2d(20, 70, 32, 4, 4),
+        conv2d(8, 3, 3, 3, 1, 1), conv2d(8, 16, 40, 7, 3, 0)})
+    check_everywhere<GroupedConvolution>(ConvCase(p, 1));
+  for (int which = 1; which < kEpilogues; ++which) {
+    ConvProblem p = conv2d(20, 36, 35, 3, 2, 1);
+    check_everywhere<GroupedConvolution>(ConvCase(p, which));
+    p.output_pixel_stride = 41, p.input_pixel_stride = 22;
+    check_everywhere<GroupedConvolution>(ConvCase(p, which));
+    p.input_type = p.weight_type = p.output_type = ElementType::bf16;
+    check_everywhere<GroupedConvolution>(ConvCase(p, which));
+  }
+}
+
+TEST(GroupedConvolution, PaysAloneForFewChannelsWithWindows) {
+  EXPECT_TRUE(GroupedConvolution::pays_alone(conv2d(32, 32, 20, 3, 2, 1)));
+  EXPECT_TRUE(GroupedConvolution::pays_alone(conv2d(32, 32, 20, 1, 2)));
+  EXPECT_FALSE(GroupedConvolution::pays_alone(conv2d(32, 32, 20, 1)));
+  EXPECT_FALSE(GroupedConvolution::pays_alone(conv2d(32, 160, 20, 3, 2, 1)));
+  EXPECT_FALSE(GroupedConvolution::pays_alone(conv2d(32, 32, 20, 3, 2, 1, 2)));
+}
+
 TEST(GroupedConvolution, OneAxis) {
   ConvProblem one = conv2d(20, 20, 1, 1, 1, 0, 2);
   one.input = {1, 1, 130}, one.kernel = {1, 1, 9}, one.stride = {1, 1, 2}, one.pad = {0, 0, 3};
@@ -44,7 +69,6 @@ TEST(GroupedConvolution, OneAxis) {
 }
 
 TEST(GroupedConvolution, RefusesOthers) {
-  EXPECT_FALSE(GroupedConvolution::prepare(conv2d(8, 8, 4, 3, 1, 1), nullptr).ok());
   EXPECT_FALSE(GroupedConvolution::prepare(conv2d(8, 8, 4, 3, 1, 1, 8), nullptr).ok());
   EXPECT_FALSE(GroupedConvolution::prepare(conv2d(8, 8, 4, 3, 1, 1, 2), nullptr).ok());
   EXPECT_TRUE(GroupedConvolution::fits(conv2d(8, 8, 40, 3, 1, 16, 2, 16)));

@@ -123,10 +123,12 @@ struct Region {
 using Names = std::vector<std::string>;
 
 TEST(ConvTactics, DenseConvolution) {
-  EXPECT_EQ(Region(conv2d(8, 12, 9, 3, 1, 1)).run_all(),
-            (Names{"cpu.conv.winograd4", "cpu.conv.winograd2", "cpu.conv.direct"}));
-  EXPECT_EQ(Region(conv2d(8, 12, 9, 3, 1, 2, 1, 2)).run_all(),
-            (Names{"cpu.conv.winograd4", "cpu.conv.winograd2", "cpu.conv.direct"}));
+  EXPECT_EQ(
+      Region(conv2d(8, 12, 9, 3, 1, 1)).run_all(),
+      (Names{"cpu.conv.winograd4", "cpu.conv.winograd2", "cpu.conv.windows", "cpu.conv.direct"}));
+  EXPECT_EQ(
+      Region(conv2d(8, 12, 9, 3, 1, 2, 1, 2)).run_all(),
+      (Names{"cpu.conv.winograd4", "cpu.conv.winograd2", "cpu.conv.windows", "cpu.conv.direct"}));
 }
 
 TEST(ConvTactics, GroupsOfChannels) {
@@ -145,10 +147,11 @@ TEST(ConvTactics, ManyChannelsOrStride) {
             (Names{"cpu.conv.mixed_winograd", "cpu.conv.winograd4", "cpu.conv.winograd2",
                    "cpu.conv.direct"}));
   EXPECT_EQ(Region(conv2d(8, 12, 9, 3, 2, 1)).run_all(),
-            (Names{"cpu.conv.mixed_winograd", "cpu.conv.direct"}));
+            (Names{"cpu.conv.mixed_winograd", "cpu.conv.windows", "cpu.conv.direct"}));
   EXPECT_EQ(Region(conv2d(160, 160, 7, 3, 1, 2, 1, 2)).run_all(),
             (Names{"cpu.conv.winograd4", "cpu.conv.winograd2", "cpu.conv.direct"}));
-  EXPECT_EQ(Region(conv2d(8, 12, 9, 3, 2, 2, 1, 2)).run_all(), Names{"cpu.conv.direct"});
+  EXPECT_EQ(Region(conv2d(8, 12, 9, 3, 2, 2, 1, 2)).run_all(),
+            (Names{"cpu.conv.windows", "cpu.conv.direct"}));
 }
 
 TEST(ConvTactics, DepthwiseConvolution) {
@@ -172,7 +175,7 @@ TEST(ConvTactics, TransposedConvolution) {
 TEST(ConvTactics, WinogradCanBeForbidden) {
   Region region(conv2d(8, 12, 9, 3, 1, 1));
   region.problem.numerics.winograd = false;
-  EXPECT_EQ(region.run_all(), Names{"cpu.conv.direct"});
+  EXPECT_EQ(region.run_all(), (Names{"cpu.conv.windows", "cpu.conv.direct"}));
 }
 
 // A plan for several batches keeps its tactic under the one with the fewest tiles.
