@@ -85,8 +85,17 @@ void DepthwiseConvolution::choose_blocks() {
   channel_block_ = round_up(ceil_div(p.groups, ceil_div(p.groups, most)), kWidestVector);
   const int64_t wanted = p.threads > 1 ? p.threads * kTasksPerThread : 1;
   const int64_t bands = ceil_div(wanted, planes() * channel_blocks());
-  line_block_ = ceil_div(p.output[1], std::min(p.output[1], bands));
+  const int64_t least = ceil_div(p.output[1], std::min(p.output[1], bands));
+  line_block_ = least;
+  for (int64_t lines = least + 1; lines <= std::min(2 * least, p.output[1]); ++lines)
+    if (longest_share(lines) < longest_share(line_block_)) line_block_ = lines;
   pads_ = worth_padding();
+}
+
+/// Lines of the thread that has the most, in tasks of so many.
+int64_t DepthwiseConvolution::longest_share(int64_t lines) const {
+  const int64_t tasks = planes() * channel_blocks() * ceil_div(problem_.output[1], lines);
+  return ceil_div(tasks, problem_.threads) * lines;
 }
 
 int64_t DepthwiseConvolution::padded_width() const {

@@ -60,6 +60,7 @@ class DepthwiseConvolution {
   template <class T>
   void repeat_channels(const T* from, T* to, ThreadPool& pool) const;
   void choose_blocks();
+  int64_t longest_share(int64_t lines) const;
   bool worth_padding() const;
   int64_t padded_width() const;
   int64_t band_lines() const;  ///< of the input, at most

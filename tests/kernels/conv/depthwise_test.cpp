@@ -24,6 +24,15 @@ TEST(DepthwiseConvolution, KernelsStridesPaddingDilation) {
       check_everywhere<DepthwiseConvolution>(ConvCase(p));
 }
 
+// Numbers of lines that bands of equal height do not divide evenly among threads.
+TEST(DepthwiseConvolution, BandsOfLines) {
+  for (const int64_t size : {13, 28, 30, 31}) {
+    ConvProblem p = conv2d(16, 16, size, 5, 1, 2, 16);
+    p.batch = 1;
+    check_everywhere<DepthwiseConvolution>(ConvCase(p));
+  }
+}
+
 // Rows of any number of taps; lines are copied with their padding.
 TEST(DepthwiseConvolution, WideWindows) {
   for (int64_t channels : {16, 37})
