@@ -190,7 +190,7 @@ CASES = {
     "disablePass": (["MODEL", "--disablePass=fold_constants:none*"], r"No node of the network is called 'none\*', where fold_constants"),
     "dump": (["CONV", "--dump=network,graph:after-fuse_*,tactics"], r"// network\n(.|\n)*// graph:after-fuse_epilogue\n(.|\n)*// tactics\n"),
     "noFuse": (["MODEL", "--noFuse=none*"], r"No node of the network is called 'none\*', which is to stay unfused"),
-    "numerics": (["CONV", "--numerics=exact", "--builderOptimizationLevel=0", "--dumpLayerInfo", "--profilingVerbosity=detailed"], r"cpu\.conv\.direct"),
+    "numerics": (["CONV", "--numerics=exact", "--builderOptimizationLevel=0", "--dumpLayerInfo", "--profilingVerbosity=detailed"], r"cpu\.conv\.windows"),
     "noSelfCheck": (["CONV", "--noSelfCheck", "--verbose"], r"PASSED"),
     "allowFailedSelfCheck": (["MODEL", "--allowFailedSelfCheck"], r"PASSED"),
     "selfCheckRegions": (["MODEL", "--selfCheckRegions"], r"PASSED"),
