@@ -9,8 +9,8 @@
 #include "kernels/epilogue/epilogue.h"
 #include "kernels/fourier/lines.h"
 
-/// Fourier transforms of lines beside each other, a line in each lane of a vector. Two real lines
-/// are the real and imaginary parts of one, since both spectra follow from that of the sum.
+/// Fourier transforms of several lines at once, a line in each lane of a vector. Two real lines are
+/// the real and imaginary parts of one, since both spectra follow from that of the sum.
 namespace tenon::cpu {
 
 struct FourierProblem {

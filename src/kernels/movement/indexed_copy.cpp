@@ -87,24 +87,35 @@ void gather_row(const Row& row, const T* from, const int64_t* offsets, T* to) {
     to[i * row.plain] = from[i * row.indexed + offsets[i * row.offset]];
 }
 
-template <class T>
-void gather_rows(const IndexedCopy& copy, const std::vector<int64_t>& offset_strides, const T* from,
-                 const int64_t* offsets, T* to, ThreadPool& pool) {
+/// Calls visit(row, plain, indexed, other) for pieces of all rows, on all threads: a part of the
+/// last axis, and where it begins along the three kinds of strides.
+template <class F>
+void for_each_piece(const IndexedCopy& copy, const std::vector<int64_t>& others, size_t bytes,
+                    ThreadPool& pool, const F& visit) {
   const std::vector<int64_t> extents = head(copy.extents), plain = head(copy.plain),
-                             indexed = head(copy.indexed), offset = head(offset_strides);
-  const Row row = copy.row();
+                             indexed = head(copy.indexed), other = head(others);
+  const Row row{copy.extents.back(), copy.plain.back(), copy.indexed.back(), others.back()};
   const Pieces pieces(element_count(extents), row.count);
-  pool.parallel_for(pieces.count(), pieces.grain(sizeof(T)), [&](int64_t begin, int64_t end, int) {
-    Odometer<3> at(extents, {&plain, &indexed, &offset}, begin / pieces.of_row);
+  pool.parallel_for(pieces.count(), pieces.grain(bytes), [&](int64_t begin, int64_t end, int) {
+    Odometer<3> at(extents, {&plain, &indexed, &other}, begin / pieces.of_row);
     for (int64_t i = begin; i < end; ++i) {
       const auto [first, length] = pieces.at(i);
       Row piece = row;
       piece.count = length;
-      gather_row(piece, from + at.at[1] + first * row.indexed,
-                 offsets + at.at[2] + first * row.offset, to + at.at[0] + first * row.plain);
+      visit(piece, at.at[0] + first * row.plain, at.at[1] + first * row.indexed,
+            at.at[2] + first * row.offset);
       if (first + length == row.count) at.next();
     }
   });
+}
+
+template <class T>
+void gather_rows(const IndexedCopy& copy, const std::vector<int64_t>& offset_strides, const T* from,
+                 const int64_t* offsets, T* to, ThreadPool& pool) {
+  for_each_piece(copy, offset_strides, sizeof(T), pool,
+                 [&](const Row& piece, int64_t plain, int64_t indexed, int64_t offset) {
+                   gather_row(piece, from + indexed, offsets + offset, to + plain);
+                 });
 }
 
 /// Elements that one index each picks along an axis. False where one is outside: it picks the
@@ -129,29 +140,16 @@ bool pick_row(const Row& row, const IndexedAxis& axis, const T* from, const I* i
 template <class T>
 bool gather_picking(const IndexedCopy& copy, const T* from, const void* indices, T* to,
                     ThreadPool& pool) {
-  const std::vector<int64_t> extents = head(copy.extents), plain = head(copy.plain),
-                             indexed = head(copy.indexed), index = head(copy.index);
-  const Row row{copy.extents.back(), copy.plain.back(), copy.indexed.back(), copy.index.back()};
-  const Pieces pieces(element_count(extents), row.count);
   std::atomic<bool> outside = false;
-  pool.parallel_for(pieces.count(), pieces.grain(sizeof(T)), [&](int64_t begin, int64_t end, int) {
-    Odometer<3> at(extents, {&plain, &indexed, &index}, begin / pieces.of_row);
-    for (int64_t i = begin; i < end; ++i) {
-      const auto [first, length] = pieces.at(i);
-      Row piece = row;
-      piece.count = length;
-      const T* own = from + at.at[1] + first * row.indexed;
-      T* result = to + at.at[0] + first * row.plain;
-      const int64_t place = at.at[2] + first * row.offset;
-      const bool inside = copy.wide
-                              ? pick_row(piece, copy.tuple[0], own,
-                                         static_cast<const int64_t*>(indices) + place, result)
-                              : pick_row(piece, copy.tuple[0], own,
-                                         static_cast<const int32_t*>(indices) + place, result);
-      if (!inside) outside = true;
-      if (first + length == row.count) at.next();
-    }
-  });
+  const auto pick_all = [&](const auto* all) {
+    for_each_piece(copy, copy.index, sizeof(T), pool,
+                   [&](const Row& piece, int64_t plain, int64_t indexed, int64_t index) {
+                     if (!pick_row(piece, copy.tuple[0], from + indexed, all + index, to + plain))
+                       outside = true;
+                   });
+  };
+  copy.wide ? pick_all(static_cast<const int64_t*>(indices))
+            : pick_all(static_cast<const int32_t*>(indices));
   return !outside;
 }
 
