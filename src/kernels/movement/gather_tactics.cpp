@@ -6,6 +6,7 @@
 #include "kernels/movement/indexed_copy.h"
 #include "kernels/movement/picked_rows.h"
 #include "kernels/movement/strided_copy.h"
+#include "kernels/movement/words.h"
 #include "kernels/strides.h"
 #include "kernels/tactic.h"
 #include "ops/movement.h"
@@ -282,16 +283,8 @@ class ScatterKernel final : public Kernel {
       case ScatterReduction::kNone:
         break;
     }
-    switch (copy.bytes) {
-      case 1:
-        return combine_all<Replace, uint8_t>(copy, offsets, updates, y);
-      case 2:
-        return combine_all<Replace, uint16_t>(copy, offsets, updates, y);
-      case 4:
-        return combine_all<Replace, uint32_t>(copy, offsets, updates, y);
-      default:
-        return combine_all<Replace, uint64_t>(copy, offsets, updates, y);
-    }
+    cpu::with_word(copy.bytes,
+                   [&]<class T>(T) { combine_all<Replace, T>(copy, offsets, updates, y); });
   }
 
   Description description_;

@@ -7,6 +7,7 @@
 
 #include "base/arithmetic.h"
 #include "kernels/movement/odometer.h"
+#include "kernels/movement/words.h"
 
 namespace tenon::cpu {
 namespace {
@@ -153,21 +154,6 @@ bool gather_picking(const IndexedCopy& copy, const T* from, const void* indices,
   return !outside;
 }
 
-/// f of a pointer to elements of so many bytes.
-template <class F>
-auto with_elements(int bytes, void* elements, const F& f) {
-  switch (bytes) {
-    case 1:
-      return f(static_cast<uint8_t*>(elements));
-    case 2:
-      return f(static_cast<uint16_t*>(elements));
-    case 4:
-      return f(static_cast<uint32_t*>(elements));
-    default:
-      return f(static_cast<uint64_t*>(elements));
-  }
-}
-
 }  // namespace
 
 void IndexedCopy::simplify(Order order) {
@@ -267,8 +253,9 @@ Status IndexedCopy::find_outside(const void* indices, const std::vector<int64_t>
 void IndexedCopy::gather(const void* source, const int64_t* offsets, void* destination,
                          ThreadPool& pool) const {
   const std::vector<int64_t> strides = offset_strides();
-  with_elements(bytes, destination, [&]<class T>(T* to) {
-    gather_rows(*this, strides, static_cast<const T*>(source), offsets, to, pool);
+  with_word(bytes, [&]<class T>(T) {
+    gather_rows(*this, strides, static_cast<const T*>(source), offsets,
+                static_cast<T*>(destination), pool);
   });
 }
 
@@ -279,8 +266,9 @@ bool IndexedCopy::picks_elements() const {
 
 Status IndexedCopy::pick(const void* source, const void* indices, void* destination,
                          ThreadPool& pool) const {
-  const bool inside = with_elements(bytes, destination, [&]<class T>(T* to) {
-    return gather_picking(*this, static_cast<const T*>(source), indices, to, pool);
+  const bool inside = with_word(bytes, [&]<class T>(T) {
+    return gather_picking(*this, static_cast<const T*>(source), indices,
+                          static_cast<T*>(destination), pool);
   });
   return inside ? Status() : find_outside(indices, extents, index);
 }

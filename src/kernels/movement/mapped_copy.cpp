@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "kernels/movement/words.h"
+
 namespace tenon::cpu {
 namespace {
 
@@ -82,16 +84,7 @@ void MappedCopy::rows(const void* source, const void* fill, void* destination,
 
 void MappedCopy::run(const void* source, const void* fill, void* destination,
                      ThreadPool& pool) const {
-  switch (bytes_) {
-    case 1:
-      return rows<uint8_t>(source, fill, destination, pool);
-    case 2:
-      return rows<uint16_t>(source, fill, destination, pool);
-    case 4:
-      return rows<uint32_t>(source, fill, destination, pool);
-    default:
-      return rows<uint64_t>(source, fill, destination, pool);
-  }
+  with_word(bytes_, [&]<class T>(T) { rows<T>(source, fill, destination, pool); });
 }
 
 }  // namespace tenon::cpu

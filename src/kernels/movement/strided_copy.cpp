@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/arithmetic.h"
+#include "kernels/movement/words.h"
 
 namespace tenon::cpu {
 namespace {
@@ -91,20 +92,9 @@ void copy_plane(const Plane& p, const T* from, T* to) {
 }
 
 void copy_plane(int bytes, const Plane& plane, const char* from, char* to) {
-  switch (bytes) {
-    case 1:
-      return copy_plane(plane, reinterpret_cast<const uint8_t*>(from),
-                        reinterpret_cast<uint8_t*>(to));
-    case 2:
-      return copy_plane(plane, reinterpret_cast<const uint16_t*>(from),
-                        reinterpret_cast<uint16_t*>(to));
-    case 4:
-      return copy_plane(plane, reinterpret_cast<const uint32_t*>(from),
-                        reinterpret_cast<uint32_t*>(to));
-    default:
-      return copy_plane(plane, reinterpret_cast<const uint64_t*>(from),
-                        reinterpret_cast<uint64_t*>(to));
-  }
+  with_word(bytes, [&]<class T>(T) {
+    copy_plane(plane, reinterpret_cast<const T*>(from), reinterpret_cast<T*>(to));
+  });
 }
 
 }  // namespace
