@@ -1,5 +1,5 @@
 // Operators that change nothing are dropped, chains of data movement merged: identity, cast to the
-// same type, reshape or expand to the same shape, sums with 0, products with 1, conjunctions with
+// same type, reshape, expand or resize to the same shape, sums with 0, products with 1, conjunctions with
 // true, choices by a constant, choices by a NaN test of integers, transposes of transposes,
 // reshapes of reshapes, casts behind casts to wider types, activations applied twice, parts of a
 // split joined again.
@@ -86,6 +86,16 @@ Value* only_choice(const Node& node) {
   return kept->type == node.output()->type ? kept : nullptr;
 }
 
+/// Each element of the result is the one at its own place: to the same extents by a scale of 1.
+bool resizes_nothing(const Node& node) {
+  const auto* resize = node.as<Resize>();
+  if (resize == nullptr || !same_type(node)) return false;
+  if (resize->aspect != AspectPolicy::kStretch ||
+      resize->coordinates == CoordinateMode::kTfCropAndResize)
+    return false;
+  return !node.has_input(2) || scalar_of(node.input(2)) == 1;
+}
+
 /// A value that the node's output equals, or null.
 Value* same_as(const Node& node) {
   Value* x = node.input(0);
@@ -101,6 +111,7 @@ Value* same_as(const Node& node) {
     return is_identity_permutation(transpose->permutation) ? x : nullptr;
   if (node.is<Concat>()) return node.inputs().size() == 1 ? x : nullptr;
   if (node.is<Pad>()) return all_zero(node.input(1)) ? x : nullptr;
+  if (resizes_nothing(node)) return x;
   if (is_function(node, k_relu) && pointwise_producer(x, k_relu) != nullptr) return x;
   Value* chosen = only_choice(node);
   return chosen != nullptr ? chosen : neutral(node);
