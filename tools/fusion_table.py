@@ -36,6 +36,7 @@ Scale by 1, shift by 0, power of 1 | simplify | no_change | identity, cast to th
 Convolution and scale, one for all | fold_into_weights | scale | one number for all
 Convolution and scale, one for each channel | fold_into_weights | scale | a number for each channel, and a shift
 Convolution and batch normalization | fold_into_weights | batch_norm | convolution and batch normalization
+Convolutions of one image and their sum | merge_branches | windows | windows of three and one, and the image times a number a channel
 Convolution and generic activation | fuse_epilogue | usual | convolution and several scalar functions
 Matrix product and activation (`ip1 + relu1`) | fuse_epilogue | usual | ip1 + relu1
 Mean over height and width as pooling | simplify | means | pooling of whole images is a mean | the other way round: both spellings are one mean, whose kernels read channels-last images as those of pooling do

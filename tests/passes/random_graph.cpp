@@ -18,7 +18,10 @@ using enum PointwiseFunction;
 class Maker {
  public:
   explicit Maker(uint64_t seed, std::string prefix = "n")
-      : graph_(std::make_unique<Graph>()), random_(seed), prefix_(std::move(prefix)) {}
+      : graph_(std::make_unique<Graph>()),
+        random_(seed),
+        has_branches_(seed >= kBranchSeeds),
+        prefix_(std::move(prefix)) {}
 
   std::unique_ptr<Graph> make(int nodes) {
     values_.push_back(graph_->add_input("images", {DataType::kFloat32, {2, 4, 3, 3}}));
@@ -171,12 +174,35 @@ class Maker {
       pool->ceil_mode = below(2) == 0;
       return add(std::move(pool), {x});
     }
+    if (extents.size() == 4 && has_branches_ && below(4) == 0) return add_branches(x);
     if (extents.size() == 4 && below(2) == 0)
       return add(std::make_unique<Conv>(), {x, weights({4, extents[1], 1, 1})});
     auto op = std::make_unique<MatMul>();
     op->transpose_b = below(2) == 0;
     const int64_t k = extents.back();
     add(std::move(op), {x, weights(op->transpose_b ? Extents{8, k} : Extents{k, 8})});
+  }
+
+  /// Two convolutions of an image, and the image times a number a channel, added.
+  void add_branches(Value* x) {
+    const int64_t channels = constants(x->type.shape)[1];
+    const int64_t groups = below(2) == 0 ? channels : 1;
+    const auto added = [&](std::unique_ptr<Op> op, std::vector<Value*> inputs) {
+      add(std::move(op), std::move(inputs));
+      return values_.back();
+    };
+    const auto convolution = [&](int64_t reach) {
+      auto conv = std::make_unique<Conv>();
+      conv->pads_begin = conv->pads_end = {reach, reach};
+      conv->groups = groups;
+      return added(std::move(conv),
+                   {x, weights({channels, channels / groups, 2 * reach + 1, 2 * reach + 1})});
+    };
+    Value* const large = convolution(1);
+    Value* const sum = added(std::make_unique<Pointwise>(below(2) == 0 ? k_add : k_sub),
+                             {large, convolution(static_cast<int64_t>(below(2)))});
+    Value* const scaled = added(std::make_unique<Pointwise>(k_mul), {weights({channels, 1, 1}), x});
+    add(std::make_unique<Pointwise>(k_add), {sum, scaled});
   }
 
   void add_rows(Value* x) {
@@ -326,6 +352,7 @@ class Maker {
 
   std::unique_ptr<Graph> graph_;
   std::mt19937_64 random_;
+  const bool has_branches_;
   std::vector<Value*> values_;
   std::string prefix_;
 };
