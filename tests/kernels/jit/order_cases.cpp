@@ -24,6 +24,32 @@ void add_resizes(Cases& cases) {
       }
 }
 
+/// Threads that make several elements for the same taps: of packs, of channels, of neither.
+void add_shared_resizes(Cases& cases) {
+  int seed = 0;
+  for (const DataType type : {kHalf, DataType::kBFloat16, kFloat, DataType::kFloat64})
+    for (const Extents& image : {Extents{2, 24, 5, 6}, Extents{1, 6, 7, 5}, Extents{3, 7, 4, 8}})
+      for (const Extents& size : {Extents{10, 12}, Extents{3, 4}, Extents{5, 9}}) {
+        Resize op;
+        op.mode = seed % 3 == 2 ? ResizeMode::kCubic : ResizeMode::kLinear;
+        op.antialias = seed % 2 == 1;
+        add(cases, fmt::format("shared resize {}", ++seed), op,
+            std::vector{input(random_reals(type, image, seed)), absent(), absent(),
+                        list({image[0], image[1], size[0], size[1]})});
+      }
+  Resize volume;
+  volume.mode = ResizeMode::kLinear;
+  add(cases, "shared resize of a volume", volume,
+      std::vector{input(random_reals(kHalf, {2, 4, 3, 5, 8}, 1)), absent(), absent(),
+                  list({2, 4, 6, 5, 16})});
+  add(cases, "shared resize of a line", volume,
+      std::vector{input(random_reals(kFloat, {37}, 1)), absent(), absent(), list({101})});
+  add(cases, "shared resize of samples", volume,
+      std::vector{input(random_reals(kHalf, {3, 16}, 1)), absent(), absent(), list({7, 16})});
+  add(cases, "shared resize of nothing", volume,
+      std::vector{input(random_reals(kHalf, {2, 3, 16}, 1)), absent(), absent(), list({2, 3, 16})});
+}
+
 /// The reference rounds every sum of 16-bit floats.
 constexpr double kRoundedSums = 1e-2;
 
@@ -161,6 +187,7 @@ void add_elements(Cases& cases) {
 Cases order_cases() {
   Cases cases;
   add_resizes(cases);
+  add_shared_resizes(cases);
   add_scatters(cases);
   add_orders(cases);
   add_elements(cases);
