@@ -2,7 +2,8 @@
 """Small changes of sources, one at a time: how many do the tests notice?
 
 usage: mutate.py [--count=200] [--seed=1] [--build=build/release] [--jobs=2] [--list] [--at-once] [--again=LOG]
-                 --tests='TARGET[:FILTER]' ... [--program='TARGET ARGUMENT...' ...] FILE...
+                 [--write=ROWS] --tests='TARGET[:FILTER]' ... [--program='TARGET ARGUMENT...' ...] FILE...
+       mutate.py --judge=ROWS [--build=build/release] [--jobs=2] --tests=... [--program=...]
 
 FILE... are sources (globs) whose lines are changed: a comparison reversed or moved by one, + for - and * for /, a constant off by
 one, true for false, && for ||, a statement dropped. Comments, strings, includes and declarations are left alone. Each change
@@ -14,10 +15,13 @@ bench/mutants_same.tsv (as printed, without the line's number, and the reason): 
 
 With --at-once all changes are compiled together, each behind a question for the variable TENON_MUTANT, which saves a build a
 change; only changes of assignments, conditions and results that stand on one line are then drawn, and files whose changes do
-not compile are built again without the lines that the compiler names. --program names a test that is no GoogleTest program, as in
+not compile are built again without the lines that the compiler names. --jobs changes are judged at a time. With --write the programs
+are built and the changes written to ROWS, a number and a change a line; --judge runs what was built so, also on another machine
+that has the programs and no compiler, and prints the test that noticed a change, too. --program names a test that is no GoogleTest program, as in
 --program='tenon_onnx_suite build/release/onnx_cases tests/onnx/excluded.txt /dev/null --reference'.
 """
 import argparse
+import itertools
 import os
 import random
 import re
@@ -25,6 +29,9 @@ import shlex
 import signal
 import subprocess
 import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -82,27 +89,48 @@ def as_choice(old: str, new: str, mutant: int) -> str | None:
     return None
 
 
-def run(command: list[str], limit: int, mutant: int = -1) -> int:
-    try:
-        return subprocess.run(command, cwd=ROOT, capture_output=True, timeout=limit,
-                              env={**os.environ, "TENON_MUTANT": str(mutant)}).returncode
-    except subprocess.TimeoutExpired:
-        return 124
+def run(command: list[str], limit: int, mutant: int = -1) -> tuple[int, str]:
+    """The exit status and what was printed. Each has a folder of its own for files; one that hangs is ended with its children."""
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile("w+", errors="replace") as log:
+        process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=subprocess.STDOUT, start_new_session=True,
+                                   env={**os.environ, "TENON_MUTANT": str(mutant), "TMPDIR": folder})
+        try:
+            status = process.wait(limit)
+        except subprocess.TimeoutExpired:
+            status = 124
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+        log.seek(0)
+        return status, log.read()
 
 
 def is_noticed(arguments, tests) -> bool | None:
     """None where it does not compile."""
-    if run(["cmake", "--build", arguments.build, f"-j{arguments.jobs}", "--target", *targets_of(tests)], 3600):
+    if run(["cmake", "--build", arguments.build, f"-j{arguments.jobs}", "--target", *targets_of(tests)], 3600)[0]:
         return None
-    return fails(arguments, tests)
+    return failing(arguments, tests) != ""
 
 
 def targets_of(tests: list[list[str]]) -> list[str]:
     return [test[0] for test in tests]
 
 
-def fails(arguments, tests: list[list[str]], mutant: int = -1) -> bool:
-    return any(run([f"{arguments.build}/bin/{program}", *words], arguments.limit, mutant) for program, *words in tests)
+def failing(arguments, tests: list[list[str]], mutant: int = -1) -> str:
+    """The first program that fails, and its test, or nothing."""
+    for program, *words in tests:
+        status, log = run([f"{arguments.build}/bin/{program}", *words], arguments.limit, mutant)
+        if status:
+            test = re.search(r"^\[  FAILED  \] ([^\s,]+)", log, re.MULTILINE)
+            return f"{program} {test[1] if test else f'exit {status}'}"
+    return ""
+
+
+def nearest_first(tests: list[list[str]], text: str) -> list[list[str]]:
+    """Programs that bear the name of the changed file's folder come first: a change that is noticed ends the runs."""
+    folder = text.split(":")[0].split("/")[-2]
+    return sorted(tests, key=lambda test: folder not in test[0])
 
 
 def tests_of(arguments) -> list[list[str]]:
@@ -152,28 +180,53 @@ def at_once(arguments, every: list, tests) -> int:
             fitting.append((file, number, new, what))
     chosen = fitting[:arguments.count]
     originals = {file: file.read_text() for file in {change[0] for change in chosen}}
-    tally = Tally()
     try:
         if not build_at_once(arguments, targets_of(tests), chosen, originals):
             return 1
-        if fails(arguments, tests):
-            print("the tests must pass before anything is changed", file=sys.stderr)
-            return 1
-        for mutant, (file, number, new, what) in enumerate(chosen):
-            if new is None:
-                continue
-            tally.note(fails(arguments, tests, mutant), file, number, what, new)
     finally:
         for file, text in originals.items():
             file.write_text(text)
-    tally.broken = sum(change[2] is None for change in chosen)
+    rows = {mutant: with_line(text_of(*change), change[1]) for mutant, change in enumerate(chosen) if change[2] is not None}
+    if arguments.write:
+        arguments.write.write_text("".join(f"{mutant}\t{text}\n" for mutant, text in rows.items()))
+        return 0
+    return judge(arguments, rows, tests, len(chosen) - len(rows))
+
+
+def judge(arguments, rows: dict[int, str], tests, broken: int = 0) -> int:
+    """`rows`: changes by their numbers, with the lines'."""
+    cores, places = sorted(os.sched_getaffinity(0)), itertools.count()
+
+    def take_cores() -> None:
+        """Programs make threads for the cores that they see; several jobs share as many."""
+        first = next(places) % max(len(cores) // arguments.cores, 1) * arguments.cores
+        os.sched_setaffinity(0, cores[first:first + arguments.cores])
+
+    tally, end = Tally(), time.monotonic() + arguments.seconds
+    tally.broken = broken
+
+    def fails(mutant: int, text: str) -> str | None:
+        return failing(arguments, nearest_first(tests, text), mutant) if time.monotonic() < end else None
+
+    with ThreadPoolExecutor(arguments.jobs, initializer=take_cores) as pool:
+        unchanged = pool.submit(failing, arguments, tests)
+        runs = {pool.submit(fails, mutant, text): text for mutant, text in rows.items()}
+        for done in as_completed(runs):
+            if done.result() is not None:
+                tally.note(done.result() != "", runs[done], done.result())
     tally.print()
-    return 0
+    if unchanged.result():
+        print(f"the tests must pass before anything is changed: {unchanged.result()}", file=sys.stderr)
+    return 1 if unchanged.result() else 0
 
 
 def text_of(file: Path, number: int, new: str, what: str) -> str:
     """Without the line's number, which other edits move."""
     return f"{file.relative_to(ROOT)}: {what}: {new.strip()}"
+
+
+def with_line(text: str, number: int) -> str:
+    return text.replace(": ", f":{number + 1}: ", 1)
 
 
 class Tally:
@@ -182,15 +235,14 @@ class Tally:
         self.listed = {row.split("\t")[0] for row in rows}
         self.noticed = self.missed = self.same = self.broken = 0
 
-    def note(self, found: bool | None, file: Path, number: int, what: str, new: str) -> None:
-        """`found` is nothing for a change that does not compile."""
+    def note(self, found: bool | None, text: str, by: str = "") -> None:
+        """`text` has the line's number; `found` is nothing for a change that does not compile."""
         word = {True: "noticed", False: "MISSED", None: "does not compile"}[found]
-        text = text_of(file, number, new, what)
-        if found is False and text in self.listed:
+        if found is False and re.sub(r":\d+: ", ": ", text, count=1) in self.listed:
             word = "same"
         self.noticed, self.broken = self.noticed + (word == "noticed"), self.broken + (found is None)
         self.missed, self.same = self.missed + (word == "MISSED"), self.same + (word == "same")
-        print(f"{word}: " + text.replace(": ", f":{number + 1}: ", 1), flush=True)
+        print(f"{word}: {text}{by and f'  [{by}]'}", flush=True)
 
     def print(self) -> None:
         print(f"{self.noticed} of {self.noticed + self.missed} changes were noticed; "
@@ -201,18 +253,25 @@ def main() -> int:
     # Files are put back by what leaves Python the usual way.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     parser = argparse.ArgumentParser()
-    parser.add_argument("files", nargs="+")
+    parser.add_argument("files", nargs="*")
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--build", default="build/release")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--limit", type=int, default=600, help="seconds a test program may take")
+    parser.add_argument("--cores", type=int, default=2, help="of the changes that are judged at a time each sees so many")
+    parser.add_argument("--seconds", type=float, default=1e9, help="no judgement begins later")
     parser.add_argument("--tests", action="append", default=[])
     parser.add_argument("--program", action="append", default=[])
     parser.add_argument("--again", type=Path)
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--at-once", action="store_true")
+    parser.add_argument("--write", type=Path, metavar="ROWS")
+    parser.add_argument("--judge", type=Path, metavar="ROWS")
     arguments = parser.parse_args()
+    if arguments.judge:
+        rows = [row.split("\t", 1) for row in arguments.judge.read_text().splitlines()]
+        return judge(arguments, {int(mutant): text for mutant, text in rows}, tests_of(arguments))
     files = sorted({file for pattern in arguments.files for file in ROOT.glob(pattern)})
     every = [(file, *change) for file in files for change in changes_of(file)]
     every.sort(key=lambda change: random.Random(f"{arguments.seed} {text_of(*change)}").random())
@@ -240,7 +299,7 @@ def main() -> int:
             found = is_noticed(arguments, tests)
         finally:
             file.write_text(before)
-        tally.note(found, file, number, what, line)
+        tally.note(found, with_line(text_of(file, number, line, what), number))
     run(["cmake", "--build", arguments.build, f"-j{arguments.jobs}", "--target", *targets_of(tests)], 3600)
     tally.print()
     return 0
