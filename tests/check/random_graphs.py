@@ -25,7 +25,7 @@ GRACE = 60  # Seconds that a graph may take which is begun at the end.
 class Study:
     def __init__(self, arguments):
         self.arguments, self.end = arguments, time.monotonic() + arguments.seconds
-        self.lock, self.blocks = threading.Lock(), itertools.count()
+        self.lock, self.turns, self.blocks = threading.Lock(), itertools.count(), Counter()
         self.graphs, self.levels, self.failures = Counter(), Counter(), []
 
     def left(self) -> float:
@@ -38,9 +38,9 @@ class Study:
         tests, block = self.arguments.tests.split(","), self.arguments.block
         while self.left() > 0:
             with self.lock:
-                number = next(self.blocks)
-            test, first = tests[number % len(tests)], self.arguments.first + number // len(tests) * block
-            at = first
+                test = tests[next(self.turns) % len(tests)]
+                at = first = self.arguments.first + self.blocks[test] * block
+                self.blocks[test] += 1
             while at < first + block and self.left() > 0:
                 at += self.run(worker, test, at, first + block - at)
 
@@ -78,7 +78,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=120)
     parser.add_argument("--first", type=int, default=0, help="seed")
     parser.add_argument("--block", type=int, default=250, help="seeds of a process")
-    parser.add_argument("--tests", default=TESTS)
+    parser.add_argument("--tests", default=TESTS, help="one that is named twice gets twice as many blocks")
     parser.add_argument("program")
     arguments = parser.parse_args()
     study = Study(arguments)
