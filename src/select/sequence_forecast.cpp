@@ -119,9 +119,9 @@ double SequenceForecast::sequence() const {
   return seconds;
 }
 
-/// With the weights, where nothing was replayed yet.
+/// With the weights.
 double SequenceForecast::first() const {
-  return has_begun_ ? 0 : first_.seconds(1, weights_) + replays_of(1, sequence());
+  return first_.seconds(1, weights_) + replays_of(1, sequence());
 }
 
 /// A rival needs one for each layer; that it is replaced takes about as long as another one.

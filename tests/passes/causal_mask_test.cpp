@@ -131,6 +131,8 @@ TEST(CausalMask, CombinationsOfTrianglesAndNumbers) {
   EXPECT_TRUE(is_found(number + "  %20 = neg \"m\"(%16)"));
   EXPECT_TRUE(
       is_found(number + "  %17 = mul \"s\"(%16, %12)\n  %20 = cast \"m\"(%17) {to = bool}"));
+  EXPECT_TRUE(is_found(two + "  %16 = cast \"c\"(%15) {to = f32}\n"
+                             "  %20 = cast \"m\"(%16) {to = bool}"));
 }
 
 TEST(CausalMask, MovedParts) {

@@ -294,6 +294,17 @@ TEST(BuildForecast, KernelsThatWereMadeTellMoreThanTrials) {
   EXPECT_NEAR(forecast.making_left(), 0.25, 0.08);
 }
 
+/// A first kernel that takes as long as its trial says nothing against the other trials.
+TEST(BuildForecast, KernelsAreMadeAsFastAsTheyWereTried) {
+  BuildForecast forecast;
+  const KernelWork work{1e9, 1e6, 1e6};
+  for (int i = 0; i < 10; ++i) forecast.will_make(work);
+  forecast.tried("direct", work, {0.2, 0.3, 12, true});
+  forecast.decided("direct", work);
+  forecast.made(work, 1e6, 0.2);
+  EXPECT_NEAR(forecast.making_left(), 9 * 0.2, 0.1);
+}
+
 /// And the next build knows.
 TEST(BuildForecast, EarlierPlansTellHowLongNewMemoryTakes) {
   const KernelWork work{1e9, 1e6, 1e6};
@@ -355,6 +366,20 @@ TEST(TwoRates, AreToldApartWhereTheyCanBe) {
   for (int i = 1; i <= 9; ++i) rates.add(1e8 * i, 1e8 * (10 - i), 0.5 * i + 0.02 * (10 - i));
   EXPECT_NEAR(rates.seconds(1e9, 0), 5, 0.5);
   EXPECT_LT(rates.seconds(0, 1e9), 0.8);
+}
+
+/// Where one seems to take less than no time, the other explains all.
+TEST(TwoRates, AreNeverNegative) {
+  TwoRates first(1e-9, 1e-9), second(1e-9, 1e-9);
+  for (int i = 1; i <= 9; ++i) {
+    const double seconds = 0.5 * i - 0.02 * (10 - i);
+    first.add(1e8 * i, 1e8 * (10 - i), seconds);
+    second.add(1e8 * (10 - i), 1e8 * i, seconds);
+  }
+  EXPECT_NEAR(first.seconds(1e9, 0), 5, 0.5);
+  EXPECT_NEAR(second.seconds(0, 1e9), 5, 0.5);
+  EXPECT_GT(first.seconds(0, 1e9), 0);
+  EXPECT_GT(second.seconds(1e9, 0), 0);
 }
 
 /// One slow build does not outweigh those before it.
