@@ -372,7 +372,7 @@ TEST(TwoRates, AreToldApartWhereTheyCanBe) {
 TEST(TwoRates, AreNeverNegative) {
   TwoRates first(1e-9, 1e-9), second(1e-9, 1e-9);
   for (int i = 1; i <= 9; ++i) {
-    const double seconds = 0.5 * i - 0.02 * (10 - i);
+    const double seconds = 0.5 * i - 0.05 * (10 - i);
     first.add(1e8 * i, 1e8 * (10 - i), seconds);
     second.add(1e8 * (10 - i), 1e8 * i, seconds);
   }
