@@ -2,6 +2,7 @@
 
 #include "kernels/image.h"
 #include "kernels/sampling/deform.h"
+#include "kernels/strides.h"
 #include "kernels/tactic.h"
 #include "ops/nn.h"
 
@@ -10,9 +11,8 @@ namespace {
 
 enum Input { kImage, kWeights, kOffsets, kBias, kMask };
 
-bool is_plain(const Operand& operand) {
-  return !operand.present || (operand.type == DataType::kFloat32 && operand.dense() &&
-                              operand.layout == Layout::kRowMajor);
+bool is_absent_or_plain_f32(const Operand& operand) {
+  return !operand.present || (operand.type == DataType::kFloat32 && is_plain(operand));
 }
 
 /// See DeformProblem::x_pixel.
@@ -35,10 +35,11 @@ Result<cpu::DeformProblem> describe(const Problem& problem) {
   const auto* op = problem.operation.as<DeformConv>();
   if (op == nullptr) return unsupported("not a deformable convolution");
   const Operand &x = problem.input(kImage), &w = problem.input(kWeights), &y = problem.output();
-  if (w.constant == nullptr || !is_plain(w)) return unsupported("weights that are not constant");
+  if (w.constant == nullptr || !is_absent_or_plain_f32(w))
+    return unsupported("weights that are not constant");
   for (const int input : {kOffsets, kBias, kMask})
     if (const Operand* operand = operand_of(problem, input);
-        operand != nullptr && !is_plain(*operand))
+        operand != nullptr && !is_absent_or_plain_f32(*operand))
       return unsupported("operand {} is not dense f32", input);
   if (x.count() == 0 || y.count() == 0 || w.count() == 0) return unsupported("an empty tensor");
   cpu::DeformProblem p;
