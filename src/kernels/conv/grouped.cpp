@@ -18,8 +18,9 @@ constexpr int64_t kColumns = 56;
 constexpr int64_t kTasksPerThread = 4;
 // A matrix of the windows of more channels costs little beside its products.
 constexpr int64_t kMostChannels = 256;
-// Of one group: a piece meets all weights before the next one does.
-constexpr int64_t kMostChannelsAlone = 128;
+// Of one group: a piece meets all weights before the next one does, which stay in the second-level
+// cache so.
+constexpr int64_t kMostWeightBytesAlone = 1 << 20;
 // A window that is dilated far would have more copied between its taps than is multiplied.
 constexpr double kMostPieceBytes = 1 << 20;
 
@@ -52,9 +53,10 @@ bool GroupedConvolution::fits(const ConvProblem& p) {
 
 bool GroupedConvolution::pays_alone(const ConvProblem& p) {
   const bool is_copied = volume(p.kernel) > 1 || volume(p.stride) > 1;
+  const int64_t weights = volume(p.kernel) * p.input_channels * p.output_channels;
   return fits(p) && p.groups == 1 && is_copied && p.input_type == ElementType::f32 &&
-         p.compute == ElementType::f32 && p.input_channels <= kMostChannelsAlone &&
-         p.output_channels <= kMostChannelsAlone;
+         p.compute == ElementType::f32 &&
+         weights * static_cast<int64_t>(sizeof(float)) <= kMostWeightBytesAlone;
 }
 
 Result<GroupedConvolution> GroupedConvolution::prepare(const ConvProblem& problem,

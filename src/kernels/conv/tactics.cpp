@@ -116,8 +116,8 @@ namespace conv_windows {
 
 Support supports(const Problem& problem) {
   return supports_where(problem, cpu::GroupedConvolution::pays_alone,
-                        "not a convolution of a channels-last f32 image with one group of up to "
-                        "128 channels, or one whose windows are the image itself");
+                        "not a convolution of a channels-last f32 image with one group and "
+                        "at most 1 MiB of weights, or one whose windows are the image itself");
 }
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
   return cpu::ConvKernel<cpu::GroupedConvolution>::create(problem);

@@ -141,14 +141,14 @@ TEST(ConvTactics, GroupsOfChannels) {
 
 TEST(ConvTactics, ManyChannelsOrStride) {
   if (cpu::detected_isa() < cpu::Isa::avx512) GTEST_SKIP() << "this machine has no AVX-512";
-  EXPECT_EQ(Region(conv2d(160, 160, 5, 3, 1, 1)).run_all(),
+  EXPECT_EQ(Region(conv2d(192, 192, 5, 3, 1, 1)).run_all(),
             (Names{"cpu.conv.mixed_winograd", "cpu.conv.direct"}));
-  EXPECT_EQ(Region(conv2d(150, 160, 17, 3, 1, 1)).run_all(),
+  EXPECT_EQ(Region(conv2d(190, 192, 17, 3, 1, 1)).run_all(),
             (Names{"cpu.conv.mixed_winograd", "cpu.conv.winograd4", "cpu.conv.winograd2",
                    "cpu.conv.direct"}));
   EXPECT_EQ(Region(conv2d(8, 12, 9, 3, 2, 1)).run_all(),
             (Names{"cpu.conv.mixed_winograd", "cpu.conv.windows", "cpu.conv.direct"}));
-  EXPECT_EQ(Region(conv2d(160, 160, 7, 3, 1, 2, 1, 2)).run_all(),
+  EXPECT_EQ(Region(conv2d(192, 192, 7, 3, 1, 2, 1, 2)).run_all(),
             (Names{"cpu.conv.winograd4", "cpu.conv.winograd2", "cpu.conv.direct"}));
   EXPECT_EQ(Region(conv2d(8, 12, 9, 3, 2, 2, 1, 2)).run_all(),
             (Names{"cpu.conv.windows", "cpu.conv.direct"}));
@@ -181,7 +181,7 @@ TEST(ConvTactics, WinogradCanBeForbidden) {
 // A plan for several batches keeps its tactic under the one with the fewest tiles.
 TEST(ConvTactics, TransformedWeightsOfAPlanServeFewTilesToo) {
   if (cpu::detected_isa() < cpu::Isa::avx512) GTEST_SKIP() << "this machine has no AVX-512";
-  Region region(conv2d(160, 160, 5, 3, 1, 1));
+  Region region(conv2d(192, 192, 5, 3, 1, 1));
   const std::byte packed[64] = {};
   region.problem.packed = packed;
   EXPECT_EQ(region.run_all(), (Names{"cpu.conv.mixed_winograd", "cpu.conv.winograd4",
