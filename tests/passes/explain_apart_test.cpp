@@ -32,6 +32,15 @@ TEST(ExplainApart, NothingIsSaidOfWhatIsFused) {
   EXPECT_TRUE(apart_in(kChain).empty());
 }
 
+TEST(ExplainApart, NothingIsSaidOfConstants) {
+  EXPECT_TRUE(apart_in(R"(graph "" (%0: f32[2,2]) {
+  %1 = constant() {value = f32[2,2]{1,2,3,4}} : f32[2,2]
+  %2 = add "sum"(%0, %1) : f32[2,2]
+  return %2
+})")
+                  .empty());
+}
+
 TEST(ExplainApart, SettingsAreNamed) {
   PassOptions off;
   off.disabled = {"fuse_epilogue"};
