@@ -315,7 +315,7 @@ Result<std::vector<ResizedAxis>> resized_axes(const Operation& operation, const 
         if (taps.weights[k] != 0)
           row.push_back(
               {std::clamp<int64_t>(taps.first + static_cast<int64_t>(k), 0, plan.input - 1),
-               static_cast<float>(taps.weights[k])});
+               taps.weights[k]});
     }
     result.push_back(std::move(axis));
   }

@@ -10,7 +10,7 @@ namespace tenon {
 /// An element of the input and its share in an element of the result.
 struct ResizeTap {
   int64_t index;
-  float weight;
+  double weight;
 };
 
 /// An axis that a resize changes: the taps of each element of the result.

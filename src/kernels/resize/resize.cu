@@ -2,9 +2,9 @@
 // makes kVector elements along the fastest axis for each of kShared places along an axis that is not resized, so that it
 // reads their taps once. place_of, taps_along and first_along are the planner's.
 
-struct alignas(8) Tap {
+struct alignas(2 * sizeof(Real)) Tap {
   int offset;  // In elements of x.
-  float weight;
+  Real weight;
 };
 
 /// The next taps of place `place` along a resized axis, from number t on; there are taps_along(axis), a multiple of N.
@@ -16,7 +16,7 @@ __device__ inline Pack<Tap, N> taps_of(const Tap* taps, Index place, int t) {
 
 /// Adds the taps of all axes from number `axis` on, the fastest last.
 template <int axis>
-__device__ inline void add_taps(const X* x, const Tap* taps, const Index (&place)[kAxes], float weight,
+__device__ inline void add_taps(const X* x, const Tap* taps, const Index (&place)[kAxes], Real weight,
                                 Real (&sum)[kShared][kVector]) {
   if constexpr (axis == kAxes) {
 #pragma unroll
@@ -24,7 +24,7 @@ __device__ inline void add_taps(const X* x, const Tap* taps, const Index (&place
       Wide<X> v[kVector];
       load_wide<kVector>(x + s * kFromShared, v);
 #pragma unroll
-      for (int i = 0; i < kVector; ++i) sum[s][i] += Real(weight) * Real(v[i]);
+      for (int i = 0; i < kVector; ++i) sum[s][i] += weight * Real(v[i]);
     }
   } else {
     constexpr int kCount = taps_along(axis), kStep = kCount < 4 ? kCount : 4;
@@ -36,10 +36,10 @@ __device__ inline void add_taps(const X* x, const Tap* taps, const Index (&place
 #pragma unroll
         for (int k = 0; k < kStep; ++k) {
           const X* tap = x + own.v[k].offset;
-          const float share = weight * own.v[k].weight;
+          const Real share = weight * own.v[k].weight;
           if constexpr (kEachItsOwn) {
 #pragma unroll
-            for (int s = 0; s < kShared; ++s) sum[s][i] += Real(share) * Real(widen(tap[s * kFromShared]));
+            for (int s = 0; s < kShared; ++s) sum[s][i] += share * Real(widen(tap[s * kFromShared]));
           } else {
             add_taps<axis + 1>(tap, taps, place, share, sum);
           }
@@ -61,7 +61,7 @@ extern "C" __global__ void __launch_bounds__(kBlock) kernel(const X* __restrict_
   for (int s = 0; s < kShared; ++s)
 #pragma unroll
     for (int i = 0; i < kVector; ++i) sum[s][i] = 0;
-  add_taps<0>(x + from, taps, place, 1.0f, sum);
+  add_taps<0>(x + from, taps, place, Real(1), sum);
 #pragma unroll
   for (int s = 0; s < kShared; ++s) store_narrow<kVector>(y + to + s * kToShared, sum[s]);
 }

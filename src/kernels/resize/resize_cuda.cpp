@@ -18,15 +18,10 @@ constexpr int kBlock = 256;
 /// Places of an axis that a thread makes for the same taps, at most.
 constexpr int64_t kMostShared = 8;
 
-struct DeviceTap {
-  int32_t offset;
-  float weight;
-};
-
 /// The taps of all axes one behind the other, as many for each place of an axis.
 struct Tables {
   std::vector<int64_t> counts, firsts;  ///< By axis.
-  std::vector<DeviceTap> taps;
+  std::vector<ResizeTap> taps;          ///< Their indices are offsets in the operand.
 };
 
 /// A power of two, or a multiple of four: so many are loaded at once.
@@ -38,13 +33,13 @@ int64_t padded_count(const ResizedAxis& axis) {
 
 /// Missing taps are parts of the last one: with a weight of 0 an infinite element would give NaN.
 void add_padded(const std::vector<ResizeTap>& place, int64_t count, int64_t stride,
-                std::vector<DeviceTap>& taps) {
+                std::vector<ResizeTap>& taps) {
   const int64_t parts = count - static_cast<int64_t>(place.size()) + 1;
   for (int64_t i = 0; i < count; ++i) {
     const ResizeTap& tap = place[std::min(static_cast<size_t>(i), place.size() - 1)];
     const bool is_part = i + 1 >= static_cast<int64_t>(place.size());
-    taps.push_back({static_cast<int32_t>(tap.index * stride),
-                    is_part ? tap.weight / static_cast<float>(parts) : tap.weight});
+    taps.push_back(
+        {tap.index * stride, is_part ? tap.weight / static_cast<double>(parts) : tap.weight});
   }
 }
 
@@ -61,9 +56,20 @@ Tables tables_of(const std::vector<ResizedAxis>& axes, const std::vector<int64_t
   return tables;
 }
 
-std::vector<std::byte> bytes_of(const std::vector<DeviceTap>& taps) {
-  std::vector<std::byte> bytes(std::max<size_t>(taps.size(), 1) * sizeof(DeviceTap));
-  std::memcpy(bytes.data(), taps.data(), taps.size() * sizeof(DeviceTap));
+/// A tap of the kernel, whose sums are of type Real.
+template <class Real>
+struct DeviceTap {
+  int32_t offset = 0;
+  Real weight = 0;
+};
+
+template <class Real>
+std::vector<std::byte> bytes_of(const std::vector<ResizeTap>& taps) {
+  std::vector<DeviceTap<Real>> device(std::max<size_t>(taps.size(), 1));
+  for (size_t i = 0; i < taps.size(); ++i)
+    device[i] = {static_cast<int32_t>(taps[i].index), static_cast<Real>(taps[i].weight)};
+  std::vector<std::byte> bytes(device.size() * sizeof(device[0]));
+  std::memcpy(bytes.data(), device.data(), bytes.size());
   return bytes;
 }
 
@@ -130,9 +136,8 @@ std::string place_text(const Problem& problem, const std::vector<ResizedAxis>& a
 /// Whether each element of the result is one of the operand's.
 bool chooses(const std::vector<ResizedAxis>& axes) {
   return std::all_of(axes.begin(), axes.end(), [](const ResizedAxis& axis) {
-    return std::all_of(axis.taps.begin(), axis.taps.end(), [](const auto& place) {
-      return place.size() == 1 && place[0].weight == 1.0F;
-    });
+    return std::all_of(axis.taps.begin(), axis.taps.end(),
+                       [](const auto& place) { return place.size() == 1 && place[0].weight == 1; });
   });
 }
 
@@ -162,7 +167,7 @@ std::vector<ResizedAxis> ordered(std::vector<ResizedAxis> axes, const Operand& y
   const std::vector<int> order = memory_order(y.rank(), y.layout);
   if (axes.empty()) {
     axes.push_back({order.front(), {}});
-    for (int64_t i = 0; i < y.extents[order.front()]; ++i) axes[0].taps.push_back({{i, 1.0F}});
+    for (int64_t i = 0; i < y.extents[order.front()]; ++i) axes[0].taps.push_back({{i, 1}});
   }
   const auto place = [&](int axis) { return std::find(order.begin(), order.end(), axis); };
   std::sort(axes.begin(), axes.end(), [&](const ResizedAxis& a, const ResizedAxis& b) {
@@ -210,7 +215,9 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   launch.add(JitArgument::constant(0));
   launch.add(JitArgument::output());
   plan.launches.push_back(std::move(launch));
-  plan.constants.push_back([bytes = bytes_of(tables.taps)] { return bytes; });
+  const bool wide = x.type == DataType::kFloat64;
+  plan.constants.push_back([bytes = wide ? bytes_of<double>(tables.taps)
+                                         : bytes_of<float>(tables.taps)] { return bytes; });
   return plan;
 }
 

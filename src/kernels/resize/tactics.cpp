@@ -14,7 +14,8 @@ void add_taps(const ResizedAxis& taps, cpu::ResizeAxis& axis) {
   axis.resized = true;
   axis.first = {0};
   for (const auto& one : taps.taps) {
-    for (const ResizeTap& tap : one) axis.weights.push_back({tap.index * axis.from, tap.weight});
+    for (const ResizeTap& tap : one)
+      axis.weights.push_back({tap.index * axis.from, static_cast<float>(tap.weight)});
     axis.first.push_back(static_cast<int64_t>(axis.weights.size()));
   }
 }
