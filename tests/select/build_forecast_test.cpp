@@ -95,6 +95,25 @@ TEST(BuildForecast, HopelessTacticsAreGivenUp) {
   EXPECT_NEAR(forecast.trials_left(), 0.02, 0.01);
 }
 
+/// Of a thousand trials of an earlier build the few long ones were given up; here they are not.
+TEST(BuildForecast, EarlierTrialsWeighLittle) {
+  BuildForecast earlier;
+  for (int i = 0; i < 1000; ++i)
+    if (i < 10)
+      earlier.tried("a", {1e9, 0, 0}, {1e-6, 1e-6 + 2 * 1e-2, 2, false});
+    else
+      earlier.tried("a", {1e6, 0, 0}, {1e-6, 1e-6 + 27 * 1e-5, 27, false});
+  PaceBook book;
+  earlier.keep(book);
+  BuildForecast forecast;
+  forecast.recall(book);
+  const int launches = effort::launches_of_trial(10, 1);
+  for (int i = 0; i < 2; ++i)
+    forecast.tried("a", {1e9, 0, 0}, {1e-6, 1e-6 + launches * 1e-2, launches, false});
+  forecast.will_try("a", {1e9, 0, 0});
+  EXPECT_NEAR(forecast.trials_left(), launches * 1e-2, launches * 2e-3);
+}
+
 /// Short and long kernels of a tactic that is far behind the best: the long ones alone are given
 /// up.
 TEST(BuildForecast, ShortKernelsAreNotGivenUp) {

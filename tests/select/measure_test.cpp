@@ -62,6 +62,28 @@ TEST(Measure, ConstantsOfLargeNetworksComeFromMemory) {
   EXPECT_GE(ratio, 2);
 }
 
+/// Counts its runs.
+class Counter final : public Kernel {
+ public:
+  Status run(const LaunchArguments&) const override {
+    ++runs;
+    return {};
+  }
+  bool uses_input(int) const override { return false; }
+  mutable int runs = 0;
+};
+
+/// Only GPUs run slowly at first.
+TEST(Measure, ProcessorsAreNotWoken) {
+  const Tensor weights(DataType::kFloat32, {4});
+  const Problem problem = problem_with(weights);
+  const Counter counter;
+  const Backend backend = cpu_backend(1);
+  Measurer measurer(backend, 1);
+  ASSERT_TRUE(measurer.time(problem, counter, 8, nullptr).ok());
+  EXPECT_LT(counter.runs, 1000);
+}
+
 /// Counts copies from the host.
 class Uploads final : public MadeUpDevice {
  public:
