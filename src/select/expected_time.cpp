@@ -32,11 +32,12 @@ Operation heaviest(const Operation& operation) {
 }
 
 /// Multiplications for one element of the result: weights for each output channel, or elements of a
-/// row.
+/// row. Constant numbers and vectors are scales and biases.
 double depth_of(const Operation& node, const Problem& problem) {
   double weights = 0;
   for (const Operand& input : problem.inputs)
-    if (input.constant != nullptr) weights = std::max(weights, count_of(input));
+    if (input.constant != nullptr && input.extents.size() > 1)
+      weights = std::max(weights, count_of(input));
   const Extents& out = problem.output().extents;
   if (weights > 0 && !out.empty()) {
     const bool is_image = (node.is<Conv>() || node.is<Deconv>()) && out.size() > 1;
