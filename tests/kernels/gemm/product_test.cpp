@@ -6,6 +6,7 @@
 #include <set>
 #include <vector>
 
+#include "buffer.h"
 #include "device/cpu/isa.h"
 
 namespace tenon::cpu {
@@ -27,6 +28,21 @@ int64_t shared_blocks(const ProductPlan& plan, int threads) {
     rows.insert(own.begin(), own.end());
   }
   return static_cast<int64_t>(rows.size()) - plan.row_tasks();
+}
+
+TEST(PackRows, ZerosEndWithTheRow) {
+  for (const ElementType type : {ElementType::f32, ElementType::bf16})
+    for (const Isa isa : available_levels()) {
+      const Microkernels& kernels = microkernels(type, isa);
+      constexpr int64_t kRows = 2, kDepth = 5, kBehind = 16;
+      const int64_t stride = (kDepth + kernels.k_unit - 1) / kernels.k_unit * kernels.k_unit;
+      const Buffer a(type, kRows * kDepth, 1.0f);
+      Buffer packed(kernels.type, kRows * stride + kBehind, 7.0f);
+      pack_rows(kernels, {a.bytes.data(), type, kDepth, 1}, kRows, kDepth, packed.bytes.data(),
+                stride);
+      for (int64_t i = 0; i < kRows * stride + kBehind; ++i)
+        EXPECT_EQ(packed.at(i), i >= kRows * stride ? 7 : i % stride < kDepth ? 1 : 0) << i;
+    }
 }
 
 TEST(ProductPlan, TasksCoverEveryBlockOnce) {
