@@ -306,12 +306,21 @@ double seconds_on_cores() {
 }
 
 /// A hang ends the process after some time on cores.
-void end_if_longer(double seconds) {
-  rlimit limit{};
-  getrlimit(RLIMIT_CPU, &limit);
-  limit.rlim_cur = static_cast<rlim_t>(seconds_on_cores() + 2 * seconds);
-  setrlimit(RLIMIT_CPU, &limit);
-}
+class EndOfHangs {
+ public:
+  EndOfHangs() { getrlimit(RLIMIT_CPU, &before_); }
+  ~EndOfHangs() { setrlimit(RLIMIT_CPU, &before_); }
+  EndOfHangs(const EndOfHangs&) = delete;
+  void begin(double seconds) const {
+    rlimit limit = before_;
+    limit.rlim_cur =
+        std::min(before_.rlim_cur, static_cast<rlim_t>(seconds_on_cores() + 2 * seconds));
+    setrlimit(RLIMIT_CPU, &limit);
+  }
+
+ private:
+  rlimit before_{};
+};
 
 /// `try_one` gives nothing, or the error of a seed. A GPU may be of no more use to the process
 /// behind a failure, which ends the test: random_graphs.py goes on behind it.
@@ -319,11 +328,12 @@ void try_seeds(const Seeds& tried, const std::function<std::string(uint64_t)>& t
   const Deadline end(tried.seconds);
   const double limit = on_gpu() ? kSecondsOnGpu : kSeconds;
   const bool is_told = std::getenv("TENON_TEST_SEEDS") != nullptr;
+  const EndOfHangs hangs;
   uint64_t seed = tried.first;
   while (seed < tried.first + tried.count && !end.passed()) {
     if (is_told) fmt::print("seed {}\n", seed);
     std::fflush(stdout);
-    end_if_longer(limit);
+    hangs.begin(limit);
     const double begin = seconds_on_cores();
     EXPECT_EQ(try_one(seed), "") << "TENON_TEST_SEEDS=" << seed << ":1";
     EXPECT_LT(seconds_on_cores() - begin, limit) << "TENON_TEST_SEEDS=" << seed << ":1";
