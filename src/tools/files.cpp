@@ -53,13 +53,16 @@ int write_all(std::FILE* stream, std::span<const char> bytes, Durable durable) {
   return written ? 0 : errno;
 }
 
-/// The file is written in pages that the bytes have left.
+/// The file is written in pages that the bytes have left, and the disk takes them meanwhile.
 int write_all(std::FILE* stream, Contents& contents) {
   constexpr size_t kPart = size_t{4} << 20;
   std::span<const char> rest = contents.bytes;
   while (contents.gives_way && rest.size() > kPart) {
     const std::span<const char> part = rest.first(kPart);
     if (const int error = write_all(stream, part, Durable::kNo); error != 0) return error;
+    // Some file systems do not: all is waited for at the end anyway.
+    (void)sync_file_range(fileno(stream), part.data() - contents.bytes.data(), kPart,
+                          SYNC_FILE_RANGE_WRITE);
     release_pages(std::as_bytes(part));
     contents.is_given_up = true;
     rest = rest.subspan(kPart);
