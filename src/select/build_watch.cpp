@@ -112,7 +112,7 @@ void BuildWatch::announced() {
 
 void BuildWatch::begin_kernels(int threads, const MachinePace& pace, int runs) {
   const std::lock_guard lock(mutex_);
-  kernels_ = BuildForecast(threads, pace, runs);
+  kernels_ = BuildForecast(threads, pace.among_earlier(book_), runs);
   kernels_.recall(book_);
   trials_ = TrialForecast(static_cast<double>(helper_threads()), elapsed());
   trials_.recall(book_);

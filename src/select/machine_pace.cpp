@@ -18,6 +18,8 @@ constexpr int kSteps = 100'000, kTimes = 3;
 /// Bytes that are copied: of many a small part, which caches do not hold, and little beside the
 /// work of the smallest build.
 constexpr double kPart = 1.0 / 64, kLeast = 1 << 21, kMost = 1 << 24;
+/// In the book: the number of measurements, and the sum of their logarithms.
+constexpr const char* kByteEntry = "byte of the machine";
 
 /// Seconds to copy them into memory of the system's; the heap may have some that was used before.
 double copy_to_fresh_memory(const std::vector<std::byte>& source) {
@@ -54,6 +56,16 @@ MachinePace MachinePace::measured(double bytes) {
   // No memory is left: any order of magnitude does.
   if (!std::isfinite(pace.byte)) pace.byte = pace.step;
   return pace;
+}
+
+MachinePace MachinePace::among_earlier(PaceBook& book) const {
+  double count = 1, sum = std::log(byte);
+  if (const auto before = book.find(kByteEntry); before.size() == 2 && before[0] > 0) {
+    count += PaceBook::kEarlier * before[0];
+    sum += PaceBook::kEarlier * before[1];
+  }
+  book.set(kByteEntry, {count, sum});
+  return {step, std::exp(sum / count)};
 }
 
 }  // namespace tenon

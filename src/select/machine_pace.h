@@ -1,5 +1,7 @@
 #pragma once
 
+#include "select/pace_book.h"
+
 namespace tenon {
 
 /// How fast the machine is at the moment, beside whatever else runs on it: the units of forecasts
@@ -10,6 +12,9 @@ struct MachinePace {
 
   /// By moving a small part of so many bytes; takes some milliseconds.
   static MachinePace measured(double bytes);
+  /// With the mean of bytes in earlier builds too, whose measurements differ by half: the book gets
+  /// this one.
+  MachinePace among_earlier(PaceBook& book) const;
 };
 
 }  // namespace tenon

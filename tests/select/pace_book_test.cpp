@@ -50,6 +50,18 @@ TEST(PaceBook, ComesBackWhereNumbersHaveACommaToo) {
   EXPECT_DOUBLE_EQ(read.find("a")[1], 0.25);
 }
 
+/// Copies differ from build to build: each one moves the mean by some.
+TEST(PaceBook, TheMachinesPaceIsTheMeanOfSomeBuilds) {
+  PaceBook book;
+  MachinePace pace;
+  for (int i = 0; i < 20; ++i) pace = MachinePace{1e-9, 2e-10}.among_earlier(book);
+  EXPECT_NEAR(pace.byte, 2e-10, 1e-15);
+  pace = MachinePace{3e-9, 8e-10}.among_earlier(book);
+  EXPECT_DOUBLE_EQ(pace.step, 3e-9);
+  EXPECT_GT(pace.byte, 2e-10);
+  EXPECT_LT(pace.byte, 3e-10);
+}
+
 TEST(PaceBook, OtherFilesAreEmptyBooks) {
   const auto file = fresh_file("other");
   EXPECT_TRUE(PaceBook::read(file).with_prefix("").empty());
