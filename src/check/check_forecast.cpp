@@ -12,6 +12,8 @@ constexpr double kShare = 1.0 / 3;
 constexpr double kShortLook = 0.1, kLeastShare = 0.08;
 /// Of that time, for evaluations behind the look.
 constexpr double kEvaluationShare = 0.5;
+/// Whether outputs deviate is not known ahead: as likely as not.
+constexpr double kDeviates = 0.5;
 constexpr double kForever = std::numeric_limits<double>::infinity();
 
 }  // namespace
@@ -25,7 +27,7 @@ CheckForecast::Shares CheckForecast::shares(double look, double evaluations) {
   return {evaluates ? look - evaluations : look, evaluates};
 }
 
-/// Beside the load that the build met so far.
+/// Beside the load that the machine has.
 PlainPace CheckForecast::plain_pace(const BuildWatch::Known& known) const {
   const PlainPace guessed = PlainPace::guessed(known.pace.step);
   if (!plain.has_value()) return guessed;
@@ -62,13 +64,11 @@ double CheckForecast::regions(double seconds, const BuildWatch::Known& known) co
   return spent;
 }
 
-/// Kernels are made, and run on the processor, where earlier checks tell how long it takes to keep
-/// all values; a device of its own takes little time for it, but its memory gets the weights, and
-/// the host all values.
+/// Kernels' values are kept in new memory, about half of them: the others never leave a kernel. Of
+/// a device, which gets the weights too, earlier checks tell.
 double CheckForecast::run(const BuildWatch::Known& known) const {
-  if (beside_build) return known.stretch * known.kernels.running_there(kernels, bytes + weights);
-  return std::max(known.kernels.making(kernels, 0) + known.kernels.running(operations, bytes),
-                  known.kernels.running_there(kernels, bytes));
+  if (beside_build) return known.kernels.running_there(kernels, bytes + weights);
+  return known.kernels.running(operations, bytes) + bytes / 2 * known.pace.byte;
 }
 
 double CheckForecast::seconds(const BuildWatch::Known& known) const {
@@ -83,10 +83,11 @@ double CheckForecast::seconds(const BuildWatch::Known& known) const {
                                                  : waited;
   if (all_regions) return left + evaluation * kEvaluations + ran + regions(kForever, known);
   const double behind = evaluations * evaluation;
-  const Shares look = shares(look_seconds(built, waited + ran), behind);
-  const double rounding = evaluations > 1 ? known.pace.byte * weights : 0;
+  const double rounding = rounds ? evaluation + known.pace.byte * weights : 0;
+  const double ahead = kDeviates * rounding;
+  const Shares look = shares(look_seconds(built, waited + ran + ahead), behind);
   return left + ran + std::min(regions(look.regions, known), look.regions) +
-         (look.evaluates ? behind + rounding : 0);
+         (look.evaluates ? behind + rounding - rounds * evaluation : ahead);
 }
 
 }  // namespace tenon

@@ -26,6 +26,8 @@ struct CheckForecast {
   /// Evaluations of the network behind the look at regions, where it leaves time for them: with
   /// rounding, and as the passes leave it.
   double evaluations = 0;
+  bool rounds = false;             ///< One of these is with rounding: where outputs deviate at all,
+                                   ///< it is done ahead of the look, however long it takes.
   double build = -1;               ///< Seconds that the build took; negative while it goes on.
   double reference_took = -1;      ///< The same of waiting for the reference.
   double evaluation_took = -1;     ///< The same of the reference by itself.

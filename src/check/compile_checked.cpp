@@ -229,6 +229,7 @@ class CheckedBuild {
     forecast.beside_build = when == std::launch::async;
     forecast.all_regions = with_regions();
     forecast.evaluations = evaluations_behind(work.kernels);
+    forecast.rounds = shows_rounding(work.kernels);
     if (build_seconds_ > 0) forecast.build = build_seconds_;
     if (ahead_ > 0 || waited_ > 0) forecast.reference_took = std::max(waited_, ahead_);
     forecast.reference_ahead = ahead_;
@@ -385,10 +386,8 @@ class CheckedBuild {
     TENON_ASSIGN(const std::vector<Tensor> outputs, regions.run(inputs_));
     const ReferenceWork work = reference_work(*network_, request_.profiles[0]);
     double ran = watch.lap();
-    // On the processor weights stay where they are.
-    const double bytes = work.bytes() - (on_host_cores() ? work.weights : 0);
-    if (watch_ != nullptr)
-      watch_->kernels([&](BuildForecast& k) { k.ran_there(work.kernels, bytes, ran); });
+    if (watch_ != nullptr && !on_host_cores())
+      watch_->kernels([&](BuildForecast& k) { k.ran_there(work.kernels, work.bytes(), ran); });
     outputs_ = outputs;
     rounded_.clear();
     rounded_by_time_ = false;
@@ -514,9 +513,11 @@ class CheckedBuild {
   /// unless that was begun beside the build, and with rounding where it shows. The roundings of
   /// layers behind one another add up like random steps.
   double evaluations_behind(double layers) const {
-    if (!rounds_products()) return 0;
+    return rounds_products() ? !passes_beside_ + shows_rounding(layers) : 0;
+  }
+  bool shows_rounding(double layers) const {
     const double rounding = request_.passes.precision == DataType::kBFloat16 ? 0x1p-9 : 0x1p-12;
-    return !passes_beside_ + (rounding * std::sqrt(layers) > kNotable);
+    return rounds_products() && rounding * std::sqrt(layers) > kNotable;
   }
 
   std::string name_of_rounding() const {

@@ -82,7 +82,7 @@ double element_seconds() {
   if (!graph.ok()) return -1;
   const std::vector<Tensor> inputs = {filled({kElements})};
   double least = std::numeric_limits<double>::infinity();
-  for (int i = 0; i < 2; ++i) {
+  for (int i = 0; i < 5; ++i) {
     Stopwatch watch;
     const auto results = evaluate_graph(**graph, inputs);
     if (!results.ok()) return -1;

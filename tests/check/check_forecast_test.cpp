@@ -53,6 +53,20 @@ TEST(CheckForecast, LargeRegionsAreEvaluatedByKernels) {
   EXPECT_NEAR(forecast.seconds(known), without + 1.6, 0.1);
 }
 
+/// Outputs that deviate, as about half do, are compared with rounded ones before anything else.
+TEST(CheckForecast, RoundingMayBeEvaluatedWhateverTimeItTakes) {
+  const BuildForecast kernels;
+  const BuildWatch::Known known{kernels, kernels.pace(), 1, 0, 3};
+  CheckForecast forecast;
+  forecast.plain = PlainPace{1e-10, 1e-9, 1e-9};
+  forecast.reference_took = 0;
+  forecast.evaluation_took = 1;
+  forecast.evaluations = 2;
+  const double without = forecast.seconds(known);
+  forecast.rounds = true;
+  EXPECT_NEAR(forecast.seconds(known), without + 0.5, 1e-9);
+}
+
 /// Where they take little of the time of the look at regions, and there alone, a 16-bit network is
 /// evaluated again: in the rest of that time.
 TEST(CheckForecast, EvaluationsShareTheTimeOfTheLook) {
@@ -101,6 +115,7 @@ TEST(CheckForecast, WeightsAreRounded) {
   forecast.evaluations = 1;
   const double one = forecast.seconds(known);
   forecast.evaluations = 2;
+  forecast.rounds = true;
   EXPECT_NEAR(forecast.seconds(known), one + 1 + 4e8 * known.pace.byte, 1e-6);
 }
 
