@@ -5,21 +5,33 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <ctime>
 #include <memory>
 #include <string>
 #include <system_error>
+
+#include "base/parallel.h"
 
 namespace tenon {
 namespace {
 
 /// A thread that ran for less is taken to be undisturbed, mostly.
 constexpr double kPrior = 5e-3;
+/// Of the thread's own time, so many seconds are remembered, and looked at again after so many.
+constexpr double kMemory = 1, kLook = 5e-3;
+
+double seconds_of(clockid_t clock) {
+  timespec time{};
+  clock_gettime(clock, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
 
 }  // namespace
 
-CoreTime::CoreTime() : thread_(gettid()), begun_(now()) {}
+CoreTime::CoreTime() : thread_(gettid()), last_(now()) {}
 
 CoreTime::Seconds CoreTime::now() const {
   const std::string path = fmt::format("/proc/self/task/{}/schedstat", thread_);
@@ -33,13 +45,25 @@ CoreTime::Seconds CoreTime::now() const {
   const auto [gap, first] = std::from_chars(text, end, ran);
   if (first != std::errc() || gap == end) return {};
   if (std::from_chars(gap + 1, end, waited).ec != std::errc()) return {};
-  return {1e-9 * static_cast<double>(ran), 1e-9 * static_cast<double>(waited)};
+  return {1e-9 * static_cast<double>(ran), 1e-9 * static_cast<double>(waited),
+          seconds_of(CLOCK_MONOTONIC), seconds_of(CLOCK_PROCESS_CPUTIME_ID)};
 }
 
-double CoreTime::stretch() const {
+/// A thread that waits for others of its process, which have all cores, is not disturbed.
+double CoreTime::stretch() {
   const Seconds seconds = now();
-  const double ran = std::max(seconds.ran - begun_.ran, 0.0) + kPrior;
-  return 1 + std::max(seconds.waited - begun_.waited, 0.0) / ran;
+  const double ran = seconds.ran - last_.ran, waited = seconds.waited - last_.waited;
+  if (ran + waited >= kLook) {
+    const double kept = std::exp(-(ran + waited) / kMemory);
+    lately_ = {kept * lately_.ran + ran, kept * lately_.waited + waited,
+               kept * lately_.real + seconds.real - last_.real,
+               kept * lately_.process + seconds.process - last_.process};
+    last_ = seconds;
+  }
+  const double all = 1 + lately_.waited / (lately_.ran + kPrior);
+  const double of_others =
+      static_cast<double>(helper_threads()) * lately_.real / std::max(lately_.process, kPrior);
+  return std::max(std::min(all, of_others), 1.0);
 }
 
 }  // namespace tenon

@@ -135,7 +135,7 @@ void BuildForecast::left_out(const std::string& tactic, const KernelWork& work) 
 }
 
 void BuildForecast::trying(const std::string& tactic, const KernelWork& work) {
-  current_ = trial_of({tactic, work});
+  current_ = load_ * trial_of({tactic, work});
   left_out(tactic, work);
 }
 
@@ -147,13 +147,14 @@ void BuildForecast::tried(const std::string& tactic, const KernelWork& work,
                           const TrialTimes& times) {
   if (!std::exchange(current_, std::nullopt).has_value()) left_out(tactic, work);
   Layers& layers = layers_[key(work)];
-  layers.makes[tactic] = times.make;
+  const double make = times.make / load_;
+  layers.makes[tactic] = make;
   if (times.packed > 0) layers.packs[tactic] = times.packed;
-  const double rest = std::max(times.all - times.make, 0.0);
+  const double rest = std::max(times.all / load_ - make, 0.0);
   const double launch = times.launches > 0 ? rest / times.launches : 0;
   Trials& own = trials_.try_emplace(named(tactic, work.type), new_trials()).first->second;
   for (Trials* trials : {&own, &all_}) {
-    trials->make.add(1, work.weights, times.make);
+    trials->make.add(1, work.weights, make);
     ++trials->count;
     if (times.launches == 0) continue;
     trials->launch.add(work.operations / threads_, work.bytes, launch);
@@ -167,6 +168,7 @@ void BuildForecast::tried(const std::string& tactic, const KernelWork& work,
 }
 
 void BuildForecast::ran_other(const KernelWork& work, double seconds) {
+  seconds /= load_;
   other_run_.add(work.operations / threads_, work.bytes, seconds);
   knows_others_ = has_others_ = true;
   const double guess = guessed_launch(work);
@@ -177,11 +179,11 @@ void BuildForecast::ran_other(const KernelWork& work, double seconds) {
 }
 
 void BuildForecast::ran_there(double kernels, double bytes, double seconds) {
-  there_.add(kernels, bytes, seconds);
+  there_.add(kernels, bytes, seconds / load_);
 }
 
 double BuildForecast::running_there(double kernels, double bytes) const {
-  return there_.seconds(kernels, bytes);
+  return load_ * there_.seconds(kernels, bytes);
 }
 
 void BuildForecast::decided(const std::string& tactic, const KernelWork& work) {
@@ -219,13 +221,13 @@ const TwoRates& BuildForecast::making_of(std::string_view kind) const {
 }
 
 double BuildForecast::making(double kernels, double weights) const {
-  return making_of(kAnyKind).seconds(kernels, weights);
+  return load_ * making_of(kAnyKind).seconds(kernels, weights);
 }
 
 std::optional<double> BuildForecast::others(double kernels, const KernelWork& work) const {
   if (!knows_others_) return std::nullopt;
-  return other_making_.seconds(kernels, work.weights) +
-         other_run_.seconds(work.operations / threads_, work.bytes);
+  return load_ * (other_making_.seconds(kernels, work.weights) +
+                  other_run_.seconds(work.operations / threads_, work.bytes));
 }
 
 void BuildForecast::will_make(const KernelWork& work) {
@@ -238,7 +240,7 @@ void BuildForecast::will_make(const KernelWork& work) {
 }
 
 void BuildForecast::made_other(const KernelWork& work, double kept, double seconds) {
-  other_making_.add(1, kept, seconds);
+  other_making_.add(1, kept, seconds / load_);
   if (work.weights <= 0) return;
   const double share = kept / work.weights;
   double& least = others_.try_emplace(weight_count(work), share).first->second;
@@ -246,6 +248,7 @@ void BuildForecast::made_other(const KernelWork& work, double kept, double secon
 }
 
 void BuildForecast::made(const KernelWork& work, double kept, double seconds) {
+  seconds /= load_;
   if (const auto found = layers_.find(key(work));
       found != layers_.end() && found->second.open > 0) {
     // As it would have been said of the weights that it keeps: a table that is read as it is says
@@ -291,11 +294,11 @@ double BuildForecast::making_left() const {
       left +=
           layers.open *
           make_of({place.first, place.second, layers.weights, layers.kind, layers.type}, layers);
-  return left * (took_ + kGuessSeconds) / (said_ + kGuessSeconds);
+  return load_ * left * (took_ + kGuessSeconds) / (said_ + kGuessSeconds);
 }
 
 double BuildForecast::running(double operations, double bytes) const {
-  return (has_run_ ? run_ : other_run_).seconds(operations / threads_, bytes);
+  return load_ * (has_run_ ? run_ : other_run_).seconds(operations / threads_, bytes);
 }
 
 /// What ran and is the most like it: preferred kernels of the kind, else others of it. Other kinds
@@ -358,7 +361,7 @@ double BuildForecast::trial_of(const Candidate& candidate) const {
 double BuildForecast::trials_left() const {
   double left = 0;
   for (const Candidate& candidate : open_) left += trial_of(candidate);
-  return left;
+  return load_ * left;
 }
 
 }  // namespace tenon

@@ -29,7 +29,8 @@ struct KernelWork {
 
 /// How long a build's candidates will take to be tried, and its kernels to be made and run, where
 /// kernels are made and timed one after the other: from the times of those that were tried. No
-/// figure is a machine's: first guesses give way to what was measured.
+/// figure is a machine's: first guesses give way to what was measured. Paces are those of a quiet
+/// machine: times that are told and asked for are beside the load that it has.
 class BuildForecast {
  public:
   BuildForecast() : BuildForecast(1, {kUsualStep, kUsualByte}, 1) {}
@@ -40,6 +41,10 @@ class BuildForecast {
   /// Starts from the paces of earlier builds, and keeps those of this one.
   void recall(const PaceBook& book);
   void keep(PaceBook& book) const;
+
+  /// Work takes so many times as long as on a quiet machine, from here on.
+  void beside(double load) { load_ = load; }
+  double load() const { return load_; }
 
   /// A candidate will be tried, was tried, or will not be.
   void will_try(const std::string& tactic, const KernelWork& work);
@@ -88,8 +93,8 @@ class BuildForecast {
   /// Bytes that the plan has more of, because kernels keep larger forms of their weights.
   double packed_more() const;
   /// Plans of so many bytes were put together in so many seconds; and will be.
-  void wrote(double bytes, double seconds) { writing_.add(1, bytes, seconds); }
-  double writing(double bytes) const { return writing_.seconds(1, bytes); }
+  void wrote(double bytes, double seconds) { writing_.add(1, bytes, seconds / load_); }
+  double writing(double bytes) const { return load_ * writing_.seconds(1, bytes); }
   /// To run preferred kernels once.
   double running(double operations, double bytes) const;
   /// As it was measured.
@@ -145,6 +150,7 @@ class BuildForecast {
   static constexpr double kUsualStep = 1.5e-9, kUsualByte = 4e-10;
 
   double threads_;
+  double load_ = 1;
   int runs_;
   MachinePace pace_;
   std::vector<Candidate> open_;

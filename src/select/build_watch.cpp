@@ -124,7 +124,7 @@ double BuildWatch::foreseen(Step step, double before) const {
   const Part& part = parts_[static_cast<size_t>(step)];
   if (part.forecast == nullptr) return 0;
   const double passes = seconds_in(parts_[static_cast<size_t>(Step::kOptimize)], Step::kOptimize);
-  const double stretch = core_time_.stretch();
+  const double stretch = kernels_.load();
   const MachinePace& idle = kernels_.pace();
   const MachinePace pace{idle.step * stretch, idle.byte * stretch};
   return std::max(part.forecast({kernels_, pace, stretch, passes, before}), 0.0);

@@ -49,7 +49,7 @@ class BuildWatch {
   /// The facts of a forecast.
   struct Known {
     const BuildForecast& kernels;
-    MachinePace pace;  ///< Of the machine, beside the load that the build met so far.
+    MachinePace pace;  ///< Of the machine, beside the load that it has.
     double stretch;    ///< Times so much work takes as on a quiet machine, because of that load.
     double passes;     ///< Real seconds of the optimization passes so far.
     double before;     ///< Seconds that all steps ahead of this one take, as far as it is known.
@@ -67,6 +67,7 @@ class BuildWatch {
   template <class Use>
   void kernels(const Use& use) {
     const std::lock_guard lock(mutex_);
+    kernels_.beside(core_time_.stretch());
     use(kernels_);
     kernel_done_ = Clock::now();
   }

@@ -86,6 +86,29 @@ TEST(BuildForecast, LongKernelsRunLessOften) {
   EXPECT_NEAR(forecast.trials_left(), 0.1 * effort::launches_of_trial(100, 1), 0.1);
 }
 
+/// Other work on the machine lengthens all times, and no pace that is kept.
+TEST(BuildForecast, LoadIsNoPace) {
+  BuildForecast quiet, loaded;
+  loaded.beside(3);
+  for (int i = 1; i <= 4; ++i) {
+    const KernelWork work{1e9 * i, 0, 1e6};
+    quiet.tried("a", work, {1e-3, 1e-3 + 2 * 1e-2 * i, 2, true});
+    loaded.tried("a", work, {3e-3, 3e-3 + 6 * 1e-2 * i, 2, true});
+  }
+  quiet.will_try("a", {5e9, 0, 1e6});
+  loaded.will_try("a", {5e9, 0, 1e6});
+  EXPECT_NEAR(loaded.trials_left(), 3 * quiet.trials_left(), 1e-9);
+  EXPECT_NEAR(loaded.running(1e9, 0), 3 * quiet.running(1e9, 0), 1e-9);
+  PaceBook book;
+  loaded.keep(book);
+  BuildForecast next, after_quiet;
+  next.recall(book);
+  quiet.keep(book);
+  after_quiet.recall(book);
+  for (BuildForecast* forecast : {&next, &after_quiet}) forecast->will_try("a", {5e9, 0, 1e6});
+  EXPECT_NEAR(next.trials_left(), after_quiet.trials_left(), 1e-9);
+}
+
 /// Candidates of a tactic that is far behind are given up after their first run.
 TEST(BuildForecast, HopelessTacticsAreGivenUp) {
   BuildForecast forecast;
