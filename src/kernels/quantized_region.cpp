@@ -30,6 +30,21 @@ Status bytes_operand(const Problem& problem, const Value* value, int& input, Sca
   return {};
 }
 
+/// The first operand of the anchor, which may be quantized inside the region.
+Status image_operand(const Problem& problem, const Node& anchor, QuantizedRegion& region,
+                     bool may_be_computed) {
+  const Node* dequantize = anchor.input(0) == nullptr ? nullptr : anchor.input(0)->producer();
+  const Value* bytes =
+      dequantize != nullptr && dequantize->is<Dequantize>() ? dequantize->input(0) : nullptr;
+  if (bytes == nullptr || bytes->producer() == nullptr || !bytes->producer()->is<Quantize>())
+    return bytes_operand(problem, anchor.input(0), region.x, region.x_scaling, may_be_computed);
+  region.x = input_number(bytes->producer()->input(0));
+  if (region.x < 0) return unsupported("an operand that is computed in the region");
+  region.rounded_x = bytes->type.type;
+  TENON_ASSIGN(region.x_scaling, scaling_of(problem, *dequantize));
+  return {};
+}
+
 Result<QuantizedStep> function_step(const Problem& problem, const Node& node,
                                     const Value* running) {
   const auto* pointwise = node.as<Pointwise>();
@@ -103,7 +118,7 @@ Result<QuantizedRegion> quantized_region(const Problem& problem, bool may_be_com
     if (inner->is<Conv>() || inner->is<MatMul>()) anchor = inner.get();
   if (anchor == nullptr) return unsupported("no convolution or matmul in the region");
   QuantizedRegion region{.anchor = *anchor};
-  TENON_TRY(bytes_operand(problem, anchor->input(0), region.x, region.x_scaling, may_be_computed));
+  TENON_TRY(image_operand(problem, *anchor, region, may_be_computed));
   TENON_TRY(bytes_operand(problem, anchor->input(1), region.weights, region.weight_scaling));
   if (anchor->has_input(2)) {
     region.bias = input_number(anchor->input(2));

@@ -39,6 +39,8 @@ struct QuantizedRegion {
   Operation anchor;
   int x = -1, weights = -1;  ///< Problem inputs: bytes.
   Scaling x_scaling, weight_scaling;
+  /// x is real, and the region quantizes it to that type first.
+  std::optional<DataType> rounded_x;
   int bias = -1;  ///< The convolution's own.
   std::vector<QuantizedStep> steps;
   std::optional<Scaling> output;  ///< Absent: the result is real.

@@ -1,6 +1,7 @@
 // First convolutions of images of bytes, of up to four channels, on tensor cores (sm_80; floats of 8 bits sm_89). The part
 // of the image that a tile of the result needs lies in shared memory with four bytes a pixel, places in the border with the
 // zero point, so that an operand of four bytes is a pixel under a tap: the depth is the taps, one after the other.
+// Images of reals (ROUNDS_IMAGE) are quantized on the way there.
 // Weights: [kN][kPitchB] words of four channels, those of taps t and t + 4 of eight beside each other; columns in the order
 // in which a thread has kRun that lie beside each other. Shifts: a column's sum of the zero point.
 
@@ -24,17 +25,45 @@ enum : int { kWords = kVectorPlanes ? kC * (kVector / 4) : kVector };
 enum : int { kVectors = kPatchRows * kPatchVectors, kItems = (kVectors + kBlock - 1) / kBlock };
 enum : int { kPatch = kPatchRows * kPatchPitch };
 
-__device__ inline void load_vector(const u8* image, int i1, int i2, u32 (&words)[kWords]) {
+/// As they come: planes of reals are rounded when the image is stored.
+enum : int { kPlaneWords = kVector * sizeof(Pixel) / 4, kLoaded = kVectorPlanes ? kC * kPlaneWords : kWords };
+
+#if ROUNDS_IMAGE
+/// A real zero is the zero point.
+enum : u32 { kOutside = kVectorPlanes ? 0 : kBorder };
+__device__ inline u32 byte_of(Pixel v) { return image_byte(widen(v)) & 0xff; }
+__device__ inline float real_in(const u32* from, int i, float) { return __uint_as_float(from[i]); }
+template <class T>
+__device__ inline float real_in(const u32* from, int i, T) {
+  return widen(T{u16(from[i / 2] >> (i % 2 * 16))});
+}
+/// Four bytes of the reals in words of memory.
+__device__ inline u32 rounded_word(const u32* from) {
+  u32 bytes[4];
 #pragma unroll
-  for (int i = 0; i < kWords; ++i) words[i] = kBorder;
+  for (int i = 0; i < 4; ++i) bytes[i] = image_byte(real_in(from, i, Pixel()));
+  return __byte_perm(__byte_perm(bytes[0], bytes[1], 0x0040), __byte_perm(bytes[2], bytes[3], 0x0040), 0x5410);
+}
+#else
+enum : u32 { kOutside = kBorder };
+__device__ inline u32 byte_of(u8 v) { return v; }
+__device__ inline u32 rounded_word(const u32* from) { return *from; }
+#endif
+
+__device__ inline void load_vector(const Pixel* image, int i1, int i2, u32 (&words)[kLoaded]) {
+#pragma unroll
+  for (int i = 0; i < kLoaded; ++i) words[i] = kOutside;
   if (i1 < 0 || i1 >= kIn1) return;
-  const u8* row = image + Index(i1) * Index(X1);
+  const Pixel* row = image + Index(i1) * Index(X1);
   if constexpr (kVectorPlanes) {
     if (i2 < 0 || i2 >= kIn2) return;
+    constexpr int kStep = kPlaneWords < 4 ? kPlaneWords : 4;
 #pragma unroll
-    for (int c = 0; c < kC; ++c) {
-      const uint2 both = *reinterpret_cast<const uint2*>(row + Index(c) * Index(XC) + i2);
-      words[2 * c] = both.x, words[2 * c + 1] = both.y;
+    for (int i = 0; i < kLoaded; i += kStep) {
+      const Pixel* plane = row + Index(i / kPlaneWords) * Index(XC) + i2;
+      const Pack<u32, kStep> pack = load_pack<kStep>(reinterpret_cast<const u32*>(plane) + i % kPlaneWords);
+#pragma unroll
+      for (int k = 0; k < kStep; ++k) words[i + k] = pack.v[k];
     }
   } else {
 #pragma unroll
@@ -42,7 +71,7 @@ __device__ inline void load_vector(const u8* image, int i1, int i2, u32 (&words)
       if (i2 + i < 0 || i2 + i >= kIn2) continue;
       words[i] = 0;
 #pragma unroll
-      for (int c = 0; c < kC; ++c) words[i] |= u32(row[Index(c) * Index(XC) + Index(i2 + i) * Index(X2)]) << (8 * c);
+      for (int c = 0; c < kC; ++c) words[i] |= byte_of(row[Index(c) * Index(XC) + Index(i2 + i) * Index(X2)]) << (8 * c);
     }
   }
 }
@@ -66,12 +95,12 @@ __device__ inline Tile tile_of(int number) {
 }
 /// The part of the image that a tile needs; it is loaded while the tile ahead is multiplied.
 struct Patch {
-  u32 words[kItems][kWords];
+  u32 words[kItems][kLoaded];
 
-  __device__ void load(const u8* x, int number) {
+  __device__ void load(const Pixel* x, int number) {
     if (number >= kTiles) return;
     const Tile tile = tile_of(number);
-    const u8* image = x + Index(tile.image) * Index(XN);
+    const Pixel* image = x + Index(tile.image) * Index(XN);
 #pragma unroll
     for (int k = 0; k < kItems; ++k) {
       const int i = k * kBlock + threadIdx.x;
@@ -86,7 +115,10 @@ struct Patch {
       const int i = k * kBlock + threadIdx.x;
       if (kVectors % kBlock != 0 && i >= kVectors) continue;
       uint4* to = reinterpret_cast<uint4*>(patch + i * kVector);
-      to[0] = joined(words[k], 0), to[1] = joined(words[k], 1);
+      u32 bytes[kWords];
+#pragma unroll
+      for (int w = 0; w < kWords; ++w) bytes[w] = kVectorPlanes ? rounded_word(words[k] + w * (kLoaded / kWords)) : words[k][w];
+      to[0] = joined(bytes, 0), to[1] = joined(bytes, 1);
     }
   }
 };
@@ -175,7 +207,7 @@ __device__ inline void store_tile(const Sums& sums, Y* y, const float4* factors,
 }
 
 extern "C" __global__ void __launch_bounds__(kBlock)
-    kernel(const X* __restrict__ x, const uint4* __restrict__ weights, Y* __restrict__ y, const float4* __restrict__ factors,
+    kernel(const Pixel* __restrict__ x, const uint4* __restrict__ weights, Y* __restrict__ y, const float4* __restrict__ factors,
            const int* __restrict__ shifts EPILOGUE_PARAMETERS) {
   extern __shared__ __align__(16) unsigned char shared[];
   u32* filters = reinterpret_cast<u32*>(shared);
@@ -183,15 +215,14 @@ extern "C" __global__ void __launch_bounds__(kBlock)
   for (int i = threadIdx.x; i < kN * kPitchB / 4; i += kBlock) reinterpret_cast<uint4*>(filters)[i] = weights[i];
   const Taps taps;
   begin_kernel();
-  const u8* from = reinterpret_cast<const u8*>(x);
   Patch next;
-  next.load(from, blockIdx.x);
+  next.load(x, blockIdx.x);
   for (int number = blockIdx.x, turn = 0; number < kTiles; number += gridDim.x, turn ^= 1) {
     // Of two parts of shared memory, all have read this one before they came to the barrier of the tile ahead.
     u32* own = patch + turn * kPatch;
     next.store(own);
     __syncthreads();
-    next.load(from, number + gridDim.x);
+    next.load(x, number + gridDim.x);
     const Tile tile = tile_of(number);
     Sums sums;
     start_sums(sums, shifts);

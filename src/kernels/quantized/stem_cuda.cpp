@@ -1,9 +1,10 @@
 // First convolutions of images of bytes on tensor cores (quantized/stem.cu), which read them where
-// they lie.
+// they lie, and round reals that the region quantizes.
 #include <algorithm>
 #include <cstring>
 
 #include "kernels/image.h"
+#include "kernels/jit/quotient.h"
 #include "kernels/jit/sources.h"
 #include "kernels/jit/tactic.h"
 #include "kernels/quantized/device_region_cuda.h"
@@ -43,8 +44,21 @@ std::function<std::vector<std::byte>()> words_of(const Problem& problem, const D
 bool has_vectors(const Operand& x) {
   const std::vector<int64_t> strides = strides_of(x);
   const auto whole = [](int64_t value) { return value % kVector == 0; };
+  const int64_t bytes = std::min<int64_t>(kVector * byte_size(x.type), 16);
   return strides[3] == 1 && whole(strides[2]) && whole(strides[1]) && whole(strides[0]) &&
-         whole(x.extents[3]) && whole(x.alignment);
+         whole(x.extents[3]) && x.alignment % bytes == 0;
+}
+
+/// The problem as if its image were quantized already.
+Result<Problem> with_bytes(const Problem& problem) {
+  TENON_ASSIGN(const QuantizedRegion region, quantized_region(problem));
+  Problem bytes = problem;
+  if (!region.rounded_x) return bytes;
+  const DataType type = problem.input(region.x).type;
+  if (type != DataType::kFloat32 && type != DataType::kFloat16 && type != DataType::kBFloat16)
+    return unsupported("an image of {}", name_of(type));
+  bytes.inputs[static_cast<size_t>(region.x)].type = *region.rounded_x;
+  return bytes;
 }
 
 Status check(const Problem& problem, const DeviceQuantized& d) {
@@ -79,7 +93,9 @@ struct Shape {
 std::vector<std::string> tile_configs(const Problem& problem) {
   std::vector<std::string> configs = {"rows=16,warps=4", "rows=32,warps=8", "rows=8,warps=4",
                                       "rows=16,warps=8", "rows=4,warps=4"};
-  const auto d = describe_device_quantized(problem);
+  const auto bytes = with_bytes(problem);
+  if (!bytes.ok()) return {"rows=4,warps=4"};
+  const auto d = describe_device_quantized(*bytes);
   if (d.ok())
     std::erase_if(configs, [&](const std::string& config) {
       return Shape(config).shared_bytes(*d) > kMostShared;
@@ -87,11 +103,28 @@ std::vector<std::string> tile_configs(const Problem& problem) {
   return configs.empty() ? std::vector<std::string>{"rows=4,warps=4"} : configs;
 }
 
+/// Type of the image, and image_byte(), which rounds one of its reals.
+Status add_image(KernelCode& code, const Problem& problem, const DeviceQuantized& d) {
+  const QuantizedRegion& region = d.region;
+  code.text(fmt::format("#define ROUNDS_IMAGE {}\n", region.rounded_x ? 1 : 0));
+  code.alias("Pixel", region.rounded_x ? device_type(problem.input(region.x).type) : "u8");
+  if (!region.rounded_x) return {};
+  const double scale = problem.input(region.x_scaling.scale).constant->as_double(0);
+  const std::string quantized =
+      quantized_expression("v", *region.rounded_x, scale, static_cast<double>(d.zero));
+  // Bits of a sum with a number whose last place is 1 are the integer's.
+  code.text(fmt::format("__device__ inline u32 image_byte(float v) {{ return {}; }}\n",
+                        is_integer(*region.rounded_x)
+                            ? fmt::format("__float_as_uint({} + 12582912.0f)", quantized)
+                            : fmt::format("byte_pair({}(), {}, 0.0f)",
+                                          quantized_type_name(*region.rounded_x), quantized)));
+  return {};
+}
+
 void add_constants(KernelCode& code, const Problem& problem, const DeviceQuantized& d,
                    const Shape& shape) {
   const Operand &x = problem.input(d.region.x), &y = problem.output();
   const bool real = is_float8(x.type);
-  code.alias("X", quantized_type_name(x.type));
   code.alias("Y", quantized_type_name(y.type));
   code.alias("Word", word_type(byte_size(y.type)));
   code.alias("Accumulator", real ? "f32" : "i32");
@@ -108,17 +141,19 @@ void add_constants(KernelCode& code, const Problem& problem, const DeviceQuantiz
   code.constant("kRows", shape.rows);
   code.constant("kWarps", shape.warps);
   code.constant("kBlock", shape.warps * 32);
-  code.flag("kVectorPlanes", has_vectors(x));
   code.flag("kSmallSums", has_small_sums(problem, d));
 }
 
-Result<JitPlan> plan(const Problem& problem, std::string_view config) {
+Result<JitPlan> plan(const Problem& whole, std::string_view config) {
+  TENON_ASSIGN(const Problem problem, with_bytes(whole));
   TENON_ASSIGN(const DeviceQuantized d, describe_device_quantized(problem));
   TENON_TRY(check(problem, d));
   const Shape shape(config);
   if (shape.shared_bytes(d) > kMostShared) return unsupported("a patch that is too large");
   KernelCode code;
   TENON_TRY(begin_byte_code(code, problem, d));
+  TENON_TRY(add_image(code, whole, d));
+  code.flag("kVectorPlanes", has_vectors(whole.input(d.region.x)));
   add_constants(code, problem, d, shape);
   add_byte_product(code, problem, d);
   TENON_ASSIGN(const std::vector<int> operands, add_quantized_epilogue(code, problem, d));

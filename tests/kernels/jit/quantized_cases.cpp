@@ -144,6 +144,40 @@ KernelCase& add_conv(Cases& cases, const std::string& name, const ConvShape& s, 
   return c.output_layout(layout);
 }
 
+/// First convolutions of images of reals, which they quantize themselves.
+void add_rounded_images(Cases& cases) {
+  struct Row {
+    DataType real;
+    Kind kind;
+    int64_t channels, columns, width, kernel;
+  };
+  for (const Row& row : {Row{DataType::kFloat16, {kSigned, 0x1p-6}, 3, 32, 48, 7},
+                         Row{DataType::kBFloat16, {kUnsigned, 0x1p-6, 117}, 3, 16, 40, 3},
+                         Row{kFloat, {kSigned, 0x1p-6, -3}, 4, 64, 40, 3},
+                         Row{DataType::kFloat16, {kUnsigned, 0x1p-6, 100}, 1, 48, 37, 5},
+                         Row{DataType::kBFloat16, {kSigned, 0.021, 7}, 3, 32, 37, 3},
+                         Row{DataType::kFloat16, {kFloat8, 0.25}, 3, 16, 32, 3}}) {
+    const bool is_float8 = is_real(row.kind.type);
+    const Region r{row.kind, {kSigned, 0.25}};
+    auto& c = add(cases,
+                  fmt::format("{} quantized conv of a rounded image {} {} {}x{}",
+                              is_float8 ? "hopper" : "ampere", name_of(row.real),
+                              name_of(row.kind.type), row.channels, row.columns),
+                  quantize_to(row.kind.type),
+                  behind(input(random_reals(row.real, {2, row.channels, 30, row.width}, 1, -3, 3)),
+                         scaling(row.kind)));
+    c.into_op(Dequantize(), scaling(row.kind));
+    Conv op;
+    op.strides = {2, 2};
+    op.pads_begin = op.pads_end = {row.kernel / 2, row.kernel / 2};
+    Value* weights =
+        c.aside(dequantize_along(0),
+                weights_of(r, {row.columns, row.channels, row.kernel, row.kernel}, row.columns, 2));
+    c.into_op(op, weights, {constant(random_reals(kFloat, {row.columns}, 3))});
+    c.then(k_relu).tolerance(is_float8 ? 0.05 : 1e-4).output_layout(Layout::kChannelsLast);
+  }
+}
+
 /// Sums of whole numbers: every digit counts.
 void add_exact(Cases& cases) {
   for (const int64_t zero : {0, 128})
@@ -437,6 +471,7 @@ Cases quantized_cases() {
   add_exact(cases);
   add_products(cases);
   add_convs(cases);
+  add_rounded_images(cases);
   add_floats(cases);
   add_halves(cases);
   return cases;

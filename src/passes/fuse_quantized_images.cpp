@@ -1,0 +1,85 @@
+// The first convolution of an image in 8-bit numbers quantizes the image itself, as it reads it. Only
+// where the device has a kernel for it. Must run after fuse_quantized, and after fuse_quantized_casts,
+// by which the image may have 16 bits.
+#include <algorithm>
+
+#include "ops/ops.h"
+#include "ops/region.h"
+#include "passes/quantized.h"
+
+namespace tenon {
+namespace {
+
+constexpr int64_t kMostChannels = 4, kMostTaps = 64, kMostColumns = 64, kWholeColumns = 16;
+
+/// Inside of a region, the dequantization that gives a convolution its image of few channels; null
+/// for other regions.
+const Node* dequantized_image(const Node& region) {
+  for (const auto& node : region.bodies[0]->nodes()) {
+    const auto* conv = node->as<Conv>();
+    if (conv == nullptr) continue;
+    const Shape& weights = node->input(1)->type.shape;
+    if (conv->groups != 1 || weights.size() != 4 || produced_by<Dequantize>(node->input(0)) == nullptr)
+      return nullptr;
+    const bool fits = std::ranges::all_of(weights, [](const Dim& dim) { return dim.is_constant(); }) &&
+                      weights[0].constant() <= kMostColumns &&
+                      weights[0].constant() % kWholeColumns == 0 &&
+                      weights[1].constant() <= kMostChannels &&
+                      weights[2].constant() * weights[3].constant() <= kMostTaps;
+    const bool is_cropped =
+        std::ranges::any_of(conv->pads_begin, [](int64_t pad) { return pad < 0; });
+    return fits && !is_cropped ? node->input(0)->producer() : nullptr;
+  }
+  return nullptr;
+}
+
+/// The number that an operand inside of the region has, which is the region's; 0 where there is none.
+std::optional<double> number_of(const Node& region, const Value* inside) {
+  if (inside == nullptr) return 0;
+  if (inside->producer() != nullptr) return scalar_of(inside);
+  return scalar_of(region.input(inside->index()));
+}
+
+bool has_scaling(const Node& quantize, const Node& region, const Node& dequantize) {
+  if (!is_per_tensor(quantize)) return false;
+  const double zero = quantize.has_input(2) ? quantize.input(2)->constant()->as_double(0) : 0;
+  return number_of(region, dequantize.input(1)) == quantize.input(1)->constant()->as_double(0) &&
+         number_of(region, dequantize.input(2)) == zero;
+}
+
+/// The quantization that the region takes, which nothing else reads; null where there is none.
+Node* quantization_ahead(const Graph& graph, const Node& region, const PassContext& context) {
+  const Node* dequantize = dequantized_image(region);
+  if (dequantize == nullptr || dequantize->input(0)->producer() != nullptr) return nullptr;
+  const Value* image = region.input(static_cast<int>(dequantize->input(0)->index()));
+  if (image == nullptr || only_user(graph, image) != &region ||
+      produced_by<Quantize>(image) == nullptr)
+    return nullptr;
+  Node* quantize = image->producer();
+  const bool fits = has_scaling(*quantize, region, *dequantize) &&
+                    is_multiplied(quantized_type(*quantize), context.options()) &&
+                    context.allows_fusion(*quantize);
+  return fits ? quantize : nullptr;
+}
+
+}  // namespace
+
+bool fuse_quantized_images(Graph& graph, PassContext& context) {
+  if (!context.options().rounding_groups) return false;
+  bool changed = false;
+  for (Node* region : nodes_of(graph, [&](const Node& node) {
+         return node.is<Fused>() && context.allows_fusion(node);
+       })) {
+    Node* quantize = quantization_ahead(graph, *region, context);
+    if (quantize == nullptr) continue;
+    const std::string name = region->name;
+    std::vector<Node*> members = inline_region(graph, region);
+    members.insert(members.begin(), quantize);
+    make_region(graph, members, name);
+    context.applied(name + " quantizes its image");
+    changed = true;
+  }
+  return changed;
+}
+
+}  // namespace tenon
