@@ -16,6 +16,8 @@ enum : int { kAllBlocks = kScaleBlock == 0 ? 1 : (kSteps * kStep + kScaleBlock -
 enum : int { kWeightBytes = kVectors * 512 };  // Of a tile and a step, as the next two.
 enum : int { kScaleBytes = kBlocks * 16 * int(sizeof(Scale)), kZeroBytes = kHasZeros ? kBlocks * 32 : 0 };
 static_assert(kChunk == 1 || kScaleBlock <= kStep, "scales of a chunk of steps");
+// Barriers know the parity of a phase alone: one that has been used twice since seems not to have come.
+static_assert(kWindow <= kAhead * kWarps, "chunks under way have places of their own");
 enum : int { kScalesAt = kTiles * kChunk * kWeightBytes, kZerosAt = kScalesAt + kTiles * kChunk * kScaleBytes };
 enum : int { kStageBytes = kZerosAt + kTiles * kChunk * kZeroBytes, kRingBytes = kAhead * kStageBytes };  // Of a warp.
 enum : int { kBarrierBytes = kWarps * kAhead * 16 };  // Of a chunk: it is there, it has been read.

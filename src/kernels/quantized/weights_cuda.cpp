@@ -349,8 +349,8 @@ void add_constants(KernelCode& code, const Problem& problem, const Description& 
   const Ahead ahead = steps_ahead(problem, d, s);
   code.constant("kAhead", ahead.chunks);
   code.constant("kChunk", ahead.chunk);
-  code.constant("kWindow",
-                std::max<int64_t>(1, kWindow / (ahead.chunk * step_bytes(problem, d, s))));
+  code.constant("kWindow", std::clamp<int64_t>(kWindow / (ahead.chunk * step_bytes(problem, d, s)),
+                                               1, ahead.chunks * s.warps()));
   code.flag("kCluster", cluster);
   const int64_t finished = cluster ? s.columns() / s.splits : s.columns();
   int64_t pack = 4;

@@ -104,7 +104,9 @@ Cases weight_cases() {
                               {kF16, kU4, kF16, {8, 4096}, 2064, 64, kEach, false, End::kNone},
                               {kF16, kI4, kF16, {3, 1024}, 96, 128, kNone, false, End::kInfinite},
                               {kBf16, kU4, kFloat, {2, 640}, 80, 32, kEach, true, End::kInfinite},
-                              {kF16, kI8, kF16, {4, 520}, 48, 0, kEach, false, End::kInfinite}};
+                              {kF16, kI8, kF16, {4, 520}, 48, 0, kEach, false, End::kInfinite},
+                              // Rows in shared memory leave room for few weights.
+                              {kF16, kI4, kF16, {8, 14340}, 64, 0, kNone, false, End::kNone}};
   Cases cases;
   int number = 0;
   for (const Product& p : products) add_product(cases, ++number, p);
