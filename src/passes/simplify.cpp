@@ -1,10 +1,10 @@
 // Operators that change nothing are dropped, chains of data movement merged: identity, cast to the
-// same type, reshape, expand or resize to the same shape, sums with 0, products with 1, conjunctions with
-// true, choices by a constant, choices by a NaN test of integers, transposes of transposes,
-// reshapes of reshapes, casts behind casts to wider types, activations applied twice, parts of a
-// split joined again.
-// Nodes with two spellings get one: x - constant is a sum, axes of a reduction that are an operand
-// are its attribute, weights of a product are a matrix without axes of 1 in front.
+// same type, reshape, expand or resize to the same shape, sums with 0, products with 1,
+// conjunctions with true, choices by a constant, choices by a NaN test of integers, transposes of
+// transposes, reshapes of reshapes, casts behind casts to wider types, activations applied twice,
+// parts of a split joined again. Nodes with two spellings get one: x - constant is a sum, axes of a
+// reduction that are an operand are its attribute, weights of a product are a matrix without axes
+// of 1 in front.
 #include <algorithm>
 #include <cmath>
 
