@@ -53,11 +53,12 @@ TEST(GroupedConvolution, OneGroup) {
   }
 }
 
-TEST(GroupedConvolution, PaysAloneForFewChannelsWithWindows) {
+TEST(GroupedConvolution, PaysAloneForFewWeightsWithWindows) {
   EXPECT_TRUE(GroupedConvolution::pays_alone(conv2d(32, 32, 20, 3, 2, 1)));
   EXPECT_TRUE(GroupedConvolution::pays_alone(conv2d(32, 32, 20, 1, 2)));
   EXPECT_FALSE(GroupedConvolution::pays_alone(conv2d(32, 32, 20, 1)));
-  EXPECT_FALSE(GroupedConvolution::pays_alone(conv2d(32, 160, 20, 3, 2, 1)));
+  EXPECT_TRUE(GroupedConvolution::pays_alone(conv2d(160, 160, 20, 3, 2, 1)));
+  EXPECT_FALSE(GroupedConvolution::pays_alone(conv2d(192, 192, 20, 3, 2, 1)));
   EXPECT_FALSE(GroupedConvolution::pays_alone(conv2d(32, 32, 20, 3, 2, 1, 2)));
 }
 
