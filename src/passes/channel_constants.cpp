@@ -16,7 +16,7 @@ std::optional<std::vector<double>> per_channel(const Value* value, int64_t rank,
   return numbers;
 }
 
-Value* constant_like(Graph& graph, DataType type, Extents extents,
+Value* constant_like(Graph& graph, DataType type, const Extents& extents,
                      const std::vector<double>& numbers) {
   Tensor tensor(type, extents);
   for (size_t i = 0; i < numbers.size(); ++i)

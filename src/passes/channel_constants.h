@@ -13,7 +13,7 @@ namespace tenon {
 /// rank `rank`; nothing for other values.
 std::optional<std::vector<double>> per_channel(const Value* value, int64_t rank, int64_t axis,
                                                int64_t channels);
-Value* constant_like(Graph& graph, DataType type, Extents extents,
+Value* constant_like(Graph& graph, DataType type, const Extents& extents,
                      const std::vector<double>& numbers);
 
 /// No bias, or one that is known.
