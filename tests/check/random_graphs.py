@@ -89,6 +89,9 @@ def main() -> int:
         worker.join()
     for test, count in sorted(study.graphs.items()):
         print(f"{count} graphs: {test}")
+        if count == 0:
+            study.failures.append(f"{test}: no graph; is it a test of the program?")
+            print(study.failures[-1])
     print("by level: " + ", ".join(str(study.levels[level]) for level in range(LEVELS)))
     print(f"{sum(study.graphs.values())} graphs, {len(study.failures)} failures")
     return 1 if study.failures else 0
