@@ -17,6 +17,9 @@ namespace {
 
 using enum PointwiseFunction;
 
+/// Far more than exporters write: longer sums would be taken apart again at each of their nodes.
+constexpr size_t kMostNodes = 64;
+
 /// A value times a number a channel.
 struct Branch {
   Value* value;
@@ -55,6 +58,7 @@ class Sum {
 
   /// False for other nodes.
   bool add_node(const Node& node, std::vector<double> factors) {
+    if (nodes.size() == kMostNodes) return false;
     const bool subtracts = is_function(node, k_sub);
     if (is_function(node, k_add) || subtracts) {
       nodes.push_back(&node);
@@ -137,21 +141,26 @@ class Merged {
         windows_(windows_of(largest)),
         weights_(largest.input(1)->constant()->extents()) {
     for (const Window& window : windows_) window_ *= window.count;
-    values_.assign(static_cast<size_t>(weights_[0] * weights_[1] * window_), 0);
-    bias_.assign(static_cast<size_t>(weights_[0]), 0);
   }
 
-  /// False where the branch is not a part of such a convolution.
-  bool add(const Graph& graph, const Branch& branch) {
-    if (branch.value == largest_.input(0)) return add_image(branch.factors);
+  /// Whether the branch is a part of such a convolution.
+  bool takes(const Graph& graph, const Branch& branch) const {
+    if (branch.value == largest_.input(0)) return takes_image(branch.factors);
     const Node* node = branch.value->producer();
     return node != nullptr && is_branch(graph, *node) &&
-           branch.value->type.shape == largest_.output()->type.shape &&
-           add_convolution(*node, branch.factors);
+           branch.value->type.shape == largest_.output()->type.shape && takes_convolution(*node);
   }
 
-  void finish(Graph& graph, const std::vector<double>& shift) {
-    for (size_t c = 0; c < bias_.size(); ++c) bias_[c] += shift[c];
+  /// Of a sum all of whose branches it takes.
+  void merge(Graph& graph, const Sum& sum) {
+    values_.assign(static_cast<size_t>(weights_[0] * weights_[1] * window_), 0);
+    bias_ = sum.shift;
+    for (const Branch& branch : sum.branches) {
+      if (branch.value == largest_.input(0))
+        add_image(branch.factors);
+      else
+        add_convolution(*branch.value->producer(), branch.factors);
+    }
     largest_.set_input(1, constant_like(graph, largest_.input(1)->type.type, weights_, values_));
     if (std::ranges::any_of(bias_, [](double b) { return b != 0; }) || largest_.has_input(2))
       set_bias(graph, largest_, bias_);
@@ -162,26 +171,33 @@ class Merged {
     return values_[static_cast<size_t>((out * weights_[1] + in) * window_ + tap)];
   }
 
-  /// An image as it is stays a residual: it costs little, and weights next to 1 would lose digits.
-  bool add_image(const std::vector<double>& factors) {
-    const auto& conv = *largest_.as<Conv>();
-    const bool steps = std::any_of(conv.strides.begin(), conv.strides.end(),
-                                   [](int64_t stride) { return stride != 1; });
-    const auto is_whole = [](double factor) { return std::abs(factor) == 1; };
-    if (steps || largest_.input(0)->type.shape != largest_.output()->type.shape ||
-        std::all_of(factors.begin(), factors.end(), is_whole))
-      return false;
-    const std::vector<int64_t> center = places_in(windows_, std::vector<Window>(windows_.size()));
-    if (center.empty()) return false;
-    for (int64_t c = 0; c < weights_[0]; ++c) weight(c, c % weights_[1], center[0]) += factors[c];
-    return true;
+  /// Of the image itself.
+  std::vector<int64_t> center() const {
+    return places_in(windows_, std::vector<Window>(windows_.size()));
   }
 
-  bool add_convolution(const Node& node, const std::vector<double>& factors) {
+  /// An image as it is stays a residual: it costs little, and weights next to 1 would lose digits.
+  bool takes_image(const std::vector<double>& factors) const {
+    const auto is_one = [](auto number) { return std::abs(number) == 1; };
+    return std::ranges::all_of(largest_.as<Conv>()->strides, is_one) &&
+           largest_.input(0)->type.shape == largest_.output()->type.shape &&
+           !std::ranges::all_of(factors, is_one) && !center().empty();
+  }
+
+  void add_image(const std::vector<double>& factors) {
+    const int64_t tap = center()[0];
+    for (int64_t c = 0; c < weights_[0]; ++c) weight(c, c % weights_[1], tap) += factors[c];
+  }
+
+  bool takes_convolution(const Node& node) const {
     const auto &conv = *node.as<Conv>(), &largest = *largest_.as<Conv>();
     if (node.input(0) != largest_.input(0) || conv.groups != largest.groups) return false;
     for (size_t i = 0; i < windows_.size(); ++i)
       if (axis_or(conv.strides, i, 1) != axis_or(largest.strides, i, 1)) return false;
+    return !places_in(windows_, windows_of(node)).empty();
+  }
+
+  void add_convolution(const Node& node, const std::vector<double>& factors) {
     const std::vector<int64_t> places = places_in(windows_, windows_of(node));
     const Tensor& weights = *node.input(1)->constant();
     const auto taps = static_cast<int64_t>(places.size());
@@ -193,7 +209,6 @@ class Merged {
               factors[out] * weights.as_double((out * weights_[1] + in) * taps + tap);
       bias_[out] += factors[out] * bias[out];
     }
-    return taps > 0;
   }
 
   Node& largest_;
@@ -236,11 +251,11 @@ bool merge_branches(Graph& graph, PassContext& context) {
     if (largest == nullptr || sum.branches.size() < 2 || !context.allows_fusion(*largest)) continue;
     Merged merged(*largest);
     if (!std::ranges::all_of(sum.branches,
-                             [&](const Branch& branch) { return merged.add(graph, branch); }))
+                             [&](const Branch& branch) { return merged.takes(graph, branch); }))
       continue;
     context.applied(
         fmt::format("{} of {} branches is {}", node->name, sum.branches.size(), largest->name));
-    merged.finish(graph, sum.shift);
+    merged.merge(graph, sum);
     for (const Node* part : sum.nodes) add_origins(*largest, *part), gone.insert(part);
     for (const Branch& branch : sum.branches)
       if (branch.value != largest->input(0)) add_origins(*largest, *branch.value->producer());
