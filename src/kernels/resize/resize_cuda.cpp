@@ -56,20 +56,18 @@ Tables tables_of(const std::vector<ResizedAxis>& axes, const std::vector<int64_t
   return tables;
 }
 
-/// A tap of the kernel, whose sums are of type Real.
-template <class Real>
-struct DeviceTap {
-  int32_t offset = 0;
-  Real weight = 0;
-};
-
+/// Taps as the kernel reads them, whose sums are of type Real: an offset of 32 bits, and a weight
+/// aligned to its size. Bytes between them are zero: same plan, same bytes.
 template <class Real>
 std::vector<std::byte> bytes_of(const std::vector<ResizeTap>& taps) {
-  std::vector<DeviceTap<Real>> device(std::max<size_t>(taps.size(), 1));
-  for (size_t i = 0; i < taps.size(); ++i)
-    device[i] = {static_cast<int32_t>(taps[i].index), static_cast<Real>(taps[i].weight)};
-  std::vector<std::byte> bytes(device.size() * sizeof(device[0]));
-  std::memcpy(bytes.data(), device.data(), bytes.size());
+  constexpr size_t kTap = 2 * sizeof(Real);
+  std::vector<std::byte> bytes(std::max<size_t>(taps.size(), 1) * kTap);
+  for (size_t i = 0; i < taps.size(); ++i) {
+    const auto offset = static_cast<int32_t>(taps[i].index);
+    const auto weight = static_cast<Real>(taps[i].weight);
+    std::memcpy(bytes.data() + i * kTap, &offset, sizeof(offset));
+    std::memcpy(bytes.data() + i * kTap + sizeof(Real), &weight, sizeof(weight));
+  }
   return bytes;
 }
 
