@@ -29,8 +29,8 @@ struct KernelWork {
 
 /// How long a build's candidates will take to be tried, and its kernels to be made and run, where
 /// kernels are made and timed one after the other: from the times of those that were tried. No
-/// figure is a machine's: first guesses give way to what was measured. Paces are those of a quiet
-/// machine: times that are told and asked for are beside the load that it has.
+/// figure is a machine's: first guesses give way to measurements. Paces hold for an idle machine;
+/// times that are told and asked for include its present load.
 class BuildForecast {
  public:
   BuildForecast() : BuildForecast(1, {kUsualStep, kUsualByte}, 1) {}
