@@ -18,6 +18,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sanitizer", choices=["memcheck", "racecheck", "initcheck", "synccheck"])
 
 
+def visible(index: int) -> dict[str, str]:
+    """The environment of a process on the GPU `index` of the visible ones."""
+    named = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")
+    return {"CUDA_VISIBLE_DEVICES": named[index % len(named)] if named != [""] else str(index)}
+
+
 def sanitizer(tool: str) -> list[str]:
     places = [shutil.which("compute-sanitizer"), "/usr/local/cuda/bin/compute-sanitizer"]
     found = next((place for place in places if place and Path(place).exists()), None)
@@ -30,7 +36,7 @@ def start(arguments: argparse.Namespace, command: list[str], log: Path, gpu: int
     prefix = sanitizer(arguments.sanitizer) if arguments.sanitizer else []
     with open(log, "w") as file:
         return subprocess.Popen([*prefix, *command], stdout=file, stderr=subprocess.STDOUT,
-                                env={**os.environ, "CUDA_VISIBLE_DEVICES": str(gpu), **more})
+                                env={**os.environ, **visible(gpu), **more})
 
 
 def wait_for(children: list[subprocess.Popen], seconds: float) -> int:

@@ -17,6 +17,9 @@ import time
 from collections import Counter
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+import gpu_processes  # noqa: E402
+
 TESTS = "ComputeWhatTheReferenceDoes,OfSeveralTypesComputeWhatTheReferenceDoes,OfSeveralBatchesComputeWhatTheReferenceDoes"
 LEVELS = 6  # A seed's is its remainder.
 GRACE = 60  # Seconds that a graph may take which is begun at the end.
@@ -50,7 +53,7 @@ class Study:
             process = subprocess.Popen(
                 [self.arguments.program, f"--gtest_filter=RandomGraphs.{test}"], stdout=file, stderr=subprocess.STDOUT,
                 env={**os.environ, "TENON_TEST_DEVICE": self.arguments.device, "TENON_TEST_SEEDS": f"{first}:{count}",
-                     "TENON_TEST_SECONDS": f"{self.left():.1f}", "CUDA_VISIBLE_DEVICES": str(worker % self.arguments.gpus)})
+                     "TENON_TEST_SECONDS": f"{self.left():.1f}", **gpu_processes.visible(worker % self.arguments.gpus)})
             try:
                 status = process.wait(self.left() + GRACE)
             except subprocess.TimeoutExpired:
