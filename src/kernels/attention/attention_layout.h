@@ -5,6 +5,7 @@
 
 #include "base/arithmetic.h"
 #include "device/cpu/aligned_buffer.h"
+#include "device/cpu/worker_memory.h"
 #include "kernels/attention/attention.h"
 #include "kernels/gemm/pack.h"
 
@@ -54,7 +55,7 @@ struct Layout {
     sums = take(task_rows * value_stride * sizeof(float));
     most = take(task_rows * sizeof(float));
     total = take(task_rows * sizeof(float));
-    bytes = at;
+    bytes = worker_stride(at);
   }
 };
 

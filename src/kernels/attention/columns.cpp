@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/arithmetic.h"
-#include "device/cpu/aligned_buffer.h"
+#include "device/cpu/worker_memory.h"
 
 namespace tenon::cpu {
 namespace {
@@ -27,13 +27,14 @@ int64_t attention_columns_floats(const AttentionProblem& problem) {
 }
 
 size_t attention_columns_scratch_bytes(const AttentionProblem& problem, int threads) {
-  return static_cast<size_t>(attention_columns_floats(problem) * threads) * sizeof(float);
+  return worker_stride(attention_columns_floats(problem) * sizeof(float)) * threads;
 }
 
 void attention_columns(const AttentionProblem& p, const AttentionArguments& arguments,
                        ThreadPool& pool, void* scratch) {
   const ColumnFunction function = function_for(p.isa);
   const int64_t blocks = ceil_div(p.q_length, kColumnQueries);
+  const size_t own = worker_stride(attention_columns_floats(p) * sizeof(float));
   const auto* q = static_cast<const float*>(arguments.q);
   const auto* k = static_cast<const float*>(arguments.k);
   const auto* v = static_cast<const float*>(arguments.v);
@@ -51,7 +52,7 @@ void attention_columns(const AttentionProblem& p, const AttentionArguments& argu
                 std::min(kColumnQueries, p.q_length - first),
                 static_cast<float*>(arguments.out) + batch * p.out.batch + head * p.out.head +
                     first * p.out.position,
-                static_cast<float*>(scratch) + worker * attention_columns_floats(p)});
+                reinterpret_cast<float*>(static_cast<char*>(scratch) + worker * own)});
     }
   });
 }

@@ -3,6 +3,7 @@
 #include "base/status.h"
 #include "device/cpu/packed_weights.h"
 #include "device/cpu/thread_pool.h"
+#include "device/cpu/worker_memory.h"
 #include "kernels/conv/problem.h"
 
 namespace tenon::cpu {
@@ -78,7 +79,7 @@ class DepthwiseConvolution {
   size_t repeated_bytes() const;
   size_t line_bytes() const;
   size_t padded_bytes() const;
-  size_t worker_bytes() const { return line_bytes() + padded_bytes(); }
+  size_t worker_bytes() const { return worker_stride(line_bytes() + padded_bytes()); }
 
   ConvProblem problem_;  ///< Of the repeated channels.
   int64_t repeats_ = 1, from_pixel_stride_ = 0;

@@ -4,6 +4,7 @@
 
 #include "base/arithmetic.h"
 #include "device/cpu/aligned_buffer.h"
+#include "device/cpu/worker_memory.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/gemm/pack.h"
 
@@ -353,9 +354,8 @@ void DirectConvolution::pack_all(const void* weights, ThreadPool& pool, char* de
 
 size_t DirectConvolution::worker_bytes() const {
   size_t most = 0;
-  for (const Phase& phase : phases_)
-    most = std::max(most, align_up(phase.plan.worker_scratch_bytes()));
-  return most;
+  for (const Phase& phase : phases_) most = std::max(most, phase.plan.worker_scratch_bytes());
+  return worker_stride(most);
 }
 
 size_t DirectConvolution::staged_bytes() const {

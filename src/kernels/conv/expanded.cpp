@@ -6,6 +6,7 @@
 
 #include "base/arithmetic.h"
 #include "device/cpu/aligned_buffer.h"
+#include "device/cpu/worker_memory.h"
 #include "kernels/conv/plain_steps.h"
 #include "kernels/gemm/pack.h"
 #include "kernels/gemm/product.h"
@@ -119,7 +120,7 @@ void ExpandedDepthwise::choose_bands() {
 }
 
 size_t ExpandedDepthwise::worker_bytes() const {
-  return align_up(ring_ * line_floats() * sizeof(float));
+  return worker_stride(ring_ * line_floats() * sizeof(float));
 }
 
 size_t ExpandedDepthwise::fetch_capacity() const {

@@ -4,6 +4,7 @@
 
 #include "base/arithmetic.h"
 #include "device/cpu/aligned_buffer.h"
+#include "device/cpu/worker_memory.h"
 #include "kernels/gemm/pack.h"
 
 namespace tenon::cpu {
@@ -190,7 +191,7 @@ size_t GroupedConvolution::worker_bytes() const {
   int64_t tile = 0;
   for (int i = 0; i < functions_->count; ++i)
     tile = std::max<int64_t>(tile, functions_->widths[i].columns * functions_->widths[i].max_rows);
-  return align_up(piece_bytes(line_block_)) + align_up(tile * sizeof(float));
+  return worker_stride(align_up(piece_bytes(line_block_)) + tile * sizeof(float));
 }
 
 void GroupedConvolution::run(const ConvArguments& arguments, ThreadPool& pool,

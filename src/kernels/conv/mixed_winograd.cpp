@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/arithmetic.h"
+#include "device/cpu/worker_memory.h"
 #include "kernels/gemm/pack.h"
 #include "kernels/gemm/product.h"
 
@@ -164,7 +165,8 @@ MixedWinograd::WorkerMemory MixedWinograd::worker_memory() const {
   m.numbers = m.weights + 4 * 3 * kMixedDepth * kMixedPanel;
   // Before the numbers, which block's they are.
   if (!transforms_together()) m.numbers += kFloatsAligned;
-  m.size = m.numbers + (transforms_together() ? 0 : numbers_size());
+  const int64_t floats = m.numbers + (transforms_together() ? 0 : numbers_size());
+  m.size = static_cast<int64_t>(worker_stride(floats * sizeof(float)) / sizeof(float));
   return m;
 }
 

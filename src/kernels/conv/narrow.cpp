@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "device/cpu/worker_memory.h"
+
 namespace tenon::cpu {
 namespace {
 
@@ -18,7 +20,7 @@ int64_t pieces(const ConvProblem& p) {
 }
 
 size_t tile_bytes() {
-  return kPiece * kTileStride * sizeof(float);
+  return worker_stride(kPiece * kTileStride * sizeof(float));
 }
 
 }  // namespace

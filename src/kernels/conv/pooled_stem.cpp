@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "device/cpu/worker_memory.h"
+
 namespace tenon::cpu {
 namespace {
 
@@ -38,7 +40,7 @@ size_t PooledStem::line_bytes() const {
 
 /// The lines under a window, their maximum, and the convolution's scratch.
 size_t PooledStem::worker_bytes() const {
-  return (window_.kernel[0] + 1) * line_bytes() + stem_->line_scratch_bytes();
+  return worker_stride((window_.kernel[0] + 1) * line_bytes() + stem_->line_scratch_bytes());
 }
 
 int64_t PooledStem::bands() const {

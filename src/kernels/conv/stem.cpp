@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "device/cpu/aligned_buffer.h"
+#include "device/cpu/worker_memory.h"
 #include "kernels/gemm/pack.h"
 
 namespace tenon::cpu {
@@ -76,7 +77,7 @@ size_t StemConvolution::line_bytes() const {
 }
 
 size_t StemConvolution::scratch_bytes() const {
-  return (row_bytes() + line_bytes()) * problem_.threads;
+  return worker_stride(row_bytes() + line_bytes()) * problem_.threads;
 }
 
 /// The padded input rows of line `index` of all images.
@@ -104,7 +105,7 @@ void StemConvolution::copy_rows(const void* input, int64_t index, float* to) con
 }
 
 void StemConvolution::run(const ConvArguments& arguments, ThreadPool& pool, void* scratch) const {
-  const size_t own = row_bytes() + line_bytes();
+  const size_t own = worker_stride(row_bytes() + line_bytes());
   pool.parallel_for(problem_.batch * problem_.output[1], 1,
                     [&](int64_t begin, int64_t end, int worker) {
                       for (int64_t i = begin; i < end; ++i)

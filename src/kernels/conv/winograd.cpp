@@ -6,6 +6,7 @@
 
 #include "base/arithmetic.h"
 #include "device/cpu/aligned_buffer.h"
+#include "device/cpu/worker_memory.h"
 #include "kernels/gemm/pack.h"
 
 namespace tenon::cpu {
@@ -237,11 +238,17 @@ size_t WinogradConvolution<kTile>::transformed_bytes() const {
   return align_up(kPoints * tiles * row_stride() * sizeof(float));
 }
 
+/// Behind the sums, one tile of pixels, and which block's tiles these are.
 template <int kTile>
-size_t WinogradConvolution<kTile>::worker_bytes() const {
+size_t WinogradConvolution<kTile>::transformed_at() const {
   const size_t sums = align_up(kPoints * tile_block_ * channel_block_ * sizeof(float));
   const size_t tile = align_up(kTile * kTile * channel_block_ * sizeof(float));
-  return sums + tile + (transforms_together() ? 0 : kAlignment + transformed_bytes());
+  return sums + tile + kAlignment;
+}
+
+template <int kTile>
+size_t WinogradConvolution<kTile>::worker_bytes() const {
+  return worker_stride(transformed_at() + (transforms_together() ? 0 : transformed_bytes()));
 }
 
 template <int kTile>
@@ -350,8 +357,7 @@ void WinogradConvolution<kTile>::run_together(const ConvArguments& arguments, Th
 template <int kTile>
 void WinogradConvolution<kTile>::run_alone(const ConvArguments& arguments, ThreadPool& pool,
                                            char* scratch) const {
-  // Each worker's memory: sums, one tile of pixels, which block's tiles it has, these.
-  const size_t tiles_at = worker_bytes() - transformed_bytes();
+  const size_t tiles_at = transformed_at();
   const auto own_block = [&](int worker) {
     return reinterpret_cast<int64_t*>(scratch + worker * worker_bytes() + tiles_at - kAlignment);
   };

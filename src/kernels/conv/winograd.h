@@ -131,6 +131,7 @@ class WinogradConvolution {
   int64_t parts() const;             // tasks that share a block
   bool transforms_together() const;  // before all products, or every thread for itself
   size_t transformed_bytes() const;  // of one block, or of all when together
+  size_t transformed_at() const;     // in the memory of a worker that transforms alone
   size_t worker_bytes() const;
   void transform(const ConvArguments& arguments, int64_t first, int64_t count, float* to,
                  int64_t tiles) const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "device/cpu/aligned_buffer.h"
+#include "device/cpu/worker_memory.h"
 
 namespace tenon::cpu {
 namespace {
@@ -116,7 +117,7 @@ size_t Gemm::fetch_capacity() const {
 
 size_t Gemm::scratch_bytes() const {
   if (strassen_.usable()) return strassen_.scratch_bytes();
-  const size_t workers = align_up(plan_.worker_scratch_bytes()) * problem_.threads;
+  const size_t workers = worker_stride(plan_.worker_scratch_bytes()) * problem_.threads;
   return workers + plan_.staged_bytes() + (problem_.constant_b ? 0 : packed_each_ * b_count());
 }
 
@@ -152,7 +153,7 @@ void Gemm::run(const GemmArguments& arguments, ThreadPool& pool, void* scratch) 
   if (problem_.m == 0 || problem_.n == 0) return;
   if (strassen_.usable()) return run_strassen(arguments, pool, scratch);
   char* free = static_cast<char*>(scratch);
-  const size_t worker_bytes = align_up(plan_.worker_scratch_bytes());
+  const size_t worker_bytes = worker_stride(plan_.worker_scratch_bytes());
   char* workers = free;
   const void* packed = packed_.bytes().data();
   if (!problem_.constant_b) {

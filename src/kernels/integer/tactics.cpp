@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "device/cpu/aligned_buffer.h"
 #include "device/cpu/thread_pool.h"
+#include "device/cpu/worker_memory.h"
 #include "kernels/integer/integer.h"
 #include "kernels/strides.h"
 #include "kernels/tactic.h"
@@ -84,7 +84,7 @@ class IntegerKernel final : public Kernel {
 
  private:
   size_t panel_bytes() const {
-    return cpu::align_up(static_cast<size_t>(d_.depth * cpu::kIntegerPanel) * sizeof(int32_t));
+    return cpu::worker_stride(static_cast<size_t>(d_.depth * cpu::kIntegerPanel) * sizeof(int32_t));
   }
 
   void pack(const int32_t* b, int64_t columns, int32_t* to) const {

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "base/arithmetic.h"
-#include "device/cpu/aligned_buffer.h"
+#include "device/cpu/worker_memory.h"
 #include "kernels/rows/rows.h"
 
 namespace tenon::cpu {
@@ -209,7 +209,7 @@ void top_of_line(const LineProblem& p, const T* x, T* values, int64_t* places, i
 }
 
 size_t order_bytes(const LineProblem& p) {
-  return align_up(static_cast<size_t>(p.along.extent) * sizeof(int32_t));
+  return worker_stride(static_cast<size_t>(p.along.extent) * sizeof(int32_t));
 }
 
 /// Sum is double, or uint64, which wraps.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "device/cpu/thread_pool.h"
+#include "device/cpu/worker_memory.h"
 #include "kernels/pointwise/program.h"
 
 /// Pointwise regions over integers of any width, f64 and mixtures of types: rows of blocks go
@@ -17,7 +18,9 @@ struct TypedPlan {
 
   int64_t row() const { return loops.extents.back(); }
   int64_t rows() const;
-  size_t worker_bytes() const { return types.size() * kTypedBlock * sizeof(int64_t); }
+  size_t worker_bytes() const {
+    return worker_stride(types.size() * kTypedBlock * sizeof(int64_t));
+  }
 };
 
 /// Whether blocks can hold and convert it.

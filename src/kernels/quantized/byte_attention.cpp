@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/arithmetic.h"
+#include "device/cpu/worker_memory.h"
 #include "kernels/attention/attention_layout.h"
 #include "kernels/quantized/byte_product.h"
 
@@ -67,7 +68,7 @@ struct Layout {
     weight_sums = take(rows * 4);
     most = take(rows * 4);
     total = take(rows * 4);
-    bytes = at;
+    bytes = worker_stride(at);
   }
 };
 

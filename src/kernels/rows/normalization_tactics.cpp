@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "device/cpu/thread_pool.h"
+#include "device/cpu/worker_memory.h"
 #include "kernels/epilogue/region_epilogue.h"
 #include "kernels/image.h"
 #include "kernels/rows/describe.h"
@@ -91,7 +92,9 @@ class RowNormalization final : public Kernel {
   }
 
  private:
-  int64_t buffer_floats() const { return (length_ + 15) / 16 * 16; }
+  int64_t buffer_floats() const {
+    return cpu::worker_stride(length_ * sizeof(float)) / sizeof(float);
+  }
 
   int input_;
   cpu::ElementType type_;

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "device/cpu/thread_pool.h"
+#include "device/cpu/worker_memory.h"
 #include "kernels/rows/describe.h"
 #include "kernels/strides.h"
 #include "kernels/tactic.h"
@@ -112,7 +113,7 @@ class SumNormalization final : public Kernel {
         d_.sum_output < 0 ? nullptr : static_cast<float*>(arguments.outputs[d_.sum_output]);
     const int64_t grain = std::max<int64_t>(1, 4096 / length_);
     arguments.queue.pool->parallel_for(rows_, grain, [&](int64_t begin, int64_t end, int worker) {
-      float* scratch = static_cast<float*>(arguments.workspace) + worker * 2 * padded();
+      float* scratch = static_cast<float*>(arguments.workspace) + worker * own_floats();
       for (int64_t row = begin; row < end; ++row) {
         float* sum = sums != nullptr ? sums + row * length_ : scratch + padded();
         add_up(arguments, row, sum);
@@ -123,12 +124,15 @@ class SumNormalization final : public Kernel {
     return {};
   }
   size_t workspace_bytes() const override {
-    return static_cast<size_t>(threads_ * 2 * padded()) * sizeof(float);
+    return static_cast<size_t>(threads_ * own_floats()) * sizeof(float);
   }
   bool uses_input(int index) const override { return index != d_.scale && index != d_.bias; }
 
  private:
   int64_t padded() const { return (length_ + 15) / 16 * 16; }
+  int64_t own_floats() const {
+    return cpu::worker_stride(2 * padded() * sizeof(float)) / sizeof(float);
+  }
 
   const float* row_of(const LaunchArguments& arguments, size_t operand, int64_t row) const {
     int64_t offset = 0;

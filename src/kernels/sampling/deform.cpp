@@ -6,6 +6,7 @@
 
 #include "base/arithmetic.h"
 #include "device/cpu/aligned_buffer.h"
+#include "device/cpu/worker_memory.h"
 #include "kernels/gemm/pack.h"
 
 namespace tenon::cpu {
@@ -75,7 +76,7 @@ size_t DeformConvolution::y_bytes() const {
 }
 
 size_t DeformConvolution::worker_bytes() const {
-  return align_up(plan_.worker_scratch_bytes());
+  return worker_stride(plan_.worker_scratch_bytes());
 }
 
 size_t DeformConvolution::scratch_bytes() const {

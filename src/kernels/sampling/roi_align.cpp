@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/arithmetic.h"
+#include "device/cpu/worker_memory.h"
 
 namespace tenon::cpu {
 namespace {
@@ -31,7 +32,7 @@ struct Layout {
     const auto bytes = static_cast<size_t>(taps) * sizeof(RoiTap) +
                        static_cast<size_t>(counts) * sizeof(int64_t) +
                        static_cast<size_t>(bins) * sizeof(float);
-    return round_up(bytes, 64);
+    return worker_stride(bytes);
   }
   size_t image_bytes() const { return round_up(static_cast<size_t>(image) * sizeof(float), 64); }
 };

@@ -1,0 +1,20 @@
+#include "device/cpu/worker_memory.h"
+
+#include <gtest/gtest.h>
+
+namespace tenon::cpu {
+namespace {
+
+TEST(WorkerMemory, BeginsWithALinePagesBehindTheWorkerBefore) {
+  for (const size_t bytes : {1, 64, 4096, 30000}) {
+    EXPECT_EQ(worker_stride(bytes) % kAlignment, 0u) << bytes;
+    EXPECT_GE(worker_stride(bytes), bytes + 2 * 4096) << bytes;
+  }
+}
+
+TEST(WorkerMemory, IsNoneWhereNoneIsNeeded) {
+  EXPECT_EQ(worker_stride(0), 0u);
+}
+
+}  // namespace
+}  // namespace tenon::cpu
