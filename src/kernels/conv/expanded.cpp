@@ -19,13 +19,22 @@ constexpr int64_t kBandsPerThread = 4;
 constexpr int64_t kRingBytes = int64_t{32} << 10;
 // Fewer bytes than a line a step of k, so that memory keeps up.
 constexpr int64_t kFetchStep = 16;
-constexpr int64_t kLine = 64;
+constexpr int64_t kLine = 64, kLineFloats = 16;
+// A line of the cache that another core has takes as long as so many products of vectors.
+constexpr int64_t kFetching = 24;
 // Tiles that fetch the next panel of weights, a line a step of k each.
 constexpr int64_t kPanelLines = 2;
 
 bool is_float(const ConvProblem& p) {
   return p.input_type == ElementType::f32 && p.output_type == ElementType::f32 &&
          p.weight_type == ElementType::f32 && p.compute == ElementType::f32;
+}
+
+/// Lines [first, end) that are not of the thread's own part of `all`.
+int64_t lines_of_others(int64_t first, int64_t end, int64_t all, int64_t thread, int64_t threads) {
+  const int64_t own_first = std::max(first, all * thread / threads);
+  const int64_t own_end = std::min(end, all * (thread + 1) / threads);
+  return end - first - std::max<int64_t>(0, own_end - own_first);
 }
 
 }  // namespace
@@ -87,23 +96,28 @@ int64_t ExpandedDepthwise::chunks() const {
   return ceil_div(expand_.output_channels, kernels_->panel);
 }
 
-/// The lines that the thread with the most to do expands, each as often as it has vectors of
-/// channels: threads begin with equal parts of the tasks.
-int64_t ExpandedDepthwise::longest_share() const {
-  const int64_t vector = kernels_->panel / 2, threads = expand_.threads;
-  const int64_t lines =
-      (ceil_div(depthwise_.output[1], bands_) - 1) * depthwise_.stride[1] + window();
-  int64_t longest = 0;
-  for (int64_t thread = 0; thread < threads; ++thread) {
-    int64_t share = 0;
-    for (int64_t i = tasks() * thread / threads; i < tasks() * (thread + 1) / threads; ++i) {
-      const int64_t channel = i % chunks() * kernels_->panel;
-      share +=
-          lines * ceil_div(std::min<int64_t>(kernels_->panel, depthwise_.groups - channel), vector);
-    }
-    longest = std::max(longest, share);
+/// The time of a thread, which begins with an equal part of the tasks, in products of vectors.
+/// Other steps give each thread as many lines of an image, in their order.
+int64_t ExpandedDepthwise::share_of(int64_t thread) const {
+  const int64_t threads = expand_.threads, begin = tasks() * thread / threads;
+  const Spatial &in = depthwise_.input, &out = depthwise_.output;
+  const auto foreign = [&](int64_t image, int64_t first, int64_t end, int64_t height) {
+    return lines_of_others(image * height + first, image * height + end, expand_.batch * height,
+                           thread, threads);
+  };
+  const ExpandedArguments none;
+  int64_t products = 0, fetched = 0;
+  for (int64_t i = begin; i < tasks() * (thread + 1) / threads; ++i) {
+    const Task t = task(none, i, nullptr);
+    const int64_t lines = t.input_end - t.input_first;
+    products += lines * in[2] * expand_.input_channels * ceil_div(t.channels, kernels_->panel / 2);
+    if (i == begin || t.channel == 0)
+      fetched += foreign(t.image, t.input_first, t.input_end, in[1]) * in[2] *
+                 ceil_div(expand_.input_channels, kLineFloats);
+    fetched +=
+        foreign(t.image, t.first, t.end, out[1]) * out[2] * ceil_div(t.channels, kLineFloats);
   }
-  return longest;
+  return products + fetched * kFetching;
 }
 
 /// Lines at the edges of bands are expanded twice. Where pixels do not begin with lines of the
@@ -114,7 +128,9 @@ void ExpandedDepthwise::choose_bands() {
   int64_t best = 1, least = std::numeric_limits<int64_t>::max();
   for (bands_ = 1; bands_ <= most; ++bands_) {
     if (pixel_bytes % kLine != 0 && expand_.batch * bands_ % expand_.threads != 0) continue;
-    if (const int64_t share = longest_share(); share < least) least = share, best = bands_;
+    int64_t longest = 0;
+    for (int64_t i = 0; i < expand_.threads; ++i) longest = std::max(longest, share_of(i));
+    if (longest < least) least = longest, best = bands_;
   }
   bands_ = best;
 }

@@ -46,7 +46,7 @@ class ExpandedDepthwise {
     float* ring;  ///< The expanded lines.
   };
 
-  int64_t longest_share() const;
+  int64_t share_of(int64_t thread) const;
   void choose_bands();
   void pack(const void* expand_weights, const void* depthwise_weights);
   int64_t chunks() const;
