@@ -74,27 +74,39 @@ struct Run {
     for (size_t i = 0; i < plan.depths.size(); ++i) part(i);
   }
 
+  int64_t panel_elements() const {
+    return round_up(plan.k, plan.kernels->k_unit) * plan.kernels->panel;
+  }
+  /// The packed panel that begins with this column, from step k on.
+  const char* panel_at(int64_t first, int64_t k) const {
+    const int64_t panel = plan.kernels->panel;
+    return static_cast<const char*>(operands.b) +
+           (first / panel * panel_elements() + k * panel) * element_size(plan.kernels->type);
+  }
+
+  /// The panel that comes behind that of column c: then the next part of k, then the next columns.
+  /// Behind the last one lies other memory, which other threads may write.
+  const char* panel_behind(size_t index, int64_t c, int64_t next) const {
+    if (next < columns) return panel_at(column + next, plan.depths[index].first);
+    if (index + 1 < plan.depths.size()) return panel_at(column, plan.depths[index + 1].first);
+    if (column + next < plan.n) return panel_at(column + next, plan.depths[0].first);
+    return panel_at(column + c, plan.depths[index].first);
+  }
+
   void part(size_t index) {
     const auto [k, count] = plan.depths[index];
     const bool first = index == 0, last = index + 1 == plan.depths.size();
     Tile tile;
     place_a(k, count, tile);
     tile.k = ceil_div(count, plan.kernels->k_unit);
-    tile.b_panel_stride = round_up(plan.k, plan.kernels->k_unit) * plan.kernels->panel;
+    tile.b_panel_stride = panel_elements();
     const int64_t tiles = ceil_div(rows, plan.kernels->max_rows);
     const int64_t height = std::min(ceil_div(rows, tiles), plan.tile_height());
     const int step = plan.kernels->columns_for(static_cast<int>(height));
     for (int64_t c = 0; c < columns; c += step) {
-      const int64_t panel = (column + c) / plan.kernels->panel;
-      const char* b = static_cast<const char*>(operands.b) +
-                      (panel * tile.b_panel_stride + k * plan.kernels->panel) *
-                          element_size(plan.kernels->type);
-      tile.b = b;
+      tile.b = panel_at(column + c, k);
       tile.columns = static_cast<int>(std::min<int64_t>(step, columns - c));
-      // Behind the last panel lies other memory, which other threads may write.
-      const int64_t left = ceil_div(plan.n - column - c, int64_t{plan.kernels->panel});
-      const int64_t ahead = std::min<int64_t>(step / plan.kernels->panel, left - 1);
-      const char* next = b + ahead * tile.b_panel_stride * element_size(plan.kernels->type);
+      const char* next = panel_behind(index, c, c + step);
       prepare_panel(count, tile);
       if (!last) fetch_rows(plan.depths[index + 1], c, c + step);
       int64_t lines = lines_a_step(*plan.kernels, step);
