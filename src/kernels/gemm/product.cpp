@@ -116,9 +116,11 @@ struct Run {
   }
 
   /// Behind the last panel the next task's rows of A come, of which each part of k fetches a share.
+  /// With one block of rows a thread, the next task has other columns.
   void next_rows(int64_t k, int64_t steps, const char*& next, int64_t& lines) const {
     const int64_t left = std::min(rows, plan.m - row - rows);
     if (operands.source != nullptr || left <= 0 || plan.k == 0 || steps == 0) return;
+    if (plan.row_tasks() == plan.row_groups) return;
     const int64_t row_bytes = operands.a_stride * element_size(plan.kernels->type);
     const int64_t bytes = left * row_bytes;
     const auto share = static_cast<int64_t>(plan.depths.size());

@@ -15,6 +15,9 @@ constexpr int64_t kRowBlock = 56;
 // Products of no more rows are not cut by rows: each would read all of B again.
 constexpr int64_t kWholeRows = 128;
 constexpr int64_t kColumnBlock = 512;
+// Threads that share rows fetch most of A from each other, and those that share columns fetch all
+// of B, ahead of time: a row of A takes as long as so many columns of B.
+constexpr int64_t kColumnsARow = 12;
 constexpr int64_t kMostColumnParts = 64;
 constexpr int64_t kTasksPerThread = 4;
 constexpr int64_t kGatherTasksPerThread = 2;
@@ -66,6 +69,9 @@ void choose_blocks(ProductPlan& plan, int64_t batch, int threads, bool gathered)
   const int64_t most = plan.kernels->row_unit > 1 ? kWholeRows : kRowBlock;
   const bool whole = plan.m <= kWholeRows && batch * ceil_div(plan.n, 2 * panel) >= wanted;
   plan.row_block = std::min(plan.m, whole ? kWholeRows : std::max(rows, most / rows * rows));
+  if (batch * plan.row_tasks() < threads && plan.m >= threads * rows &&
+      plan.n < kColumnsARow * plan.m)
+    plan.row_block = ceil_div(plan.m, int64_t{threads});
   // Equal blocks, whole tiles where possible.
   plan.row_block = ceil_div(plan.m, ceil_div(plan.m, plan.row_block));
   // Whole lines: blocks that end within one would have short tiles.

@@ -72,6 +72,15 @@ TEST(ProductPlan, FewRowsAreNotCut) {
   EXPECT_GE(plan_for(49, 2048, 512, 1, 2).column_tasks(), 8);
 }
 
+TEST(ProductPlan, FewColumnsOfFewRowsAreSharedByRows) {
+  const ProductPlan plan = plan_for(49, 128, 512, 1, 2);
+  EXPECT_EQ(plan.row_tasks(), 2);
+  EXPECT_EQ(shared_blocks(plan, 2), 0);
+  EXPECT_EQ(plan_for(49, 128, 512, 1, 1).row_tasks(), 1);
+  EXPECT_EQ(plan_for(49, 128, 512, 2, 2).row_tasks(), 1);  // Each thread has a product.
+  EXPECT_EQ(plan_for(13, 128, 512, 1, 2).row_tasks(), 1);  // Less than a tile each.
+}
+
 /// Columns times rows of the tasks that each thread begins with.
 std::vector<int64_t> shares(const ProductPlan& plan, int threads) {
   std::vector<int64_t> elements(threads);
