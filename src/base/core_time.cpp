@@ -22,6 +22,8 @@ namespace {
 constexpr double kPrior = 5e-3;
 /// Of the thread's own time, so many seconds are remembered, and looked at again after so many.
 constexpr double kMemory = 1, kLook = 5e-3;
+/// Below the clocks' steps.
+constexpr double kLeast = 1e-6;
 
 double seconds_of(clockid_t clock) {
   timespec time{};
@@ -49,21 +51,20 @@ CoreTime::Seconds CoreTime::now() const {
           seconds_of(CLOCK_MONOTONIC), seconds_of(CLOCK_PROCESS_CPUTIME_ID)};
 }
 
-/// A thread that waits for others of its process, which have all cores, is not disturbed.
+/// A thread that waits for others of its process, which have all cores, is not disturbed: moment by
+/// moment, since the process may need one core before and behind that.
 double CoreTime::stretch() {
   const Seconds seconds = now();
   const double ran = seconds.ran - last_.ran, waited = seconds.waited - last_.waited;
   if (ran + waited >= kLook) {
+    const double all = helper_threads() * (seconds.real - last_.real);
+    const double of_others = all / std::max(seconds.process - last_.process, ran + kLeast) - 1;
     const double kept = std::exp(-(ran + waited) / kMemory);
-    lately_ = {kept * lately_.ran + ran, kept * lately_.waited + waited,
-               kept * lately_.real + seconds.real - last_.real,
-               kept * lately_.process + seconds.process - last_.process};
+    ran_ = kept * ran_ + ran;
+    lost_ = kept * lost_ + std::clamp(ran * of_others, 0.0, waited);
     last_ = seconds;
   }
-  const double all = 1 + lately_.waited / (lately_.ran + kPrior);
-  const double of_others =
-      static_cast<double>(helper_threads()) * lately_.real / std::max(lately_.process, kPrior);
-  return std::max(std::min(all, of_others), 1.0);
+  return 1 + lost_ / (ran_ + kPrior);
 }
 
 }  // namespace tenon

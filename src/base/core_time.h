@@ -21,7 +21,8 @@ class CoreTime {
   Seconds now() const;
 
   int thread_;
-  Seconds last_, lately_;
+  Seconds last_;
+  double ran_ = 0, lost_ = 0;  ///< Of late: on a core, and ready to run while other processes did.
 };
 
 }  // namespace tenon
