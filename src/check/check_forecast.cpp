@@ -12,8 +12,6 @@ constexpr double kShare = 1.0 / 3;
 constexpr double kShortLook = 0.1, kLeastShare = 0.08;
 /// Of that time, for evaluations behind the look.
 constexpr double kEvaluationShare = 0.5;
-/// Whether outputs deviate is not known ahead: as likely as not.
-constexpr double kDeviates = 0.5;
 constexpr double kForever = std::numeric_limits<double>::infinity();
 
 }  // namespace
@@ -84,7 +82,7 @@ double CheckForecast::seconds(const BuildWatch::Known& known) const {
   if (all_regions) return left + evaluation * kEvaluations + ran + regions(kForever, known);
   const double behind = evaluations * evaluation;
   const double rounding = rounds ? evaluation + known.pace.byte * weights : 0;
-  const double ahead = kDeviates * rounding;
+  const double ahead = known.kernels.chance_to_deviate() * rounding;
   const Shares look = shares(look_seconds(built, waited + ran + ahead), behind);
   return left + ran + std::min(regions(look.regions, known), look.regions) +
          (look.evaluates ? behind + rounding - rounds * evaluation : ahead);

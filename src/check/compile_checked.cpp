@@ -392,6 +392,8 @@ class CheckedBuild {
     rounded_.clear();
     rounded_by_time_ = false;
     deviates_ = difference(outputs);
+    if (watch_ != nullptr && shows_rounding(work.kernels))
+      watch_->kernels([&](BuildForecast& k) { k.compared_outputs(!deviates_.empty()); });
     if (!deviates_.empty()) look_at_rounding(*plan.graph, outputs);
     if (!deviates_.empty()) look_at_more_draws(*plan.graph, outputs, end);
     // Whatever ran ahead of them: what outputs hide shows in regions alone.

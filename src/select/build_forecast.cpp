@@ -27,7 +27,7 @@ constexpr double kRecalledMemory = 0.02;
 constexpr double kMake = 3e4, kOperation = 0.01, kWeightByte = 2.5, kByte = 0.5;
 
 constexpr std::string_view kAnyKind;
-constexpr const char *kWriting = "writing", *kNewMemory = "new memory";
+constexpr const char *kWriting = "writing", *kNewMemory = "new memory", *kDeviating = "deviating";
 
 bool is_same(const KernelWork& a, const KernelWork& b) {
   return a.operations == b.operations && a.bytes == b.bytes && a.weights == b.weights;
@@ -56,9 +56,8 @@ BuildForecast::BuildForecast(int threads, const MachinePace& pace, int runs)
       runs_(runs),
       pace_(pace),
       all_(new_trials()),
-      run_(kOperation * pace.step, kByte * pace.byte),
       other_making_(kMake * pace.step, kWeightByte * pace.byte),
-      other_run_(run_),
+      other_run_(kOperation * pace.step, kByte * pace.byte),
       there_(kMake * pace.step, pace.byte),
       writing_(kMake * pace.step, pace.byte) {}
 
@@ -93,7 +92,6 @@ void BuildForecast::recall(const PaceBook& book) {
   for (const auto& [kind, figures] : book.with_prefix(prefix_of("kind")))
     of_kind(kinds_, kind).recall(figures);
   recall(all_, book.find(prefix_of("all")));
-  run_.recall(book.find(prefix_of("run")));
   for (const auto& [kind, figures] : book.with_prefix(prefix_of("making")))
     making_.try_emplace(kind, new_trials().make).first->second.recall(figures);
   const auto others_made = book.find(prefix_of("others' making"));
@@ -105,6 +103,10 @@ void BuildForecast::recall(const PaceBook& book) {
   writing_.recall(book.find(kWriting));
   if (const auto memory = book.find(kNewMemory); memory.size() == 2 && memory[0] > 0)
     new_before_ = {memory[0], memory[1]};
+  if (const auto plans = book.find(kDeviating); plans.size() == 2 && plans[1] > 0) {
+    deviating_ = plans[0];
+    outputs_compared_ = plans[1];
+  }
 }
 
 void BuildForecast::keep(PaceBook& book) const {
@@ -112,12 +114,12 @@ void BuildForecast::keep(PaceBook& book) const {
     book.set(prefix_of("tactic") + tactic, learned(trials));
   for (const auto& [kind, rates] : kinds_) book.set(prefix_of("kind") + kind, rates.learned());
   book.set(prefix_of("all"), learned(all_));
-  if (has_run_) book.set(prefix_of("run"), run_.learned());
   for (const auto& [kind, rates] : making_) book.set(prefix_of("making") + kind, rates.learned());
   book.set(prefix_of("there"), there_.learned());
   book.set(kWriting, writing_.learned());
   book.set(kNewMemory, {PaceBook::kEarlier * new_before_.guessed + new_memory_.guessed,
                         PaceBook::kEarlier * new_before_.took + new_memory_.took});
+  book.set(kDeviating, {deviating_, outputs_compared_});
   if (!has_others_) return;
   book.set(prefix_of("others' making"), other_making_.learned());
   book.set(prefix_of("others' run"), other_run_.learned());
@@ -161,10 +163,11 @@ void BuildForecast::tried(const std::string& tactic, const KernelWork& work,
     trials->given_up += times.launches <= effort::kFirstLaunches;
     trials->longer += is_long(launch) || times.launches <= effort::kFirstLaunches;
   }
-  if (times.launches == 0 || !times.is_preferred) return;
-  run_.add(work.operations / threads_, work.bytes, launch);
-  of_kind(kinds_, named(work.kind, work.type)).add(work.operations / threads_, work.bytes, launch);
-  has_run_ = true;
+  if (times.launches == 0) return;
+  layers.launch = layers.launch > 0 ? std::min(layers.launch, launch) : launch;
+  if (times.is_preferred)
+    of_kind(kinds_, named(work.kind, work.type))
+        .add(work.operations / threads_, work.bytes, launch);
 }
 
 void BuildForecast::ran_other(const KernelWork& work, double seconds) {
@@ -298,7 +301,24 @@ double BuildForecast::making_left() const {
 }
 
 double BuildForecast::running(double operations, double bytes) const {
-  return load_ * (has_run_ ? run_ : other_run_).seconds(operations / threads_, bytes);
+  double all = 0;
+  for (const auto& [place, layers] : layers_) {
+    const auto& [of_layer, moved] = place;
+    const KernelWork work{of_layer, moved, layers.weights, layers.kind, layers.type};
+    if (layers.count > 0)
+      all += layers.count * (layers.launch > 0 ? layers.launch : usual_launch(work));
+  }
+  return load_ * (all > 0 ? all : other_run_.seconds(operations / threads_, bytes));
+}
+
+void BuildForecast::compared_outputs(bool deviate) {
+  deviating_ = PaceBook::kEarlier * deviating_ + (deviate ? 1 : 0);
+  outputs_compared_ = PaceBook::kEarlier * outputs_compared_ + 1;
+}
+
+/// As likely as not, before any was seen: that counts as one plan.
+double BuildForecast::chance_to_deviate() const {
+  return (deviating_ + 0.5) / (outputs_compared_ + 1);
 }
 
 /// What ran and is the most like it: preferred kernels of the kind, else others of it. Other kinds

@@ -95,8 +95,12 @@ class BuildForecast {
   /// Plans of so many bytes were put together in so many seconds; and will be.
   void wrote(double bytes, double seconds) { writing_.add(1, bytes, seconds / load_); }
   double writing(double bytes) const { return load_ * writing_.seconds(1, bytes); }
-  /// To run preferred kernels once.
+  /// To run the plan's kernels once; all of a network's, before these are known.
   double running(double operations, double bytes) const;
+  /// Outputs of a plan with rounded products were compared: whether they deviated; and how likely
+  /// those of the next one do.
+  void compared_outputs(bool deviate);
+  double chance_to_deviate() const;
   /// As it was measured.
   const MachinePace& pace() const { return pace_; }
 
@@ -125,6 +129,7 @@ class BuildForecast {
     DataType type = DataType::kFloat32;
     std::string kind;
     double make = -1;  ///< Seconds, of the kernel that was decided for; -1: it was not tried.
+    double launch = 0;                    ///< Seconds, of the fastest that was tried; 0: none was.
     std::map<std::string, double> makes;  ///< Seconds, of each tactic's trial.
     std::map<std::string, double> packs;  ///< Bytes of weights in a tactic's own form.
   };
@@ -160,8 +165,6 @@ class BuildForecast {
   /// The share of weights that kernels which are not the plan's keep, by the number of weights.
   std::map<double, double> others_;
   std::map<std::string, TwoRates, std::less<>> making_;  ///< Of the plan's kernels, by kind.
-  TwoRates run_;
-  bool has_run_ = false;
   TwoRates other_making_, other_run_;               ///< Of kernels that are not the plan's.
   TwoRates there_;                                  ///< On another device, by kernels and bytes.
   bool knows_others_ = false, has_others_ = false;  ///< From any build; from this one.
@@ -178,6 +181,7 @@ class BuildForecast {
   };
   NewMemory new_memory_, new_before_;
   TwoRates writing_;  ///< Of a plan, and of its bytes.
+  double deviating_ = 0, outputs_compared_ = 0;  ///< Plans, of all builds.
 };
 
 }  // namespace tenon

@@ -53,7 +53,7 @@ TEST(CheckForecast, LargeRegionsAreEvaluatedByKernels) {
   EXPECT_NEAR(forecast.seconds(known), without + 1.6, 0.1);
 }
 
-/// Outputs that deviate, as about half do, are compared with rounded ones before anything else.
+/// Outputs that deviate, as about half may, are compared with rounded ones before anything else.
 TEST(CheckForecast, RoundingMayBeEvaluatedWhateverTimeItTakes) {
   const BuildForecast kernels;
   const BuildWatch::Known known{kernels, kernels.pace(), 1, 0, 3};

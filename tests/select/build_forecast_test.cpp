@@ -48,8 +48,10 @@ Half at_half(const Machine& machine) {
   BuildForecast forecast;
   const std::vector<KernelWork> all = works(40);
   const char* const tactics[] = {"fast", "slow", "other"};
-  for (const KernelWork& work : all)
+  for (const KernelWork& work : all) {
+    forecast.will_make(work);
     for (const char* tactic : tactics) forecast.will_try(tactic, work);
+  }
   double left = 0, run = 0;
   KernelWork sum;
   for (size_t i = 0; i < all.size(); ++i)
@@ -200,7 +202,34 @@ TEST(BuildForecast, KernelsOfOtherPlansTellUntilCandidatesDo) {
   EXPECT_NEAR(forecast.trials_left(), 5 * 0.1, 0.05);
   for (int i = 0; i < 8; ++i) forecast.tried("b", work, {1e-6, 5 * 0.03, 5, true});
   EXPECT_NEAR(forecast.trials_left(), 5 * 0.03, 0.02);
+  forecast.will_make(work);
   EXPECT_NEAR(forecast.running(1e9, 0), 0.03, 0.003);
+}
+
+/// The fastest kernel that was tried for a layer will be the plan's; others of its kind and type
+/// run as the usual ones.
+TEST(BuildForecast, ThePlanRunsItsOwnLayers) {
+  BuildForecast forecast;
+  const KernelWork wide{1e9, 0, 0, "conv"}, narrow{1e9, 0, 0, "conv", DataType::kBFloat16};
+  const KernelWork other{2e9, 0, 0, "conv", DataType::kBFloat16};
+  forecast.tried("usual", wide, {1e-6, 5 * 0.1, 5, true});
+  for (const KernelWork& work : {narrow, narrow, other}) forecast.will_make(work);
+  forecast.tried("usual", narrow, {1e-6, 5 * 0.02, 5, true});
+  forecast.tried("better", narrow, {1e-6, 5 * 0.01, 5});
+  EXPECT_NEAR(forecast.running(1e10, 0), 2 * 0.01 + 2 * 0.02, 0.01);
+}
+
+TEST(BuildForecast, WhetherOutputsDeviateIsRemembered) {
+  PaceBook book;
+  BuildForecast first, next;
+  EXPECT_EQ(first.chance_to_deviate(), 0.5);
+  first.compared_outputs(false);
+  EXPECT_EQ(first.chance_to_deviate(), 0.25);
+  first.keep(book);
+  next.recall(book);
+  EXPECT_EQ(next.chance_to_deviate(), 0.25);
+  next.compared_outputs(true);
+  EXPECT_GT(next.chance_to_deviate(), 0.5);
 }
 
 /// A tactic's kernels of 16 bits go at a pace of their own.
