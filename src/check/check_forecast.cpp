@@ -65,8 +65,8 @@ double CheckForecast::regions(double seconds, const BuildWatch::Known& known) co
 /// Kernels' values are kept in new memory, about half of them: the others never leave a kernel. Of
 /// a device, which gets the weights too, earlier checks tell.
 double CheckForecast::run(const BuildWatch::Known& known) const {
-  if (beside_build) return known.kernels.running_there(kernels, bytes + weights);
-  return known.kernels.running(operations, bytes) + bytes / 2 * known.pace.byte;
+  if (beside_build) return known.kernels.running_there(kernels, narrow * (bytes + weights));
+  return known.kernels.running(operations, bytes) + narrow * bytes / 2 * known.pace.byte;
 }
 
 double CheckForecast::seconds(const BuildWatch::Known& known) const {
@@ -81,11 +81,12 @@ double CheckForecast::seconds(const BuildWatch::Known& known) const {
                                                  : waited;
   if (all_regions) return left + evaluation * kEvaluations + ran + regions(kForever, known);
   const double behind = evaluations * evaluation;
-  const double rounding = rounds ? evaluation + known.pace.byte * weights : 0;
-  const double ahead = known.kernels.chance_to_deviate() * rounding;
+  const double rounding = rounds ? known.pace.byte * weights : 0;
+  const double passes = evaluations > (rounds ? 1 : 0) ? known.passes : 0;
+  const double ahead = known.kernels.chance_to_deviate() * (rounds * evaluation + rounding);
   const Shares look = shares(look_seconds(built, waited + ran + ahead), behind);
   return left + ran + std::min(regions(look.regions, known), look.regions) +
-         (look.evaluates ? behind + rounding - rounds * evaluation : ahead);
+         (look.evaluates ? behind + rounding + passes : ahead);
 }
 
 }  // namespace tenon

@@ -16,6 +16,7 @@ struct CheckForecast {
   double operations = 0;            ///< All multiplications.
   double bytes = 0;                 ///< Of all values that the network makes.
   double kernels = 0, weights = 0;  ///< Nodes, and bytes of their constants.
+  double narrow = 1;                ///< The plan's bytes over these.
   size_t workers = 1;               ///< That compare regions.
   /// Regions of more multiplications are evaluated by the processor's kernels on all cores.
   double large = std::numeric_limits<double>::infinity();
@@ -24,7 +25,7 @@ struct CheckForecast {
   bool beside_build = false;  ///< The reference is evaluated while the build goes on.
   bool all_regions = false;   ///< However long that takes.
   /// Evaluations of the network behind the look at regions, where it leaves time for them: with
-  /// rounding, and as the passes leave it.
+  /// rounding, and as the passes leave it, which are run for it once more.
   double evaluations = 0;
   bool rounds = false;             ///< One of these is with rounding: where outputs deviate at all,
                                    ///< it is done ahead of the look, however long it takes.

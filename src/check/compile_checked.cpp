@@ -221,6 +221,7 @@ class CheckedBuild {
     forecast.bytes = sizeof(float) * work.elements;
     forecast.kernels = work.kernels;
     forecast.weights = work.weights;
+    forecast.narrow = narrow();
     forecast.workers = RegionCheck::workers(request_.backend, request_.select.threads);
     forecast.large = RegionCheck::large(request_.backend);
     forecast.cores = static_cast<int>(helper_threads());
@@ -320,6 +321,12 @@ class CheckedBuild {
     return evaluated.ok() ? std::string() : evaluated.error().message;
   }
 
+  /// The bytes of a plan's values over those in f32.
+  double narrow() const {
+    return byte_size(request_.passes.precision.value_or(DataType::kFloat32)) /
+           double{sizeof(float)};
+  }
+
   bool with_regions() const {
     return check_.regions || request_.passes.level >= SelfCheck::kRegionLevel;
   }
@@ -387,7 +394,8 @@ class CheckedBuild {
     const ReferenceWork work = reference_work(*network_, request_.profiles[0]);
     double ran = watch.lap();
     if (watch_ != nullptr && !on_host_cores())
-      watch_->kernels([&](BuildForecast& k) { k.ran_there(work.kernels, work.bytes(), ran); });
+      watch_->kernels(
+          [&](BuildForecast& k) { k.ran_there(work.kernels, narrow() * work.bytes(), ran); });
     outputs_ = outputs;
     rounded_.clear();
     rounded_by_time_ = false;

@@ -119,6 +119,23 @@ TEST(CheckForecast, WeightsAreRounded) {
   EXPECT_NEAR(forecast.seconds(known), one + 1 + 4e8 * known.pace.byte, 1e-6);
 }
 
+/// The evaluation of what the passes make comes with another run of them.
+TEST(CheckForecast, PassesRunOnceMore) {
+  const BuildForecast kernels;
+  const MachinePace pace = kernels.pace();
+  CheckForecast forecast;
+  forecast.plain = PlainPace{1e-10, 1e-9, 1e-9};
+  forecast.reference_took = forecast.evaluation_took = 1;
+  const auto seconds = [&](double passes) {
+    return forecast.seconds({kernels, pace, 1, passes, 30});
+  };
+  EXPECT_EQ(seconds(0.5), seconds(0));
+  forecast.evaluations = 1;
+  EXPECT_NEAR(seconds(0.5), seconds(0) + 0.5, 1e-9);
+  forecast.rounds = true;  // The one evaluation; the passes' went on beside the build.
+  EXPECT_EQ(seconds(0.5), seconds(0));
+}
+
 /// Another device is waited for where memory is moved.
 TEST(CheckForecast, AnotherDeviceRunsFast) {
   const BuildForecast kernels;
@@ -133,6 +150,8 @@ TEST(CheckForecast, AnotherDeviceRunsFast) {
   forecast.beside_build = true;
   EXPECT_NEAR(forecast.seconds(known), 1e9 * known.pace.byte, 1e-3);
   EXPECT_GT(here, 2 * forecast.seconds(known));
+  forecast.narrow = 0.5;
+  EXPECT_NEAR(forecast.seconds(known), 0.5e9 * known.pace.byte, 1e-3);
 }
 
 /// As it did in earlier builds.
