@@ -47,10 +47,14 @@ inline void for_each_parallel(size_t count, size_t threads, FunctionRef<void(siz
   if (failure != nullptr) std::rethrow_exception(failure);
 }
 
+/// Cores that the process may use, one or more: fewer than the machine has where it is confined to
+/// some.
+size_t usable_cores();
+
 /// Threads for work that the processor does beside others'.
 inline size_t helper_threads() {
-  const unsigned all = std::thread::hardware_concurrency();
-  return all == 0 ? 1 : (all > 32 ? 32 : all);
+  constexpr size_t kMost = 32;
+  return std::min(usable_cores(), kMost);
 }
 
 }  // namespace tenon

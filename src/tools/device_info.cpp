@@ -1,13 +1,12 @@
 #include "tools/device_info.h"
 
-#include <sched.h>
 #include <unistd.h>
 
 #include <fstream>
 #include <sstream>
-#include <thread>
 
 #include "base/environment.h"
+#include "base/parallel.h"
 #include "tools/values.h"
 
 namespace tenon::tools {
@@ -68,13 +67,6 @@ std::string instruction_sets() {
   return text;
 }
 
-int usable_cores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof(set), &set) == 0) return CPU_COUNT(&set);
-  return static_cast<int>(std::thread::hardware_concurrency());
-}
-
 double clock_ghz() {
   const auto highest =
       parse_real(first_line("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq"));
@@ -92,7 +84,7 @@ CpuInfo read_cpu_info() {
   CpuInfo cpu;
   cpu.name = field_of("/proc/cpuinfo", "model name");
   cpu.instruction_sets = instruction_sets();
-  cpu.cores = usable_cores();
+  cpu.cores = static_cast<int>(usable_cores());
   cpu.memory_bytes = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
   cpu.cache_bytes =
       parse_size(first_line("/sys/devices/system/cpu/cpu0/cache/index2/size"), 'B').value_or(0);

@@ -1,0 +1,14 @@
+#include "base/parallel.h"
+
+#include <sched.h>
+
+namespace tenon {
+
+size_t usable_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof(set), &set) == 0) return static_cast<size_t>(CPU_COUNT(&set));
+  return std::max<size_t>(std::thread::hardware_concurrency(), 1);
+}
+
+}  // namespace tenon
