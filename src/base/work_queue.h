@@ -15,8 +15,8 @@
 
 namespace tenon {
 
-/// Threads that do numbered tasks, the oldest first, for one thread that adds them and takes the
-/// results.
+/// Threads that do numbered tasks, the oldest first, but for those that are added ahead of others,
+/// for one thread that adds them and takes the results.
 class WorkQueue {
  public:
   WorkQueue(size_t threads, std::function<void(size_t task)> work) : work_(std::move(work)) {
@@ -32,10 +32,10 @@ class WorkQueue {
   }
   WorkQueue(const WorkQueue&) = delete;
 
-  void add(size_t task) {
+  void add(size_t task, bool ahead = false) {
     {
       const std::lock_guard lock(mutex_);
-      open_.push_back(task);
+      (ahead ? urgent_ : open_).push_back(task);
       ++unclaimed_;
     }
     changed_.notify_one();
@@ -59,7 +59,7 @@ class WorkQueue {
   void run() {
     std::unique_lock lock(mutex_);
     while (true) {
-      changed_.wait(lock, [this] { return closed_ || !open_.empty(); });
+      changed_.wait(lock, [this] { return closed_ || !urgent_.empty() || !open_.empty(); });
       if (closed_) return;
       do_next(lock);
       finished_.notify_one();
@@ -67,8 +67,9 @@ class WorkQueue {
   }
   /// Under the lock, but for the work itself.
   void do_next(std::unique_lock<std::mutex>& lock) {
-    const size_t task = open_.front();
-    open_.pop_front();
+    std::deque<size_t>& tasks = urgent_.empty() ? open_ : urgent_;
+    const size_t task = tasks.front();
+    tasks.pop_front();
     lock.unlock();
     std::exception_ptr failure;
     try {
@@ -84,7 +85,7 @@ class WorkQueue {
   std::function<void(size_t)> work_;
   std::mutex mutex_;
   std::condition_variable changed_, finished_;
-  std::deque<size_t> open_, done_;
+  std::deque<size_t> urgent_, open_, done_;
   size_t unclaimed_ = 0;
   bool closed_ = false;
   std::exception_ptr failure_;

@@ -21,6 +21,11 @@ class Pilots {
   using Open = std::span<const std::pair<const Problem*, Shortlist*>>;
   /// Tells the lists of all but the pilots to wait.
   explicit Pilots(Open open);
+  /// Whether others wait for it.
+  bool is_pilot(size_t problem) const {
+    const auto found = waiting_.find(problem);
+    return found != waiting_.end() && !found->second.empty();
+  }
   /// The problems that waited for this one, which is decided: they are told to go on, and to try
   /// the tactic that won; null: all.
   std::vector<size_t> decided(size_t problem, const Tactic* winner);

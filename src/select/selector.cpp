@@ -198,7 +198,8 @@ void Selector::try_all(const Open& open) {
       for (const size_t option : next) trials_.run(*problem, *list, option);
     for (const size_t option : next) {
       schedule_.will_make(*problem, list->fitting[option]);
-      work_queue.add(first[i] + option);
+      // Others wait until a pilot is decided: its own stages are not to wait for theirs.
+      work_queue.add(first[i] + option, pilots && pilots->is_pilot(i));
     }
     pending[i] = next.size();
     if (!next.empty() || list->waits) return;

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <future>
 #include <set>
+#include <vector>
 
 namespace tenon {
 namespace {
@@ -29,6 +31,25 @@ TEST(WorkQueueTest, TasksThatFollowOthersAreTakenToo) {
     if (*task > 0) work_queue.add(*task - 1);
   }
   EXPECT_EQ(taken, 11u);
+}
+
+TEST(WorkQueueTest, SomeTasksAreDoneAheadOfOthers) {
+  std::promise<void> begun, all_added;
+  std::vector<size_t> order;
+  WorkQueue work_queue(1, [&](size_t task) {
+    if (task == 0) {
+      begun.set_value();
+      all_added.get_future().wait();
+    }
+    order.push_back(task);
+  });
+  work_queue.add(0);
+  begun.get_future().wait();
+  for (size_t task = 1; task <= 4; ++task) work_queue.add(task, task > 2);
+  all_added.set_value();
+  while (work_queue.take_done()) {
+  }
+  EXPECT_EQ(order, (std::vector<size_t>{0, 3, 4, 1, 2}));
 }
 
 TEST(WorkQueueTest, NothingIsTakenWhereNothingWasAdded) {
