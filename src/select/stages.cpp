@@ -25,8 +25,8 @@ std::string_view engine_of(std::string_view config) {
   return config.substr(0, config.find(',', at));
 }
 
-size_t next_stage(std::span<const double> tried, double best) {
-  if (tried.empty()) return 1;
+size_t next_stage(std::span<const double> tried, double best, bool may_win) {
+  if (tried.empty()) return may_win ? kFirstStage : 1;
   const double own = std::ranges::min(tried);
   if (std::isinf(own)) return kStage;
   const double last = std::ranges::min(tried.last(std::min(tried.size(), kStage)));

@@ -25,9 +25,11 @@ std::string_view engine_of(std::string_view config);
 
 /// How many more of a tactic's configurations are worth making. `tried` are the milliseconds of the
 /// first ones, in their order (infinite: failed), `best` those of the best of all tactics. Begins
-/// with one; goes on while the tactic is near the best, and the latest attempts near the tactic's
-/// best.
-size_t next_stage(std::span<const double> tried, double best);
+/// with kFirstStage where the tactic `may_win` as likely as not, since as many follow one that is
+/// near the best, and else with one; goes on while the tactic is near the best, and the latest
+/// attempts near the tactic's best.
+size_t next_stage(std::span<const double> tried, double best, bool may_win);
+constexpr size_t kFirstStage = 3;
 
 /// The tactic's configurations among tactics with theirs ("cuda.gemm.hopper{m=128}"), the best
 /// first; then so many `proposals` that the tactic has for the problem itself, where it is among

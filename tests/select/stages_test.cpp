@@ -18,11 +18,12 @@ namespace {
 constexpr double kFailed = std::numeric_limits<double>::infinity();
 
 size_t stage_after(std::initializer_list<double> tried, double best) {
-  return next_stage({tried.begin(), tried.size()}, best);
+  return next_stage({tried.begin(), tried.size()}, best, true);
 }
 
-TEST(StagesTest, OneIsTriedFirst) {
-  EXPECT_EQ(stage_after({}, kFailed), 1u);
+TEST(StagesTest, FewAreTriedFirstAndOneOfTacticsThatSeldomWin) {
+  EXPECT_EQ(stage_after({}, kFailed), kFirstStage);
+  EXPECT_EQ(next_stage({}, kFailed, false), 1u);
 }
 
 TEST(StagesTest, TacticsThatAreFarFromTheBestEnd) {
@@ -92,6 +93,8 @@ Tactic row(std::string_view name) {
 
 class StagedSelectionTest : public testing::Test {
  protected:
+  StagedSelectionTest() { rows_[1].traits.seldom_beside = rows_[0].name; }
+
   /// The kernels made for a layer, in alphabetical order.
   std::vector<std::string> made_for(const SelectOptions& options) {
     device_->made.clear();
