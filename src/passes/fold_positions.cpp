@@ -1,6 +1,6 @@
-// Positions that a network counts up while its lengths are open: a gather by them is a slice, which
-// costs nothing, or its data as they are; a comparison that holds for all positions, or for none,
-// is known, and integers that are all the same are one number.
+// Positions that a network counts up, also while its lengths are open: a gather by them is a slice,
+// which costs nothing, or its data as they are; a comparison that holds for all positions, or for
+// none, is known, and integers that are all the same are one number.
 #include "passes/counted.h"
 #include "passes/match.h"
 #include "passes/pass.h"
@@ -30,10 +30,13 @@ Value* expanded(Graph& graph, Value* value, const Shape& shape, const Node& node
              : add_op(graph, std::make_unique<Expand>(), {value, add_shape(graph, shape)}, node);
 }
 
-/// gather(x, positions) is a slice of x, or one of its rows expanded.
+/// gather(x, positions) is a slice of x, or one of its rows expanded. One constant position is
+/// gather_to_slice's.
 bool gather(Graph& graph, Node& node, CountedValues& counted) {
   const auto* op = node.as<Gather>();
-  if (op == nullptr || node.input(1)->constant() != nullptr) return false;
+  if (op == nullptr) return false;
+  const Tensor* constant = node.input(1)->constant();
+  if (constant != nullptr && constant->count() <= 1) return false;
   const auto positions = counted.of(node.input(1));
   if (!positions.has_value()) return false;
   const Shape& data = node.input(0)->type.shape;

@@ -50,7 +50,21 @@ bool has_zero_unit(PointwiseFunction function) {
   return function == k_add || function == k_sub || function == k_or;
 }
 
-/// x + 0, x - 0, x * 1, x / 1, x ^ 1, x and true, x or false in x's own shape.
+/// Of two operands, whether the result has the one's shape, or repeats it along axes where the
+/// other is a constant with more elements.
+bool keeps_elements(const Node& node, const Value& kept, const Value& other) {
+  if (kept.type.type != node.output()->type.type) return false;
+  if (kept.type.shape == node.output()->type.shape) return true;
+  if (other.constant() == nullptr) return false;
+  const Shape &own = kept.type.shape, &others = other.type.shape;
+  for (size_t i = 1; i <= std::min(own.size(), others.size()); ++i) {
+    const Dim &a = own[own.size() - i], &b = others[others.size() - i];
+    if (!(a == b) && !(a == Dim(1)) && !(b == Dim(1))) return false;
+  }
+  return true;
+}
+
+/// x + 0, x - 0, x * 1, x / 1, x ^ 1, x and true, x or false.
 Value* neutral(const Node& node) {
   const auto* pointwise = node.as<Pointwise>();
   if (pointwise == nullptr || node.inputs().size() != 2) return nullptr;
@@ -62,7 +76,7 @@ Value* neutral(const Node& node) {
     Value* kept = node.input(i);
     const auto scalar = filled_with(node.input(1 - i));
     const double unit = has_zero_unit(pointwise->function) ? 0 : 1;
-    if (scalar == unit && kept->type == node.output()->type) return kept;
+    if (scalar == unit && keeps_elements(node, *kept, *node.input(1 - i))) return kept;
   }
   return nullptr;
 }
@@ -114,7 +128,18 @@ Value* same_as(const Node& node) {
   if (resizes_nothing(node)) return x;
   if (is_function(node, k_relu) && pointwise_producer(x, k_relu) != nullptr) return x;
   Value* chosen = only_choice(node);
-  return chosen != nullptr ? chosen : neutral(node);
+  if (chosen != nullptr) return chosen;
+  Value* kept = neutral(node);
+  return kept != nullptr && kept->type == node.output()->type ? kept : nullptr;
+}
+
+/// An operand that is only repeated: masks of positions that all count.
+bool neutral_as_expand(Graph& graph, Node& node) {
+  Value* kept = neutral(node);
+  if (kept == nullptr || kept->type == node.output()->type) return false;
+  Value* shape = add_shape(graph, node.output()->type.shape);
+  stand_in(graph, node, add_op(graph, std::make_unique<Expand>(), {kept, shape}, node));
+  return true;
 }
 
 /// The shape of a reshape has neither 0 (an extent of its input) nor -1, so that its input does not
@@ -282,7 +307,7 @@ bool simplify(Graph& graph, PassContext& context) {
   for (Node* node : nodes_of(graph)) {
     if (!context.allows(*node)) continue;
     while (merge_with_producer(graph, *node)) changed = true;
-    if (whole_pool_as_reduction(graph, *node)) {
+    if (whole_pool_as_reduction(graph, *node) || neutral_as_expand(graph, *node)) {
       changed = true;
       continue;
     }
