@@ -1,5 +1,6 @@
 #pragma once
 
+#include "device/cpu/prefetch.h"
 #include "kernels/conv/depthwise.h"
 #include "kernels/conv/tap_rows.h"
 #include "kernels/vector_math/activations.h"
@@ -95,7 +96,7 @@ struct Depthwise {
     const int64_t size = t.output_type == ElementType::f32 ? sizeof(float) : sizeof(uint16_t);
     const char* to = static_cast<const char*>(t.output) + (pixel * t.output_stride + c) * size;
 #pragma GCC unroll 16
-    for (int i = 0; i < P; ++i, to = moved(to, t.output_stride * size)) __builtin_prefetch(to, 1);
+    for (int i = 0; i < P; ++i, to = moved(to, t.output_stride * size)) prefetch_for_writing(to);
   }
 
   /// The sums of neighbouring pixels.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "device/cpu/prefetch.h"
 #include "kernels/conv/stem.h"
 #include "kernels/gemm/microkernel_body.h"
 
@@ -19,7 +20,7 @@ struct StemKernel {
     const int64_t size = element_size(s.tile.output_type), row = s.tile.output_stride * size;
     const char* next = static_cast<const char*>(s.tile.output) + R * row;
     for (int64_t k = 0; k < s.tile.k; ++k) {
-      __builtin_prefetch(next + k / W * row + k % W * V::kWidth * size, 1);
+      prefetch_for_writing(next + k / W * row + k % W * V::kWidth * size);
       const float* a = corner + s.offsets[k];
       V column[W];
 #pragma GCC unroll 8

@@ -4,6 +4,7 @@
 
 #include "base/arithmetic.h"
 #include "device/cpu/aligned_buffer.h"
+#include "device/cpu/prefetch.h"
 
 namespace tenon::cpu {
 namespace {
@@ -274,7 +275,7 @@ struct Run {
     const int64_t size = element_size(plan.output_type), bytes = tile.columns * size;
     const char* line = static_cast<const char*>(output);
     for (int r = 0; r < tile.rows; ++r, line += operands.output_stride * size)
-      for (int64_t at = 0; at < bytes; at += kLine) __builtin_prefetch(line + at, 1);
+      for (int64_t at = 0; at < bytes; at += kLine) prefetch_for_writing(line + at);
   }
 
   void finish_in_memory(Tile& tile, int64_t place, int64_t c, void* output) const {
