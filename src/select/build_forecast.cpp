@@ -14,10 +14,10 @@ namespace {
 
 /// First guesses weigh as much as so many seconds of measured work.
 constexpr double kGuessSeconds = 2e-3;
+/// How steeply the chance that a candidate is given up grows around the limit.
+constexpr double kSteep = 4;
 /// Trials of earlier builds weigh as much as so many of this one.
 constexpr double kRecalledTrials = 3;
-/// The share of all candidates that are given up weighs as much as so many of a tactic's own.
-constexpr double kCommonTrials = 1;
 /// New memory of earlier plans weighs as much as so many seconds of this one's.
 constexpr double kRecalledMemory = 0.02;
 
@@ -71,19 +71,17 @@ std::string BuildForecast::prefix_of(std::string_view entries) const {
 }
 
 std::vector<double> BuildForecast::learned(const Trials& trials) {
-  std::vector<double> all{trials.count, trials.longer, trials.given_up};
+  std::vector<double> all{trials.count};
   std::ranges::copy(trials.make.learned(), std::back_inserter(all));
   std::ranges::copy(trials.launch.learned(), std::back_inserter(all));
   return all;
 }
 
 void BuildForecast::recall(Trials& trials, std::span<const double> learned) {
-  const std::array<double*, 3> sums{&trials.count, &trials.longer, &trials.given_up};
-  if (learned.size() < sums.size() + 2 * TwoRates::kLearned || learned[0] <= 0) return;
-  const double share = std::min(kRecalledTrials / learned[0], 1.0);
-  for (size_t i = 0; i < sums.size(); ++i) *sums[i] += share * learned[i];
-  trials.make.recall(learned.subspan(sums.size(), TwoRates::kLearned));
-  trials.launch.recall(learned.subspan(sums.size() + TwoRates::kLearned));
+  if (learned.size() < 1 + 2 * TwoRates::kLearned || learned[0] <= 0) return;
+  trials.count += std::min(kRecalledTrials, learned[0]);
+  trials.make.recall(learned.subspan(1, TwoRates::kLearned));
+  trials.launch.recall(learned.subspan(1 + TwoRates::kLearned));
 }
 
 void BuildForecast::recall(const PaceBook& book) {
@@ -137,7 +135,9 @@ void BuildForecast::left_out(const std::string& tactic, const KernelWork& work) 
 }
 
 void BuildForecast::trying(const std::string& tactic, const KernelWork& work) {
-  current_ = load_ * trial_of({tactic, work});
+  const Candidate candidate{tactic, work};
+  const double launch = launch_of(candidate);
+  current_ = load_ * trial_of(candidate, launch, std::min(launch, best_tried(work)));
   left_out(tactic, work);
 }
 
@@ -160,11 +160,9 @@ void BuildForecast::tried(const std::string& tactic, const KernelWork& work,
     ++trials->count;
     if (times.launches == 0) continue;
     trials->launch.add(work.operations / threads_, work.bytes, launch);
-    trials->given_up += times.launches <= effort::kFirstLaunches;
-    trials->longer += is_long(launch) || times.launches <= effort::kFirstLaunches;
   }
   if (times.launches == 0) return;
-  layers.launch = layers.launch > 0 ? std::min(layers.launch, launch) : launch;
+  layers.launch = std::min(layers.launch, launch);
   if (times.is_preferred)
     of_kind(kinds_, named(work.kind, work.type))
         .add(work.operations / threads_, work.bytes, launch);
@@ -306,7 +304,7 @@ double BuildForecast::running(double operations, double bytes) const {
     const auto& [of_layer, moved] = place;
     const KernelWork work{of_layer, moved, layers.weights, layers.kind, layers.type};
     if (layers.count > 0)
-      all += layers.count * (layers.launch > 0 ? layers.launch : usual_launch(work));
+      all += layers.count * (std::isfinite(layers.launch) ? layers.launch : usual_launch(work));
   }
   return load_ * (all > 0 ? all : other_run_.seconds(operations / threads_, bytes));
 }
@@ -336,51 +334,63 @@ double BuildForecast::usual_launch(const KernelWork& work) const {
 
 double BuildForecast::usual_make(const KernelWork& work) const {
   if (!making_.empty() || all_.count == 0) return making_of(work.kind).seconds(1, work.weights);
-  return make_of(all_, work);
+  return all_.make.seconds(1, work.weights);
 }
 
-bool BuildForecast::is_long(double launch) {
-  return 1e3 * launch > effort::kShortMilliseconds;
+/// Short kernels run more often; long ones are given up behind their first run where they are far
+/// behind the best: as likely as not at the limit, since neither time is known better than by half.
+double BuildForecast::launches(double launch, double best) const {
+  const double all = effort::launches_of_trial(1e3 * launch, runs_);
+  if (1e3 * launch <= effort::kShortMilliseconds) return all;
+  const double behind = launch / (effort::kHopeless * best);
+  return effort::kFirstLaunches + (all - effort::kFirstLaunches) / (1 + std::pow(behind, kSteep));
 }
 
-/// Short kernels run more often; of long ones of a tactic that is far behind the best, most are
-/// given up.
-double BuildForecast::launches(const Trials& trials, double launch) const {
-  const int all = effort::launches_of_trial(1e3 * launch, runs_);
-  if (!is_long(launch)) return all;
-  const double all_share = all_.longer > 0 ? all_.given_up / all_.longer : 0;
-  const double given_up =
-      (trials.given_up + kCommonTrials * all_share) / (trials.longer + kCommonTrials);
-  return given_up * effort::kFirstLaunches + (1 - given_up) * all;
-}
-
-double BuildForecast::launch_of(const Trials& trials, const KernelWork& work) const {
-  return trials.launch.seconds(work.operations / threads_, work.bytes);
-}
-
-double BuildForecast::make_of(const Trials& trials, const KernelWork& work) const {
-  return trials.make.seconds(1, work.weights);
+/// Null where the tactic is not known.
+const BuildForecast::Trials* BuildForecast::trials_of(const Candidate& candidate) const {
+  const auto found = trials_.find(named(candidate.tactic, candidate.work.type));
+  return found == trials_.end() ? nullptr : &found->second;
 }
 
 /// Those of a tactic follow its own trials, the more the more there were; of others it is known how
 /// fast the usual ones of their kind run, and how fast weights are moved.
-double BuildForecast::trial_of(const Candidate& candidate) const {
+double BuildForecast::launch_of(const Candidate& candidate) const {
   const KernelWork& work = candidate.work;
-  double launch = usual_launch(work), make = usual_make(work);
-  const auto found = trials_.find(named(candidate.tactic, work.type));
-  const Trials& own = found == trials_.end() ? all_ : found->second;
-  if (found != trials_.end()) {
-    const double squared = static_cast<double>(own.count) * own.count;
-    const double share = squared / (squared + 1);
-    launch += share * (launch_of(own, work) - launch);
-    make += share * (make_of(own, work) - make);
-  }
-  return make + launch * launches(own, launch);
+  const double usual = usual_launch(work);
+  const Trials* const own = trials_of(candidate);
+  if (own == nullptr) return usual;
+  return usual +
+         own->share() * (own->launch.seconds(work.operations / threads_, work.bytes) - usual);
+}
+
+double BuildForecast::make_of(const Candidate& candidate) const {
+  const double usual = usual_make(candidate.work);
+  const Trials* const own = trials_of(candidate);
+  if (own == nullptr) return usual;
+  return usual + own->share() * (own->make.seconds(1, candidate.work.weights) - usual);
+}
+
+double BuildForecast::best_tried(const KernelWork& work) const {
+  const auto layers = layers_.find(key(work));
+  return layers == layers_.end() ? Layers().launch : layers->second.launch;
+}
+
+/// `best`: of the layer's candidates.
+double BuildForecast::trial_of(const Candidate& candidate, double launch, double best) const {
+  return make_of(candidate) + launch * launches(launch, best);
 }
 
 double BuildForecast::trials_left() const {
+  std::vector<double> launches;
+  std::map<Key, double> best;  // Of those that were tried and those that will be.
+  for (const Candidate& candidate : open_) {
+    launches.push_back(launch_of(candidate));
+    const auto layers = best.try_emplace(key(candidate.work), best_tried(candidate.work)).first;
+    layers->second = std::min(layers->second, launches.back());
+  }
   double left = 0;
-  for (const Candidate& candidate : open_) left += trial_of(candidate);
+  for (size_t i = 0; i < open_.size(); ++i)
+    left += trial_of(open_[i], launches[i], best.at(key(open_[i].work)));
   return load_ * left;
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 #include <span>
@@ -109,13 +110,12 @@ class BuildForecast {
     std::string tactic;
     KernelWork work;
   };
-  /// Of the trials of a tactic: making kernels, and a launch of them; how many ran so long that
-  /// they could be given up behind their first run, and were.
+  /// Of the trials of a tactic: making kernels, and a launch of them.
   struct Trials {
     TwoRates make;
     LocalRates launch;
     double count = 0;
-    double longer = 0, given_up = 0;
+    double share() const { return count * count / (count * count + 1); }  ///< Beside usual ones.
   };
   static std::vector<double> learned(const Trials& trials);
   static void recall(Trials& trials, std::span<const double> learned);
@@ -129,7 +129,8 @@ class BuildForecast {
     DataType type = DataType::kFloat32;
     std::string kind;
     double make = -1;  ///< Seconds, of the kernel that was decided for; -1: it was not tried.
-    double launch = 0;                    ///< Seconds, of the fastest that was tried; 0: none was.
+    /// Seconds, of the fastest that was tried.
+    double launch = std::numeric_limits<double>::infinity();
     std::map<std::string, double> makes;  ///< Seconds, of each tactic's trial.
     std::map<std::string, double> packs;  ///< Bytes of weights in a tactic's own form.
   };
@@ -139,15 +140,16 @@ class BuildForecast {
   LocalRates& of_kind(Kinds& kinds, std::string_view kind) const;
   const TwoRates& making_of(std::string_view kind) const;
   Trials new_trials() const;
-  double launch_of(const Trials& trials, const KernelWork& work) const;
-  double make_of(const Trials& trials, const KernelWork& work) const;
-  static bool is_long(double launch);
-  double launches(const Trials& trials, double launch) const;
+  double launches(double launch, double best) const;
   double make_of(const KernelWork& work, const Layers& layers) const;
   double new_memory(double bytes) const;
   double usual_launch(const KernelWork& work) const;
   double usual_make(const KernelWork& work) const;
-  double trial_of(const Candidate& candidate) const;
+  const Trials* trials_of(const Candidate& candidate) const;
+  double launch_of(const Candidate& candidate) const;
+  double make_of(const Candidate& candidate) const;
+  double best_tried(const KernelWork& work) const;
+  double trial_of(const Candidate& candidate, double launch, double best) const;
   double guessed(double kernels, double weights) const;
   double guessed_launch(const KernelWork& work) const;
 

@@ -24,7 +24,9 @@ struct Machine {
   BuildForecast::TrialTimes trial(const std::string& tactic, const KernelWork& work) const {
     const double make = 5e-5 + work.weights * weight_byte;
     const double once = launch(tactic, work);
-    const int launches = effort::launches_of_trial(once * 1e3, 1);
+    const bool is_given_up = tactic == "slow" && once * 1e3 > effort::kShortMilliseconds;
+    const int launches =
+        is_given_up ? effort::kFirstLaunches : effort::launches_of_trial(once * 1e3, 1);
     return {make, make + launches * once, launches, tactic == "fast"};
   }
 };
@@ -111,13 +113,28 @@ TEST(BuildForecast, LoadIsNoPace) {
   EXPECT_NEAR(next.trials_left(), after_quiet.trials_left(), 1e-9);
 }
 
-/// Candidates of a tactic that is far behind are given up after their first run.
-TEST(BuildForecast, HopelessTacticsAreGivenUp) {
+/// Candidates far behind the best of their layer, tried or foreseen, are given up after their first
+/// run.
+TEST(BuildForecast, HopelessCandidatesAreGivenUp) {
   BuildForecast forecast;
-  for (int i = 1; i <= 8; ++i)
-    forecast.tried("a", {1e9 * i, 0, 0}, {1e-6, 1e-6 + 2 * 1e-2 * i, 2, true});
-  forecast.will_try("a", {1e9, 0, 0});
-  EXPECT_NEAR(forecast.trials_left(), 0.02, 0.01);
+  const int launches = effort::launches_of_trial(10, 1);
+  for (int i = 0; i < 8; ++i) {
+    forecast.tried("a", {1e9, 0, 0}, {1e-6, launches * 1e-2, launches, true});
+    forecast.tried("b", {1e9, 0, 0}, {1e-6, 27 * 1e-3, 27, false});
+  }
+  const KernelWork tried{2e9, 0, 0}, open{3e9, 0, 0}, alone{1e9, 1, 0};
+  forecast.tried("b", tried, {1e-6, 15 * 2e-3, 15, false});
+  forecast.will_try("a", tried);
+  EXPECT_NEAR(forecast.trials_left(), 2 * 2e-2, 0.01);
+  forecast.will_try("a", open);
+  const double before = forecast.trials_left();
+  forecast.will_try("b", open);
+  EXPECT_LT(forecast.trials_left(), before);
+  forecast.left_out("a", tried);
+  forecast.left_out("a", open);
+  forecast.left_out("b", open);
+  forecast.will_try("a", alone);
+  EXPECT_NEAR(forecast.trials_left(), launches * 1e-2, 0.01);
 }
 
 /// Of a thousand trials of an earlier build the few long ones were given up; here they are not.
@@ -147,6 +164,8 @@ TEST(BuildForecast, ShortKernelsAreNotGivenUp) {
     forecast.tried("a", {2e9, 0, 0}, {1e-6, 1e-6 + 2 * 2e-3, 2, false});
     forecast.tried("a", {2e8, 0, 0}, {1e-6, 1e-6 + 27 * 2e-4, 27, false});
   }
+  for (const double operations : {4e9, 1e8})
+    forecast.tried("best", {operations, 0, 0}, {1e-6, 27 * 1e-6, 27, true});
   forecast.will_try("a", {4e9, 0, 0});
   EXPECT_NEAR(forecast.trials_left(), 2 * 4e-3, 2e-3);
   forecast.will_try("a", {1e8, 0, 0});
@@ -168,7 +187,7 @@ TEST(BuildForecast, UnknownTacticsAreLikePreferredOnes) {
 /// Convolutions that save multiplications say nothing of attention.
 TEST(BuildForecast, UnknownTacticsFollowTheirKind) {
   BuildForecast forecast;
-  const KernelWork convolution{1e9, 0, 0, "conv"}, attention{1e9, 0, 0, "attention"};
+  const KernelWork convolution{1e9, 0, 0, "conv"}, attention{1e9, 8, 0, "attention"};
   const int of_short = effort::launches_of_trial(2, 1), of_long = effort::launches_of_trial(80, 1);
   for (int i = 0; i < 8; ++i) {
     forecast.tried("transforms", convolution, {1e-6, of_short * 2e-3, of_short, true});
