@@ -15,7 +15,7 @@ constexpr int64_t kMostTaps = 16;  // of a window, along one axis
 }  // namespace
 
 bool PooledStem::fits(const ConvProblem& p, const PoolWindow& w) {
-  if (!StemConvolution::fits(p)) return false;
+  if (!StemConvolution::fits_images(p)) return false;
   const RegisterEpilogue registers = register_epilogue(p.steps, p.output_type);
   if (registers.residual >= 0 || registers.rest != static_cast<int>(p.steps.size())) return false;
   for (int i = 0; i < 2; ++i)

@@ -26,17 +26,22 @@ void widen(const uint16_t* from, int64_t count, float* to) {
 
 bool StemConvolution::fits(const ConvProblem& p) {
   const int64_t step = p.stride[2];
-  const bool flat = p.input[0] == 1 && p.output[0] == 1 && p.kernel[0] == 1 && p.pad[0] == 0;
+  const bool side_by_side =
+      p.channels_first_input || (p.input_channels == 1 && p.input_pixel_stride <= 1);
   const bool per_pixel = std::any_of(p.steps.begin(), p.steps.end(), [](const EpilogueStep& s) {
     return s.operand == OperandKind::per_row;
   });
-  return p.channels_first_input && !p.transposed && p.groups == 1 && flat && !per_pixel &&
+  return side_by_side && !p.transposed && p.groups == 1 && !per_pixel &&
          (step == 1 || step == 2 || step == 4) &&
          p.input_channels * volume(p.kernel) <= kMostTaps && p.steps.size() <= kMaxConvSteps;
 }
 
+bool StemConvolution::fits_images(const ConvProblem& p) {
+  return fits(p) && p.input[0] == 1 && p.output[0] == 1 && p.kernel[0] == 1 && p.pad[0] == 0;
+}
+
 Result<StemConvolution> StemConvolution::prepare(const ConvProblem& problem, const void* weights) {
-  if (!fits(problem)) return unsupported("not a plain convolution of channels-first images");
+  if (!fits(problem)) return unsupported("not a plain convolution of pixels that lie side by side");
   StemConvolution conv;
   conv.problem_ = problem;
   ConvProblem& p = conv.problem_;
@@ -47,11 +52,9 @@ Result<StemConvolution> StemConvolution::prepare(const ConvProblem& problem, con
   conv.finish_ = finish_function(isa);
   conv.registers_ = register_epilogue(p.steps, p.output_type);
   conv.padded_width_ = (p.output[2] - 1) * p.stride[2] + (p.kernel[2] - 1) * p.dilation[2] + 1;
-  for (int64_t c = 0; c < p.input_channels; ++c)
-    for (int64_t y = 0; y < p.kernel[1]; ++y)
-      for (int64_t x = 0; x < p.kernel[2]; ++x)
-        conv.offsets_.push_back(
-            static_cast<int32_t>((c * p.kernel[1] + y) * conv.padded_width_ + x * p.dilation[2]));
+  for (int64_t row = 0; row < conv.rows(); ++row)
+    for (int64_t x = 0; x < p.kernel[2]; ++x)
+      conv.offsets_.push_back(static_cast<int32_t>(row * conv.padded_width_ + x * p.dilation[2]));
   TENON_TRY(conv.pack(weights));
   return conv;
 }
@@ -69,7 +72,7 @@ Status StemConvolution::pack(const void* weights) {
 }
 
 size_t StemConvolution::row_bytes() const {
-  return align_up(problem_.input_channels * problem_.kernel[1] * padded_width_ * sizeof(float));
+  return align_up(rows() * padded_width_ * sizeof(float));
 }
 
 size_t StemConvolution::line_bytes() const {
@@ -83,30 +86,31 @@ size_t StemConvolution::scratch_bytes() const {
 /// The padded input rows of line `index` of all images.
 void StemConvolution::copy_rows(const void* input, int64_t index, float* to) const {
   const ConvProblem& p = problem_;
-  const int64_t height = p.input[1], width = p.input[2];
-  const int64_t elements = p.input_channels * volume(p.input), line = index % p.output[1];
-  const char* image =
-      static_cast<const char*>(input) + index / p.output[1] * elements * element_size(p.input_type);
+  const int64_t depth = p.input[0], height = p.input[1], width = p.input[2];
+  const int64_t line = index % p.output[1], plane = index / p.output[1];
+  const int64_t first = plane / p.output[0] * p.input_channels * volume(p.input);
+  const char* image = static_cast<const char*>(input) + first * element_size(p.input_type);
   const int64_t left = std::min(p.pad[2], padded_width_);
   const int64_t inside = std::clamp<int64_t>(padded_width_ - left, 0, width);
-  for (int64_t c = 0; c < p.input_channels; ++c)
-    for (int64_t y = 0; y < p.kernel[1]; ++y, to += padded_width_) {
-      const int64_t from = line * p.stride[1] + y * p.dilation[1] - p.pad[1];
-      const bool is_inside = from >= 0 && from < height;
-      std::fill_n(to, is_inside ? left : padded_width_, 0.0f);
-      if (!is_inside) continue;
-      std::fill(to + left + inside, to + padded_width_, 0.0f);
-      const int64_t at = (c * height + from) * width;
-      if (p.input_type == ElementType::f32)
-        std::copy_n(reinterpret_cast<const float*>(image) + at, inside, to + left);
-      else
-        widen(reinterpret_cast<const uint16_t*>(image) + at, inside, to + left);
-    }
+  for (int64_t row = 0; row < rows(); ++row, to += padded_width_) {
+    const int64_t y = row % p.kernel[1], z = row / p.kernel[1] % p.kernel[0];
+    const int64_t h = line * p.stride[1] + y * p.dilation[1] - p.pad[1];
+    const int64_t d = plane % p.output[0] * p.stride[0] + z * p.dilation[0] - p.pad[0];
+    const bool is_inside = h >= 0 && h < height && d >= 0 && d < depth;
+    std::fill_n(to, is_inside ? left : padded_width_, 0.0f);
+    if (!is_inside) continue;
+    std::fill(to + left + inside, to + padded_width_, 0.0f);
+    const int64_t at = ((row / (p.kernel[0] * p.kernel[1]) * depth + d) * height + h) * width;
+    if (p.input_type == ElementType::f32)
+      std::copy_n(reinterpret_cast<const float*>(image) + at, inside, to + left);
+    else
+      widen(reinterpret_cast<const uint16_t*>(image) + at, inside, to + left);
+  }
 }
 
 void StemConvolution::run(const ConvArguments& arguments, ThreadPool& pool, void* scratch) const {
   const size_t own = worker_stride(row_bytes() + line_bytes());
-  pool.parallel_for(problem_.batch * problem_.output[1], 1,
+  pool.parallel_for(problem_.batch * problem_.output[0] * problem_.output[1], 1,
                     [&](int64_t begin, int64_t end, int worker) {
                       for (int64_t i = begin; i < end; ++i)
                         run_line(arguments, i, static_cast<char*>(scratch) + worker * own);

@@ -30,12 +30,14 @@ extern const StemFunctions kStemGeneric;
 extern const StemFunctions kStemAvx2;
 extern const StemFunctions kStemAvx512;
 
-/// Convolution of channels-first images of few channels to channels-last ones, as at the start of
-/// image networks. Only the input rows of one line are copied, with their padding; products read
-/// the pixels there, where a matrix of all windows would cost more than the products themselves.
+/// Convolution of images of few channels to channels-last ones, as at the start of networks: of one
+/// channel, or channels-first. Only the input rows of one line are copied, with their padding;
+/// products read the pixels there, where a matrix of all windows would cost more than the products
+/// themselves.
 class StemConvolution {
  public:
   static bool fits(const ConvProblem& problem);
+  static bool fits_images(const ConvProblem& problem);  ///< Without depth.
   /// `weights` in ONNX order: output x input x kernel.
   static Result<StemConvolution> prepare(const ConvProblem& problem, const void* weights);
 
@@ -54,6 +56,8 @@ class StemConvolution {
  private:
   Status pack(const void* weights);
   int64_t k() const { return static_cast<int64_t>(offsets_.size()); }
+  /// Under a line of output.
+  int64_t rows() const { return problem_.input_channels * problem_.kernel[0] * problem_.kernel[1]; }
   size_t row_bytes() const;   // the padded input rows of a line
   size_t line_bytes() const;  // an output line on its way through the last steps
   void copy_rows(const void* input, int64_t index, float* to) const;
@@ -67,7 +71,7 @@ class StemConvolution {
   FinishFunction finish_ = nullptr;
   RegisterEpilogue registers_;
   int64_t padded_width_ = 0;
-  std::vector<int32_t> offsets_;  ///< of every (channel, tap)
+  std::vector<int32_t> offsets_;  ///< of every (row, tap)
   PackedWeights packed_;
 };
 

@@ -20,7 +20,7 @@ bool is_float(const ConvProblem& p) {
 
 Status StemDepthwise::check(const ConvProblem& s, const ConvProblem& d) {
   if (!is_float(s) || !is_float(d)) return unsupported("a type other than f32");
-  if (!StemConvolution::fits(s))
+  if (!StemConvolution::fits_images(s))
     return unsupported("not a convolution of a channels-first image with few channels");
   if (!DepthwiseConvolution::fits(d) || d.output_channels != d.groups ||
       d.groups != s.output_channels || d.input[0] != 1 || d.kernel[0] != 1 || d.pad[2] < 0)

@@ -141,7 +141,7 @@ namespace conv_stem {
 
 Support supports(const Problem& problem) {
   return supports_where(problem, cpu::StemConvolution::fits,
-                        "not a convolution of a channels-first image with few channels");
+                        "not a convolution of few channels whose pixels lie side by side");
 }
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
   return cpu::ConvKernel<cpu::StemConvolution>::create(problem);

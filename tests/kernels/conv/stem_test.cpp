@@ -17,6 +17,18 @@ TEST(StemConvolution, StridesPaddingDilationAndShortLines) {
     check_everywhere<StemConvolution>(ConvCase(image(p), 1));
 }
 
+TEST(StemConvolution, OneChannelInAnyLayout) {
+  for (const ConvProblem& p : {conv2d(1, 16, 30, 3, 1, 1), conv2d(1, 40, 19, 5, 2, 2)})
+    check_everywhere<StemConvolution>(ConvCase(p, 1));
+}
+
+TEST(StemConvolution, Depth) {
+  for (const ConvProblem& p : {conv2d(1, 16, 17, 3, 1, 1), image(conv2d(2, 33, 12, 3, 2, 1))}) {
+    check_everywhere<StemConvolution>(ConvCase(conv3d(p, 7, 3, 1, 1), 1));
+    check_everywhere<StemConvolution>(ConvCase(conv3d(p, 8, 3, 2, 0, 2), 1));
+  }
+}
+
 TEST(StemConvolution, Epilogues) {
   for (int which = 1; which < kEpilogues; ++which) {
     ConvProblem p = image(conv2d(3, 36, 31, 3, 2, 1));
