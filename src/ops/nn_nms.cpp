@@ -1,4 +1,7 @@
 #include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
 
 #include "ops/nn.h"
 #include "ops/reals.h"
@@ -31,6 +34,48 @@ bool overlaps(const Box& a, const Box& b, double threshold) {
   return common / united > threshold;
 }
 
+/// Boxes by their left edges, in stripes of equal width: one meets only those of a few stripes.
+class Stripes {
+ public:
+  explicit Stripes(const std::vector<Box>& boxes) {
+    double last = -std::numeric_limits<double>::infinity();
+    first_ = -last;
+    for (const Box& box : boxes) {
+      if (!std::isfinite(box.left)) continue;
+      first_ = std::min(first_, box.left), last = std::max(last, box.left);
+    }
+    const double span = last - first_;
+    if (!std::isfinite(span) || span <= 0) return;
+    constexpr size_t kBoxes = 4, kMost = 1024;
+    stripes_.resize(std::clamp<size_t>(boxes.size() / kBoxes, 1, kMost));
+    each_ = static_cast<double>(stripes_.size()) / span;
+  }
+
+  void add(const Box& box) {
+    stripes_[at(box.left)].push_back(box);
+    widest_ = std::max(widest_, box.right - box.left);
+  }
+
+  bool has_overlap(const Box& box, double threshold) const {
+    // One more, as the difference is rounded.
+    const size_t first = at(box.left - widest_), end = at(box.right) + 1;
+    for (size_t i = first - std::min<size_t>(first, 1); i < end; ++i)
+      for (const Box& other : stripes_[i])
+        if (overlaps(box, other, threshold)) return true;
+    return false;
+  }
+
+ private:
+  size_t at(double left) const {
+    const double place = (left - first_) * each_;
+    if (!(place > 0)) return 0;
+    return std::min(stripes_.size() - 1, static_cast<size_t>(std::min(place, 1e9)));
+  }
+
+  std::vector<std::vector<Box>> stripes_{1};
+  double first_ = 0, each_ = 0, widest_ = 0;
+};
+
 /// Indices of the boxes kept for one class, best score first.
 std::vector<int64_t> keep(const std::vector<Box>& boxes, const double* scores, int64_t most,
                           double iou, const double* least_score) {
@@ -41,11 +86,12 @@ std::vector<int64_t> keep(const std::vector<Box>& boxes, const double* scores, i
   std::stable_sort(order.begin(), order.end(),
                    [&](int64_t a, int64_t b) { return scores[a] > scores[b]; });
   std::vector<int64_t> kept;
+  Stripes stripes(boxes);
   for (const int64_t candidate : order) {
     if (static_cast<int64_t>(kept.size()) >= most) break;
-    if (std::none_of(kept.begin(), kept.end(),
-                     [&](int64_t other) { return overlaps(boxes[candidate], boxes[other], iou); }))
-      kept.push_back(candidate);
+    if (stripes.has_overlap(boxes[candidate], iou)) continue;
+    kept.push_back(candidate);
+    stripes.add(boxes[candidate]);
   }
   return kept;
 }

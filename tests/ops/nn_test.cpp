@@ -284,6 +284,42 @@ TEST(Nn, BoxesOfNegativeSizeOverlapNothing) {
   EXPECT_EQ(y.to_int64s(), (std::vector<int64_t>{0, 0, 0, 0, 0, 1}));
 }
 
+/// The share that two boxes of top, left, bottom and right have of both together.
+float shared_part(const float* a, const float* b) {
+  const float height = std::min(a[2], b[2]) - std::max(a[0], b[0]);
+  const float width = std::min(a[3], b[3]) - std::max(a[1], b[1]);
+  if (height <= 0 || width <= 0) return 0;
+  const auto area = [](const float* x) { return (x[2] - x[0]) * (x[3] - x[1]); };
+  return height * width / (area(a) + area(b) - height * width);
+}
+
+/// Few of many boxes are compared: of all sizes, some of them endless, or no numbers.
+TEST(Nn, SuppressionOfManyBoxesMatchesItsDefinition) {
+  constexpr int64_t kCount = 500;
+  std::vector<float> boxes, scores;
+  for (int64_t i = 0; i < kCount; ++i) {
+    const auto top = static_cast<float>(i * 37 % 101), left = static_cast<float>(i * 61 % 997);
+    const auto width = static_cast<float>(i % 50 == 0 ? 900 : 1 + i % 40);
+    boxes.insert(boxes.end(), {top, left, top + static_cast<float>(9 + i % 7), left + width});
+    scores.push_back(static_cast<float>(i * 71 % kCount));
+  }
+  boxes[4 * 7 + 3] = INFINITY;
+  boxes[4 * 8 + 1] = -INFINITY;
+  boxes[4 * 9 + 1] = NAN;
+  std::vector<int64_t> order(kCount), kept, expected;
+  for (int64_t i = 0; i < kCount; ++i) order[i] = i;
+  std::ranges::stable_sort(order, [&](int64_t a, int64_t b) { return scores[a] > scores[b]; });
+  for (const int64_t i : order)
+    if (std::ranges::none_of(kept, [&](int64_t other) {
+          return shared_part(&boxes[4 * i], &boxes[4 * other]) > 0.3f;
+        }))
+      kept.push_back(i), expected.insert(expected.end(), {0, 0, i});
+  const Tensor y = run(Nms(), {floats({1, kCount, 4}, boxes), floats({1, 1, kCount}, scores),
+                               ints({kCount}), floats({1}, {0.3f})})[0];
+  EXPECT_EQ(y.to_int64s(), expected);
+  EXPECT_LT(kept.size(), kCount * 9 / 10);
+}
+
 /// Places between a corner pixel and one outside: -1 and 1 are the centers of the corner pixels.
 TEST(Nn, PlacesOutsideOfAlignedCorners) {
   GridSample op;
