@@ -125,6 +125,7 @@ void BuildForecast::keep(PaceBook& book) const {
 
 void BuildForecast::will_try(const std::string& tactic, const KernelWork& work) {
   open_.push_back({tactic, work});
+  layers_[key(work)].tactics.insert(tactic);
 }
 
 void BuildForecast::left_out(const std::string& tactic, const KernelWork& work) {
@@ -195,14 +196,17 @@ void BuildForecast::decided(const std::string& tactic, const KernelWork& work) {
 }
 
 /// Before a kernel was decided for, each that was tried is as likely.
+double BuildForecast::Layers::packed(double otherwise) const {
+  if (packs.empty()) return otherwise;
+  double all = 0;
+  for (const auto& [tactic, bytes] : packs) all += bytes;
+  return all / static_cast<double>(packs.size());
+}
+
 double BuildForecast::packed_more() const {
   double more = 0;
-  for (const auto& [place, layers] : layers_) {
-    double all = 0;
-    for (const auto& [tactic, bytes] : layers.packs) all += bytes - layers.weights;
-    if (!layers.packs.empty())
-      more += layers.count * all / static_cast<double>(layers.packs.size());
-  }
+  for (const auto& [place, layers] : layers_)
+    more += layers.count * (layers.packed(layers.weights) - layers.weights);
   return more;
 }
 
@@ -255,10 +259,11 @@ void BuildForecast::made(const KernelWork& work, double kept, double seconds) {
     // As it would have been said of the weights that it keeps: a table that is read as it is says
     // nothing of the pace.
     const double tried = found->second.make;
-    said_ += tried >= 0 ? tried + new_memory(kept) : making_of(work.kind).seconds(1, kept);
+    const double packed = found->second.packed(kept);
+    said_ += tried >= 0 ? tried + new_memory(packed) : making_of(work.kind).seconds(1, kept);
     took_ += seconds;
     if (tried >= 0) {
-      new_memory_.guessed += kept * pace_.byte;
+      new_memory_.guessed += packed * pace_.byte;
       new_memory_.took += std::max(seconds - tried, 0.0);
     }
     --found->second.open;
@@ -283,8 +288,15 @@ double BuildForecast::new_memory(double bytes) const {
 double BuildForecast::make_of(const KernelWork& work, const Layers& layers) const {
   const auto found = others_.find(weight_count(work));
   const double kept = (found != others_.end() ? found->second : 1) * work.weights;
-  if (layers.make >= 0) return layers.make + new_memory(kept);
-  return making_of(work.kind).seconds(1, kept);
+  const double more = new_memory(layers.packed(kept));
+  if (layers.make >= 0) return layers.make + more;
+  if (layers.tactics.empty()) return making_of(work.kind).seconds(1, kept);
+  double all = 0;
+  for (const std::string& tactic : layers.tactics) {
+    const auto tried = layers.makes.find(tactic);
+    all += tried != layers.makes.end() ? tried->second : make_of({tactic, work});
+  }
+  return all / static_cast<double>(layers.tactics.size()) + more;
 }
 
 /// Scaled by the ratio of measured and predicted seconds of the kernels made so far.

@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -133,6 +134,9 @@ class BuildForecast {
     double launch = std::numeric_limits<double>::infinity();
     std::map<std::string, double> makes;  ///< Seconds, of each tactic's trial.
     std::map<std::string, double> packs;  ///< Bytes of weights in a tactic's own form.
+    std::set<std::string> tactics;        ///< That may be decided for.
+    /// Bytes of weights in the kernel's own form, `otherwise` where no trial told.
+    double packed(double otherwise) const;
   };
   using Key = std::pair<double, double>;
   static Key key(const KernelWork& work) { return {work.operations, work.bytes}; }

@@ -238,6 +238,24 @@ TEST(BuildForecast, ThePlanRunsItsOwnLayers) {
   EXPECT_NEAR(forecast.running(1e10, 0), 2 * 0.01 + 2 * 0.02, 0.01);
 }
 
+/// Some tactics transform weights, others read them as they are: a layer's kernel is made as one of
+/// its own candidates.
+TEST(BuildForecast, KernelsAreMadeAsTheirCandidates) {
+  const auto left = [](const std::string& tactic) {
+    BuildForecast forecast;
+    for (int i = 0; i < 8; ++i) {
+      forecast.tried("transforms", {1e9, 0, 1e6, "conv"}, {1e-2, 1e-2 + 5e-3, 5, true});
+      forecast.tried("reads", {1e9, 0, 1e6, "conv"}, {1e-5, 1e-5 + 5e-3, 5, false});
+    }
+    const KernelWork open{2e9, 0, 1e6, "conv"};
+    forecast.will_make(open);
+    forecast.will_try(tactic, open);
+    return forecast.making_left();
+  };
+  EXPECT_GT(left("transforms"), 5 * left("reads"));
+  EXPECT_NEAR(left("transforms"), 1e-2, 2e-3);
+}
+
 TEST(BuildForecast, WhetherOutputsDeviateIsRemembered) {
   PaceBook book;
   BuildForecast first, next;
