@@ -62,11 +62,12 @@ double CheckForecast::regions(double seconds, const BuildWatch::Known& known) co
   return spent;
 }
 
-/// Kernels' values are kept in new memory, about half of them: the others never leave a kernel. Of
-/// a device, which gets the weights too, earlier checks tell.
+/// About half of the values are kept: the others never leave a kernel. They go to new memory, and
+/// to get them into its order takes as long again. Of a device, which gets the weights too, earlier
+/// checks tell.
 double CheckForecast::run(const BuildWatch::Known& known) const {
   if (beside_build) return known.kernels.running_there(kernels, narrow * (bytes + weights));
-  return known.kernels.running(operations, bytes) + narrow * bytes / 2 * known.pace.byte;
+  return known.kernels.running(operations, bytes) + narrow * bytes * known.pace.byte;
 }
 
 double CheckForecast::seconds(const BuildWatch::Known& known) const {
