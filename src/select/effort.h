@@ -33,8 +33,8 @@ inline int launches_of_trial(double milliseconds, int asked) {
 /// Candidates a level times at most.
 inline constexpr int kCandidates[] = {1, 2, 4, 64, 256, 256};
 
-/// Threads that make kernels, at most.
-inline constexpr size_t kMostMakers = 48;
+/// Threads that make kernels: so many more than there are cores.
+inline constexpr size_t kMoreMakers = 4;
 
 /// Up to which level configurations are tried in stages.
 inline constexpr int kStagedLevel = 3;

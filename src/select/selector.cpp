@@ -178,17 +178,17 @@ void Selector::try_all(const Open& open) {
     first[i] = tasks.size();
     for (size_t k = 0; k < open[i].second->trials.size(); ++k) tasks.emplace_back(i, k);
   }
-  // More than cores: libraries make one kernel at a time, and other threads wait.
-  WorkQueue work_queue(
-      std::min<size_t>(2 * helper_threads(), effort::kMostMakers), [&](size_t task) {
-        const auto& [problem, list] = open[tasks[task].first];
-        const size_t option = tasks[task].second;
-        schedule_.makes(*problem, list->fitting[option]);
-        Stopwatch watch;
-        CoreStopwatch core_watch;
-        list->trials[option].kernel = trials_.make(*problem, list->fitting[option]);
-        schedule_.made(*problem, list->fitting[option], {watch.lap(), core_watch.lap()});
-      });
+  // A few more than cores: libraries make few kernels at a time, and other threads wait. With twice
+  // as many each kernel takes a tenth more of the cores.
+  WorkQueue work_queue(helper_threads() + effort::kMoreMakers, [&](size_t task) {
+    const auto& [problem, list] = open[tasks[task].first];
+    const size_t option = tasks[task].second;
+    schedule_.makes(*problem, list->fitting[option]);
+    Stopwatch watch;
+    CoreStopwatch core_watch;
+    list->trials[option].kernel = trials_.make(*problem, list->fitting[option]);
+    schedule_.made(*problem, list->fitting[option], {watch.lap(), core_watch.lap()});
+  });
   const std::function<void(size_t)> go_on = [&](size_t i) {
     const auto& [problem, list] = open[i];
     begun[i] = true;
