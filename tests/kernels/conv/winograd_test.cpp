@@ -18,6 +18,11 @@ TYPED_TEST(Winograd, ExtentsChannelsPadding) {
     check_everywhere<TypeParam>(ConvCase(p), 2e-5);
 }
 
+/// More tiles than one block has, and too many weights to read them for each block.
+TYPED_TEST(Winograd, SeveralBlocksShareWeights) {
+  check_everywhere<TypeParam>(ConvCase(conv2d(112, 112, 23, 3, 1, 1)), 2e-5);
+}
+
 TYPED_TEST(Winograd, EpiloguesAndWiderTensors) {
   for (int which = 1; which < kEpilogues; ++which) {
     ConvProblem p = conv2d(18, 75, 9, 3, 1, 1);
