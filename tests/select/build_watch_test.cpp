@@ -167,6 +167,17 @@ TEST(BuildWatch, ACheckThatEndsTooLateIsLeftOut) {
   EXPECT_TRUE(watch.has_no_time_to_check());
 }
 
+TEST(BuildWatch, OnlyTheStepThatRunsTakesTime) {
+  BuildWatch watch;
+  watch.begin(Step::kOptimize);
+  watch.begin(Step::kChoose);
+  const double before = watch.seconds(Step::kOptimize), chosen = watch.seconds(Step::kChoose);
+  wait(0.02);
+  EXPECT_EQ(watch.seconds(Step::kOptimize), before);
+  EXPECT_EQ(watch.seconds(Step::kWrite), 0);
+  EXPECT_GT(watch.seconds(Step::kChoose), chosen);
+}
+
 /// The check's reference, which is evaluated before kernels are tried.
 TEST(BuildWatch, WorkAsideIsOfItsOwnStep) {
   std::vector<int> told;
