@@ -137,6 +137,44 @@ TEST(TrialForecast, RoundsOfOneProblemFollowEachOther) {
   EXPECT_EQ(forecast.by_work(3), 0);
 }
 
+/// Rounds of one, one and eight kernels, of which a problem has had the first.
+TEST(TrialForecast, RoundsToComeHaveTheirOwnNumbersOfKernels) {
+  TrialForecast forecast(1);
+  announce(forecast, 21, 10);
+  double now = 0;
+  const auto round = [&](int problem, int kernels) {
+    const std::string name = "p" + std::to_string(problem);
+    for (int i = 0; i < kernels; ++i) forecast.will_make(name, "tactic");
+    for (int i = 0; i < kernels; ++i) forecast.made("tactic", {1, 1}, ++now);
+    for (int i = 0; i < kernels; ++i) forecast.tried(name, "tactic", 1e-3, now);
+  };
+  for (int p = 0; p < 20; ++p) {
+    for (const int kernels : {1, 1, 8}) round(p, kernels);
+    forecast.decided("p" + std::to_string(p));
+  }
+  round(20, 1);
+  EXPECT_NEAR(forecast.by_work(now), 9, 1);
+}
+
+/// A problem of four candidates has no third round, as others had.
+TEST(TrialForecast, RoundsEndWithTheCandidates) {
+  TrialForecast forecast(16);
+  announce(forecast, 10, 9);
+  for (int p = 0; p < 10; ++p) {
+    const std::string name = "p" + std::to_string(p);
+    for (const int kernels : {1, 4, 4}) {
+      for (int i = 0; i < kernels; ++i) forecast.will_make(name, "tactic");
+      for (int i = 0; i < kernels; ++i) forecast.made("tactic", {1, 1}, 1);
+      for (int i = 0; i < kernels; ++i) forecast.tried(name, "tactic", 1e-3, 1);
+    }
+    forecast.decided(name);
+  }
+  for (int i = 0; i < 4; ++i) forecast.may_try("q", "tactic");
+  forecast.will_make("q", "tactic");
+  forecast.makes("tactic", 1);
+  EXPECT_NEAR(forecast.by_work(1), 2, 0.3);
+}
+
 /// While there are many kernels, threads share the cores; the rounds of the last problem have them
 /// to themselves.
 TEST(TrialForecast, RoundsToComeTakeWhatKernelsTakeACore) {
