@@ -63,5 +63,18 @@ TEST(Code, LoadsSeveralTimesAheadWhereThereIsMoreThanTheDeviceHolds) {
   EXPECT_EQ(blocks((1 << 16) + 1), 1024);
 }
 
+TEST(Code, LoadsOperandsThatAreRepeatedOnce) {
+  PointwiseProgram program;
+  program.inputs = 2;
+  program.outputs = {2};
+  program.instructions.push_back(
+      {.function = PointwiseFunction::k_add, .to = DataType::kFloat32, .sources = {0, 1, -1}});
+  const auto code = make_loop_code(program, {{64}, {{1}, {0}, {1}}},
+                                   {CodeOperand{}, CodeOperand{}, CodeOperand{}}, 4096);
+  ASSERT_TRUE(code.ok()) << code.error().message;
+  EXPECT_NE(code->text.find("v0_0 = load_pack<4>"), std::string::npos) << code->text;
+  EXPECT_NE(code->text.find("v0_1 = load_pack<1>"), std::string::npos) << code->text;
+}
+
 }  // namespace
 }  // namespace tenon
