@@ -34,6 +34,7 @@ constexpr Placements kPlacements[] = {
     {Placement::kChannelsLast, Placement::kChannelsLast},
     {Placement::kStrided, Placement::kStrided},
     {Placement::kStridedChannelsLast, Placement::kStridedChannelsLast},
+    {Placement::kSliced, Placement::kDense},
     {Placement::kDense, Placement::kChannelsLast}};
 
 /// A case, placed in memory.
@@ -233,7 +234,7 @@ TEST_P(Conformance, Case) {
         }
       }
     }
-  if (checked == 0) GTEST_SKIP() << "no tactic takes it: the reference runs it, and it alone";
+  EXPECT_GT(checked, 0) << "no tactic takes it: it belongs into reference_cases.def";
 }
 
 /// A tactic of a table that fits an empty operand agrees with the reference; operands that it

@@ -10,8 +10,9 @@ constexpr int64_t kGap = 5;
 /// The extents of the tensor that a strided operand is a part of.
 Extents around(Extents extents, Placement placement) {
   if (extents.empty()) return extents;
-  if (placement == Placement::kStrided) extents.back() += kGap;
+  if (placement == Placement::kStrided || placement == Placement::kSliced) extents.back() += kGap;
   if (placement == Placement::kStridedChannelsLast && extents.size() > 2) extents[1] += kGap;
+  if (placement == Placement::kSliced && extents.size() > 1) extents[extents.size() - 2] += kGap;
   return extents;
 }
 

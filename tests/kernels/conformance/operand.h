@@ -7,9 +7,9 @@
 
 namespace tenon::conformance {
 
-/// How operands lie in memory.
-enum class Placement { kDense, kChannelsLast, kStrided, kStridedChannelsLast };
-constexpr const char* kPlacementNames[] = {"dense", "nhwc", "strided", "nhwc strided"};
+/// How operands lie in memory; sliced: in a tensor that is larger along the last two axes.
+enum class Placement { kDense, kChannelsLast, kStrided, kStridedChannelsLast, kSliced };
+constexpr const char* kPlacementNames[] = {"dense", "nhwc", "strided", "nhwc strided", "sliced"};
 
 /// One operand in memory of its own. Bytes that no element covers are filled with a pattern that
 /// must survive.
