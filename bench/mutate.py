@@ -80,7 +80,7 @@ namespace {
 
 def as_choice(old: str, new: str, mutant: int) -> str | None:
     """The line with both, or nothing where it cannot have them."""
-    if "constexpr" in old or "static" in old or re.search(r", \w+ = ", old):
+    if "constexpr" in old or "static" in old or re.search(r", [\w\[\].> +-]+ [-+*]?= ", old):
         return None
     for pattern in CHOICES:
         a, b = pattern.match(old), pattern.match(new)
