@@ -22,7 +22,6 @@
 #include "check/pass_bisect.h"
 #include "check/processor_reference.h"
 #include "check/region_check.h"
-#include "check/rounding_ahead.h"
 #include "check/sample.h"
 #include "ops/math.h"
 #include "ops/structure.h"
@@ -73,8 +72,6 @@ class CheckedBuild {
     const auto when = on_host_cores() ? std::launch::deferred : std::launch::async;
     const bool is_ahead = when == std::launch::deferred && !has_budget();
     passes_beside_ = (is_ahead || when == std::launch::async) && passes_are_short();
-    rounds_beside_ = when == std::launch::async && !has_budget() && !with_regions() &&
-                     shows_rounding(reference_work(*network_, request_.profiles[0]).kernels);
     announce_check(when);
     const auto asked = stop_question();
     inputs_drawn_ = std::async(std::launch::deferred, [this] { return draw_inputs(); });
@@ -97,14 +94,9 @@ class CheckedBuild {
     }
     if (passes_beside_)
       request_.before_precision = [&](const Graph& graph) { pass_beside(graph, asked); };
-    if (rounds_beside_) {
-      request_.after_passes = [this](const Graph& graph) { rounding_.see(graph); };
-      request_.select.before_sequence = [=, this] { round_beside(expecting, asked); };
-    }
     Stopwatch watch;
     Result<Plan> compiled = compile_again(logger_);
     request_.select.before_trials = nullptr;
-    request_.select.before_sequence = nullptr;
     build_seconds_ = check_.seconds_before + watch.lap() - ahead_;
     if (compiled.ok() && has_no_time(expecting)) {
       TENON_ASSIGN(Plan plan, std::move(compiled));
@@ -181,15 +173,6 @@ class CheckedBuild {
     }
   }
 
-  /// While layers are timed in their sequence the network is evaluated with rounding.
-  void round_beside(std::shared_future<std::string> expecting, std::function<bool()> asked) {
-    rounding_.begin([this, expecting, asked](const Graph& passed) -> RoundingAhead::Outputs {
-      const StopScope stops([&] { return is_given_up_ || (asked && asked()); });
-      if (!expecting.get().empty()) return unsupported("{}", expecting.get());
-      return reference_->rounded(passed, request_.passes.precision, in_tf32());
-    });
-  }
-
   /// In a few words, for people who watch the build.
   void tell_facts(const Plan& plan) const {
     if (watch_ == nullptr) return;
@@ -247,7 +230,7 @@ class CheckedBuild {
     forecast.beside_build = when == std::launch::async;
     forecast.all_regions = with_regions();
     forecast.evaluations = evaluations_behind(work.kernels);
-    forecast.rounds = shows_rounding(work.kernels) && !rounds_beside_;
+    forecast.rounds = shows_rounding(work.kernels);
     if (build_seconds_ > 0) forecast.build = build_seconds_;
     if (ahead_ > 0 || waited_ > 0) forecast.reference_took = std::max(waited_, ahead_);
     forecast.reference_ahead = ahead_;
@@ -296,7 +279,6 @@ class CheckedBuild {
     request.levels = std::exchange(request_.levels, nullptr);
     request.before_passes = std::exchange(request_.before_passes, nullptr);
     request.before_precision = std::exchange(request_.before_precision, nullptr);
-    request.after_passes = std::exchange(request_.after_passes, nullptr);
     return compile(std::move(request), cache_, logger);
   }
 
@@ -437,7 +419,6 @@ class CheckedBuild {
       look_at_rounding(*plan.graph, outputs);
       rounded_by_time_ = true;
     }
-    rounding_.drop();  // Another plan may round elsewhere.
     if (!deviates_.empty() && report_.wrong.empty()) report_ = regions.compare(end);
     if (request_.select.notes != nullptr) note_accuracy(regions, *request_.select.notes);
     return {};
@@ -483,9 +464,7 @@ class CheckedBuild {
   }
 
   void look_at_rounding(const Graph& plan, const std::vector<Tensor>& outputs) {
-    auto ahead = rounding_.take();
-    auto rounded =
-        ahead ? *std::move(ahead) : reference_->rounded(plan, request_.passes.precision, in_tf32());
+    auto rounded = reference_->rounded(plan, request_.passes.precision, in_tf32());
     if (!rounded.ok()) return;
     rounded_ = std::move(rounded).value();
     deviates_ = difference(outputs);
@@ -544,7 +523,7 @@ class CheckedBuild {
   /// unless that was begun beside the build, and with rounding where it shows. The roundings of
   /// layers behind one another add up like random steps.
   double evaluations_behind(double layers) const {
-    return rounds_products() ? !passes_beside_ + (shows_rounding(layers) && !rounds_beside_) : 0;
+    return rounds_products() ? !passes_beside_ + shows_rounding(layers) : 0;
   }
   bool shows_rounding(double layers) const {
     const double rounding = request_.passes.precision == DataType::kBFloat16 ? 0x1p-9 : 0x1p-12;
@@ -775,8 +754,6 @@ class CheckedBuild {
   CheckForecast::Shares shares_;           ///< Of the time of a check that finds nothing.
   bool passes_beside_ = false;  ///< A second look at the passes goes on beside the build.
   std::future<Result<std::vector<Tensor>>> of_passes_;  ///< Its outputs; read once.
-  bool rounds_beside_ = false;                          ///< The same of rounding.
-  RoundingAhead rounding_;
   // Of the last plan that was examined.
   RegionReport report_;
   std::vector<Tensor> outputs_;

@@ -148,7 +148,6 @@ Status choose_for_forms(Plan& plan, const Backend& backend, const SymbolValues& 
   options.record = nullptr;
   options.left_out = nullptr;
   options.before_trials = nullptr;
-  options.before_sequence = nullptr;
   options.watch = nullptr;
   options.notes = nullptr;
   options.editable_cache = false;
@@ -324,7 +323,6 @@ Result<Plan> compile(CompileRequest request, TimingCache& cache, Logger& logger)
   plan.forms = std::move(run.forms);
   if (!run.gone.empty()) plan.settings[kGoneSetting] = gone_text(run.gone);
   if (request.levels) request.levels("graph", *plan.graph);
-  if (request.after_passes) request.after_passes(*plan.graph);
   const double passes = watch.lap();
   if (record != nullptr) record->add_span("stage", "passes", passes);
   if (told != nullptr) {

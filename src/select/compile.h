@@ -40,7 +40,6 @@ struct CompileRequest {
   std::function<void()> before_passes;
   /// Shown the graph behind the passes that are the same whatever the precision; may be empty.
   GraphObserver before_precision;
-  GraphObserver after_passes;  ///< The same behind all of them; may be empty.
   PackedKernel packed;  ///< As of pack_weights(), where select.watch does not look; may be empty.
 };
 

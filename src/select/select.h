@@ -71,9 +71,6 @@ struct SelectOptions {
   /// Called when the first candidates are listed and none is tried yet, for work that must not run
   /// beside trials; may be null.
   std::function<void()> before_trials;
-  /// Called when all candidates are tried and layers are about to be timed in their sequence, while
-  /// which the processor is idle; may be null.
-  std::function<void()> before_sequence;
   /// Told how far the choice is; ends it early where the build's time is up. May be null.
   BuildWatch* watch = nullptr;
   Logger* logger = nullptr;

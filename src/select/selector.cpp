@@ -131,7 +131,6 @@ std::vector<size_t> Selector::prepare(std::span<const Problem> problems,
 /// tune_in_sequence() with the times of each problem alone.
 Status Selector::tune(const Layers& layers, std::vector<std::string>& tactics) {
   Stopwatch watch;
-  if (scope_.options.before_sequence) scope_.options.before_sequence();
   BuildWatch* const told = scope_.options.watch;
   if (told != nullptr) {
     told->begin(BuildWatch::Step::kSequence);

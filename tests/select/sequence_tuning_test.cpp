@@ -91,15 +91,6 @@ TEST_F(SequenceTuningTest, TheBestInSequenceIsTakenForSeveral) {
   EXPECT_EQ(device_->captured, Launches({'b', 'b', 'b'}));
 }
 
-TEST_F(SequenceTuningTest, WorkBesideTheSequenceBeginsWhenAllIsTriedAlone) {
-  std::vector<int> captures;
-  SelectOptions options;
-  options.before_sequence = [&] { captures.push_back(device_->captures); };
-  tactic_of(kThree, options);
-  EXPECT_EQ(captures, std::vector{0});
-  EXPECT_GT(device_->captures, 0);
-}
-
 /// Rivals of one problem are tried once: more layers of it need more kernels, no more turns.
 TEST_F(SequenceTuningTest, LayersOfOneProblemAreForeseenAsOne) {
   const auto foreseen = [&](const char* text) {
