@@ -15,8 +15,8 @@
 
 namespace tenon {
 
-/// Threads that do numbered tasks, the oldest first, but for those that are added ahead of others,
-/// for one thread that adds them and takes the results.
+/// Threads that do numbered tasks, tasks added ahead of others first and then the oldest, for one
+/// thread that adds tasks and takes the results.
 class WorkQueue {
  public:
   WorkQueue(size_t threads, std::function<void(size_t task)> work) : work_(std::move(work)) {

@@ -394,7 +394,7 @@ double BuildForecast::trial_of(const Candidate& candidate, double launch, double
 
 double BuildForecast::trials_left() const {
   std::vector<double> launches;
-  std::map<Key, double> best;  // Of those that were tried and those that will be.
+  std::map<Key, double> best;  // Of the candidates tried and the candidates to come.
   for (const Candidate& candidate : open_) {
     launches.push_back(launch_of(candidate));
     const auto layers = best.try_emplace(key(candidate.work), best_tried(candidate.work)).first;

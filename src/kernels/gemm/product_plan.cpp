@@ -15,8 +15,8 @@ constexpr int64_t kRowBlock = 56;
 // Products of no more rows are not cut by rows: each would read all of B again.
 constexpr int64_t kWholeRows = 128;
 constexpr int64_t kColumnBlock = 512;
-// Threads that share rows fetch most of A from each other, and those that share columns fetch all
-// of B, ahead of time: a row of A takes as long as so many columns of B.
+// Threads that share rows fetch most of A from each other, threads that share columns all of B,
+// ahead of time: a row of A takes as long as so many columns of B.
 constexpr int64_t kColumnsARow = 12;
 constexpr int64_t kMostColumnParts = 64;
 constexpr int64_t kTasksPerThread = 4;
