@@ -19,9 +19,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def visible(index: int) -> dict[str, str]:
-    """The environment of a process on the GPU `index` of the visible ones."""
-    named = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")
-    return {"CUDA_VISIBLE_DEVICES": named[index % len(named)] if named != [""] else str(index)}
+    """The environment of a process on the GPU `index` of the visible ones; of all GPUs where none are named."""
+    named = [gpu for gpu in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if gpu not in ("", "-1")]
+    return {"CUDA_VISIBLE_DEVICES": named[index % len(named)] if named else str(index)}
 
 
 def sanitizer(tool: str) -> list[str]:

@@ -45,6 +45,11 @@ def test_a_case_that_fails_is_told_with_its_gpu(run):
     assert "FAILS case_5: on 1" in done.stdout and "node: 7 pass, 0 excluded, 1 fail" in done.stdout
 
 
+def test_shards_keep_to_the_visible_gpus(run, monkeypatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "2,3")
+    assert "FAILS case_5: on 3" in run(5).stdout
+
+
 def test_what_is_stopped_counts_as_far_as_it_came(run):
     done = run(-1, 6, "--seconds", "2")
     assert done.returncode == 1
