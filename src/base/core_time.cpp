@@ -57,7 +57,7 @@ double CoreTime::stretch() {
   const Seconds seconds = now();
   const double ran = seconds.ran - last_.ran, waited = seconds.waited - last_.waited;
   if (ran + waited >= kLook) {
-    const double all = helper_threads() * (seconds.real - last_.real);
+    const double all = static_cast<double>(helper_threads()) * (seconds.real - last_.real);
     const double of_others = all / std::max(seconds.process - last_.process, ran + kLeast) - 1;
     const double kept = std::exp(-(ran + waited) / kMemory);
     ran_ = kept * ran_ + ran;

@@ -79,7 +79,9 @@ class DepthwiseConvolution {
   size_t repeated_bytes() const;
   size_t line_bytes() const;
   size_t padded_bytes() const;
-  size_t worker_bytes() const { return worker_stride(line_bytes() + padded_bytes()); }
+  size_t worker_bytes() const {
+    return worker_stride(line_bytes() + padded_bytes(), problem_.threads);
+  }
 
   ConvProblem problem_;  ///< Of the repeated channels.
   int64_t repeats_ = 1, from_pixel_stride_ = 0;

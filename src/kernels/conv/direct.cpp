@@ -355,7 +355,7 @@ void DirectConvolution::pack_all(const void* weights, ThreadPool& pool, char* de
 size_t DirectConvolution::worker_bytes() const {
   size_t most = 0;
   for (const Phase& phase : phases_) most = std::max(most, phase.plan.worker_scratch_bytes());
-  return worker_stride(most);
+  return worker_stride(most, problem_.threads);
 }
 
 size_t DirectConvolution::staged_bytes() const {

@@ -136,7 +136,7 @@ void ExpandedDepthwise::choose_bands() {
 }
 
 size_t ExpandedDepthwise::worker_bytes() const {
-  return worker_stride(ring_ * line_floats() * sizeof(float));
+  return worker_stride(ring_ * line_floats() * sizeof(float), expand_.threads);
 }
 
 size_t ExpandedDepthwise::fetch_capacity() const {

@@ -191,7 +191,7 @@ size_t GroupedConvolution::worker_bytes() const {
   int64_t tile = 0;
   for (int i = 0; i < functions_->count; ++i)
     tile = std::max<int64_t>(tile, functions_->widths[i].columns * functions_->widths[i].max_rows);
-  return worker_stride(align_up(piece_bytes(line_block_)) + tile * sizeof(float));
+  return worker_stride(align_up(piece_bytes(line_block_)) + tile * sizeof(float), problem_.threads);
 }
 
 void GroupedConvolution::run(const ConvArguments& arguments, ThreadPool& pool,

@@ -166,7 +166,8 @@ MixedWinograd::WorkerMemory MixedWinograd::worker_memory() const {
   // Before the numbers, which block's they are.
   if (!transforms_together()) m.numbers += kFloatsAligned;
   const int64_t floats = m.numbers + (transforms_together() ? 0 : numbers_size());
-  m.size = static_cast<int64_t>(worker_stride(floats * sizeof(float)) / sizeof(float));
+  m.size =
+      static_cast<int64_t>(worker_stride(floats * sizeof(float), problem_.threads) / sizeof(float));
   return m;
 }
 

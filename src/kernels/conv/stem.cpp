@@ -80,7 +80,7 @@ size_t StemConvolution::line_bytes() const {
 }
 
 size_t StemConvolution::scratch_bytes() const {
-  return worker_stride(row_bytes() + line_bytes()) * problem_.threads;
+  return worker_stride(row_bytes() + line_bytes(), problem_.threads) * problem_.threads;
 }
 
 /// The padded input rows of line `index` of all images.
@@ -109,7 +109,7 @@ void StemConvolution::copy_rows(const void* input, int64_t index, float* to) con
 }
 
 void StemConvolution::run(const ConvArguments& arguments, ThreadPool& pool, void* scratch) const {
-  const size_t own = worker_stride(row_bytes() + line_bytes());
+  const size_t own = worker_stride(row_bytes() + line_bytes(), problem_.threads);
   pool.parallel_for(problem_.batch * problem_.output[0] * problem_.output[1], 1,
                     [&](int64_t begin, int64_t end, int worker) {
                       for (int64_t i = begin; i < end; ++i)

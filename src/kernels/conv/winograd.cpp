@@ -248,7 +248,8 @@ size_t WinogradConvolution<kTile>::transformed_at() const {
 
 template <int kTile>
 size_t WinogradConvolution<kTile>::worker_bytes() const {
-  return worker_stride(transformed_at() + (transforms_together() ? 0 : transformed_bytes()));
+  return worker_stride(transformed_at() + (transforms_together() ? 0 : transformed_bytes()),
+                       problem_.threads);
 }
 
 template <int kTile>

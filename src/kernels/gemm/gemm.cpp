@@ -117,7 +117,8 @@ size_t Gemm::fetch_capacity() const {
 
 size_t Gemm::scratch_bytes() const {
   if (strassen_.usable()) return strassen_.scratch_bytes();
-  const size_t workers = worker_stride(plan_.worker_scratch_bytes()) * problem_.threads;
+  const size_t workers =
+      worker_stride(plan_.worker_scratch_bytes(), problem_.threads) * problem_.threads;
   return workers + plan_.staged_bytes() + (problem_.constant_b ? 0 : packed_each_ * b_count());
 }
 
@@ -153,7 +154,7 @@ void Gemm::run(const GemmArguments& arguments, ThreadPool& pool, void* scratch) 
   if (problem_.m == 0 || problem_.n == 0) return;
   if (strassen_.usable()) return run_strassen(arguments, pool, scratch);
   char* free = static_cast<char*>(scratch);
-  const size_t worker_bytes = worker_stride(plan_.worker_scratch_bytes());
+  const size_t worker_bytes = worker_stride(plan_.worker_scratch_bytes(), problem_.threads);
   char* workers = free;
   const void* packed = packed_.bytes().data();
   if (!problem_.constant_b) {

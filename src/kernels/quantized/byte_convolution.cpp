@@ -166,7 +166,7 @@ size_t ByteConvolution::sums_bytes() const {
   return rows * kBytePanel * sizeof(int32_t);
 }
 size_t ByteConvolution::worker_bytes() const {
-  return worker_stride(rows_bytes() + sums_bytes() + gathered_step_ * row_block_);
+  return worker_stride(rows_bytes() + sums_bytes() + gathered_step_ * row_block_, problem_.threads);
 }
 size_t ByteConvolution::scratch_bytes() const {
   return numbers_bytes() + image_bytes() + worker_bytes() * problem_.threads;

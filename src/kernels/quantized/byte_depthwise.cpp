@@ -90,7 +90,8 @@ size_t ByteDepthwise::columns_bytes() const {
   return columns_of(run_pixels_) * groups_ * kGroupBytes;
 }
 size_t ByteDepthwise::worker_bytes() const {
-  return worker_stride(columns_bytes() + run_pixels_ * kBytePanel * sizeof(int32_t));
+  return worker_stride(columns_bytes() + run_pixels_ * kBytePanel * sizeof(int32_t),
+                       problem_.threads);
 }
 size_t ByteDepthwise::scratch_bytes() const {
   return image_bytes() + worker_bytes() * problem_.threads;

@@ -16,5 +16,9 @@ TEST(WorkerMemory, IsNoneWhereNoneIsNeeded) {
   EXPECT_EQ(worker_stride(0), 0u);
 }
 
+TEST(WorkerMemory, OfOneWorkerHasNoneBehindIt) {
+  EXPECT_EQ(worker_stride(4000, 1), align_up(4000));
+}
+
 }  // namespace
 }  // namespace tenon::cpu
