@@ -2,12 +2,16 @@
 
 #include <sched.h>
 
+#include <algorithm>
+#include <thread>
+
 namespace tenon {
 
 size_t usable_cores() {
   cpu_set_t set;
   CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof(set), &set) == 0) return static_cast<size_t>(CPU_COUNT(&set));
+  if (sched_getaffinity(0, sizeof(set), &set) == 0)
+    return static_cast<size_t>(std::max(1, CPU_COUNT(&set)));
   return std::max<size_t>(std::thread::hardware_concurrency(), 1);
 }
 

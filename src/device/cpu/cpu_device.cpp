@@ -1,7 +1,5 @@
 #include "device/cpu/cpu_device.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -10,6 +8,7 @@
 #include <vector>
 
 #include "base/large_memory.h"
+#include "base/parallel.h"
 #include "device/cpu/isa.h"
 
 namespace tenon::cpu {
@@ -75,9 +74,7 @@ class CpuDevice final : public Device {
 }  // namespace
 
 int available_threads() {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
-  return std::max(1, CPU_COUNT(&set));
+  return static_cast<int>(usable_cores());
 }
 
 std::unique_ptr<Device> make_cpu_device(int threads) {
