@@ -310,6 +310,14 @@ double BuildForecast::making_left() const {
   return load_ * left * (took_ + kGuessSeconds) / (said_ + kGuessSeconds);
 }
 
+/// Plans count by how fast they were: now and then one takes twice as long, for memory that the
+/// machine does not have at hand. A mean of times would be too long for all others.
+void BuildForecast::wrote(double bytes, double seconds) {
+  if (seconds <= 0) return;
+  const double share = kGuessSeconds * load_ / seconds;
+  writing_.add(share, share * bytes, kGuessSeconds);
+}
+
 double BuildForecast::running(double operations, double bytes) const {
   double all = 0;
   for (const auto& [place, layers] : layers_) {

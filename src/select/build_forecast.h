@@ -95,7 +95,7 @@ class BuildForecast {
   /// Bytes that the plan has more of, because kernels keep larger forms of their weights.
   double packed_more() const;
   /// Plans of so many bytes were put together in so many seconds; and will be.
-  void wrote(double bytes, double seconds) { writing_.add(1, bytes, seconds / load_); }
+  void wrote(double bytes, double seconds);
   double writing(double bytes) const { return load_ * writing_.seconds(1, bytes); }
   /// To run the plan's kernels once; all of a network's, before these are known.
   double running(double operations, double bytes) const;

@@ -460,6 +460,20 @@ TEST(BuildForecast, PlansAreWrittenAsFastAsEarlierOnes) {
   EXPECT_NEAR(forecast.writing(1e9), 2, 0.3);
 }
 
+/// The machine had no memory at hand for one of them.
+TEST(BuildForecast, ASlowPlanAmongFastOnesSaysLittleOfTheNext) {
+  PaceBook book;
+  for (const double seconds : {0.25, 0.25, 0.25, 0.25, 0.75}) {
+    BuildForecast build;
+    build.recall(book);
+    build.wrote(5e8, seconds);
+    build.keep(book);
+  }
+  BuildForecast next;
+  next.recall(book);
+  EXPECT_NEAR(next.writing(5e8), 0.28, 0.03);
+}
+
 TEST(MachinePace, IsThatOfSomeMachine) {
   const MachinePace pace = MachinePace::measured(1e6);
   EXPECT_GT(pace.step, 1e-10);
