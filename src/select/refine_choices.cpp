@@ -271,6 +271,23 @@ class Refiner {
   std::map<SymbolValues, std::map<int, Expected>> expected_;
 };
 
+/// Shapes whose kernels were found to be good are not left to others that were chosen later, for
+/// shapes that are nearer: as `kept` they get a choice of their own where these would serve them.
+void keep_serving(std::vector<Choice>& choices, std::vector<Choice> kept,
+                  const std::function<void(const Choice&)>& added) {
+  const auto is_taken = [&](const Choice& choice) {
+    const Choice& now = *nearest_choice(choices, choice.symbols);
+    return now.form != choice.form || now.tactics != choice.tactics;
+  };
+  // What is added may take others.
+  for (auto taken = std::ranges::find_if(kept, is_taken); taken != kept.end();
+       taken = std::ranges::find_if(kept, is_taken)) {
+    choices.push_back(std::move(*taken));
+    kept.erase(taken);
+    added(choices.back());
+  }
+}
+
 }  // namespace
 
 Result<std::unique_ptr<LayersUnder>> LayersUnder::make(const Graph& form, const Backend& backend,
@@ -295,17 +312,24 @@ Status refine_choices(ChoiceMaking& making, const std::function<void(const Choic
   Refiner refiner(making);
   const std::vector<SymbolValues> points = plan_trials(making.plan);
   if (making.watch == nullptr || !making.watch->has_budget()) TENON_TRY(refiner.try_ahead(points));
+  std::vector<Choice>& choices = making.plan.choices;
+  std::vector<Choice> kept;
   for (const SymbolValues& point : points) {
-    const auto is_same = [&](const Choice& choice) { return choice.symbols == point; };
-    if (std::ranges::any_of(making.plan.choices, is_same)) continue;
-    if (making.watch != nullptr && making.watch->tuning_is_over()) return {};
+    const Choice* const serving = nearest_choice(choices, point);
+    if (serving == nullptr || serving->symbols == point) continue;
+    if (making.watch != nullptr && making.watch->tuning_is_over()) break;
     Result<std::optional<Choice>> choice = refiner.refine(point);
     // What does not run under these shapes is told to who runs it.
     if (!choice.ok() && choice.error().kind != ErrorKind::kUnsupported) return choice.error();
-    if (!choice.ok() || !choice->has_value()) continue;
-    making.plan.choices.push_back(std::move(**choice));
-    added(making.plan.choices.back());
+    if (!choice.ok()) continue;
+    if (!choice->has_value()) {
+      kept.push_back({point, serving->tactics, serving->form});
+      continue;
+    }
+    choices.push_back(std::move(**choice));
+    added(choices.back());
   }
+  keep_serving(choices, std::move(kept), added);
   return {};
 }
 

@@ -82,12 +82,13 @@ size_t stairs(int64_t rows, int64_t tile) {
 }
 
 /// Configurations are tiles, and the fastest comes first.
-Tactic tiled() {
+template <int64_t... kTiles>
+Tactic tiled_by() {
   Tactic tactic = tuned();
   tactic.name = "cuda.tiled";
   tactic.configs = [](const Problem& problem) {
     const int64_t rows = problem.output().extents[0];
-    std::vector<int64_t> tiles = {4, 8, 16, 32, 64};
+    std::vector<int64_t> tiles = {kTiles...};
     std::ranges::stable_sort(tiles, {}, [&](int64_t tile) { return stairs(rows, tile); });
     std::vector<std::string> configs;
     for (const int64_t tile : tiles) configs.push_back(std::to_string(tile));
@@ -100,6 +101,10 @@ Tactic tiled() {
         static_cast<Account&>(*problem.device), stairs(problem.output().extents[0], tile)));
   };
   return tactic;
+}
+
+Tactic tiled() {
+  return tiled_by<4, 8, 16, 32, 64>();
 }
 
 class Choices : public testing::Test {
@@ -207,6 +212,16 @@ TEST_P(TiledChoices, ComeInWhereTheNeighboursKernelsAreFarFromTheBest) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Tactics, TiledChoices, testing::Values(tiled, tiled_behind_a_slow_one));
+
+/// Five rows have the kernels of four, until six, which are nearer, get others.
+TEST_F(Choices, KeepShapesFromLaterOnesThatAreNearer) {
+  rows_ = {tiled_by<5, 7, 12>(), cpu_tactics().back()};
+  choose(8, "cuda.tiled{12}");
+  EXPECT_EQ(taken(4), "cuda.tiled{5}");
+  EXPECT_EQ(taken(5), "cuda.tiled{5}");
+  EXPECT_EQ(taken(6), "cuda.tiled{7}");
+  EXPECT_EQ(taken(8), "cuda.tiled{12}");
+}
 
 /// Its best kernel for 17 to 24 rows is one that it proposes for no others.
 Tactic tiled_for_24_rows() {
