@@ -67,17 +67,31 @@ bool is_plain(ReduceFunction function) {
 
 // Accumulators: start, add an element, finish. T is double or (wrapping) uint64 / int64.
 
+/// The least number of an integer type, or its largest; of real ones infinity. That is also the
+/// result of no elements.
 template <class T>
-T start(ReduceFunction function) {
-  using Limits = std::numeric_limits<T>;
+T extreme(DataType type, bool largest) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  if constexpr (std::is_floating_point_v<T>) return largest ? kInfinity : -kInfinity;
+  if (type == DataType::kBool) return T(largest);
+  return with_element(type, [&](auto element) -> T {
+    using E = decltype(element);
+    if constexpr (std::is_integral_v<typename E::Compute>)
+      return static_cast<T>(E::load(E::saturate(largest ? kInfinity : -kInfinity)));
+    return T(0);
+  });
+}
+
+template <class T>
+T start(ReduceFunction function, DataType type) {
   switch (function) {
     case ReduceFunction::kProd:
       return T(1);
     case ReduceFunction::kMax:
     case ReduceFunction::kLogSumExp:
-      return Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
+      return extreme<T>(type, false);
     case ReduceFunction::kMin:
-      return Limits::has_infinity ? Limits::infinity() : Limits::max();
+      return extreme<T>(type, true);
     default:
       return T(0);
   }
@@ -242,7 +256,7 @@ void accumulate(ReduceFunction function, const Plan& plan, const T* x, A* totals
 template <class T, class A>
 void reduce(ReduceFunction function, const Tensor& input, const Plan& plan, Tensor& out) {
   const Values<T> x(input);
-  std::vector<A> totals(out.count(), start<A>(function));
+  std::vector<A> totals(out.count(), start<A>(function, input.type()));
   accumulate(function, plan, x.data(), totals.data());
   if (function == ReduceFunction::kLogSumExp) log_sum_exp(plan, x.data(), totals);
   for (A& total : totals) total = finish(function, total, plan.reduced_count);

@@ -8,7 +8,7 @@
 namespace tenon {
 namespace {
 
-using DataType::kFloat32, DataType::kInt32, DataType::kInt64, DataType::kInt8, DataType::kBool;
+using enum DataType;
 using Doubles = std::vector<double>;
 
 const double kRounded = tolerance(Computation::kReference, kFloat32).relative;
@@ -272,6 +272,27 @@ TEST(Reduce, EveryFunction) {
   const Tensor cube = random_tensor(kInt32, {2, 3, 4, 5}, 9);
   EXPECT_EQ(values_of(evaluate("reduce{axes = [0,2]}", {cube}).at(0)),
             values_of(evaluate("einsum{equation = \"abcd->bd\"}", {cube}).at(0)));
+}
+
+/// Of no elements: the least or largest number of the type.
+TEST(Reduce, OfNothing) {
+  const auto reduce = [&](DataType type, const char* function) {
+    const Tensor none(type, {0});
+    return values_of(evaluate(fmt::format("reduce{{function = {}}}", function), {none}).at(0))
+        .at(0);
+  };
+  EXPECT_EQ(reduce(kFloat32, "max"), -INFINITY);
+  EXPECT_EQ(reduce(kFloat16, "min"), INFINITY);
+  EXPECT_EQ(reduce(kInt8, "max"), -128);
+  EXPECT_EQ(reduce(kInt8, "min"), 127);
+  EXPECT_EQ(reduce(kInt32, "max"), -2147483648.0);
+  EXPECT_EQ(reduce(kUInt8, "max"), 0);
+  EXPECT_EQ(reduce(kUInt8, "min"), 255);
+  EXPECT_EQ(reduce(kInt4, "min"), 7);
+  EXPECT_EQ(reduce(kBool, "max"), 0);
+  EXPECT_EQ(reduce(kBool, "min"), 1);
+  EXPECT_EQ(reduce(kInt32, "prod"), 1);
+  EXPECT_EQ(reduce(kInt32, "mean"), 0);
 }
 
 /// A sum over no axes has one term: squares and magnitudes are taken all the same.

@@ -78,6 +78,7 @@ Status reduce(const Problem& problem, const Reduce& op, Formula& f) {
   }
   f.list("kept", kept);
   f.number("kReduced", count);
+  f.number("kDivisor", is_real(x.type) ? count : std::max<int64_t>(count, 1));
   f.number("kFunction", [&] {
     constexpr ReduceFunction kOrder[] = {ReduceFunction::kSum,       ReduceFunction::kProd,
                                          ReduceFunction::kMax,       ReduceFunction::kMin,

@@ -25,7 +25,7 @@ __device__ inline Result element(i64* c, const Operands& o) {
     else if (kFunction == 8) result += Sum_(exp(double(v - top)));
     else result += v;
   }
-  if (kFunction == 4) result /= Sum_(kReduced);
+  if (kFunction == 4) result /= Sum_(kDivisor);
   if (kFunction == 6) result = Sum_(sqrt(double(result)));
   if (kFunction == 7) result = Sum_(log(double(result)));
   if (kFunction == 8) result = Sum_(log(double(result))) + top;
