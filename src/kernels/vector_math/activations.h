@@ -106,7 +106,7 @@ template <class V>
 [[gnu::always_inline]] inline V apply_unary(PointwiseFunction f, V x, float alpha, float beta) {
   switch (f) {
     case PointwiseFunction::k_neg:
-      return V::zero() - x;
+      return constant<V>(-0.0f) - x;  // of 0 it is -0
     case PointwiseFunction::k_abs:
       return abs(x);
     case PointwiseFunction::k_reciprocal:

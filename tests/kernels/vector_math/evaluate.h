@@ -4,7 +4,7 @@
 
 namespace tenon::vector_math {
 
-enum class Function { exp, exp_of_share, log, erf, tanh, sigmoid, gelu_erf, sin, cos };
+enum class Function { exp, exp_of_share, log, erf, tanh, sigmoid, gelu_erf, sin, cos, neg };
 
 /// to[i] = f(x[i], y[i]) of two operands.
 void combine_generic(PointwiseFunction f, const float* x, const float* y, float* to, int n);
@@ -37,6 +37,8 @@ inline V evaluate_one(Function f, V x) {
       return sin(x);
     case Function::cos:
       return cos(x);
+    case Function::neg:
+      return apply_unary(PointwiseFunction::k_neg, x, 0, 0);
   }
   return x;
 }

@@ -31,6 +31,8 @@ double exact(Function f, double x) {
       return std::sin(x);
     case Function::cos:
       return std::cos(x);
+    case Function::neg:
+      return -x;
   }
   return 0;
 }
@@ -149,6 +151,18 @@ TEST(VectorMath, SpecialValues) {
         else
           EXPECT_NEAR(y[i], want[i], 1e-6f) << cpu::isa_name(isa) << int(f) << " of " << x[i];
       }
+    }
+  }
+}
+
+TEST(VectorMath, NegationOfZeroHasASign) {
+  const float x[] = {0.0f, -0.0f, 2.0f};
+  for (Isa isa : levels()) {
+    float y[3];
+    evaluate_with(isa, Function::neg, x, y, 3);
+    for (int i = 0; i < 3; ++i) {
+      EXPECT_EQ(y[i], -x[i]) << cpu::isa_name(isa);
+      EXPECT_NE(std::signbit(y[i]), std::signbit(x[i])) << cpu::isa_name(isa);
     }
   }
 }
