@@ -7,18 +7,13 @@
 #include <functional>
 #include <thread>
 
+#include "base/file_place.h"
+
 namespace tenon {
 
 namespace fs = std::filesystem;
 
 namespace {
-
-/// Links stay links to the file behind them.
-fs::path behind_links(const fs::path& file) {
-  std::error_code error;
-  const fs::path place = fs::canonical(file, error);
-  return error ? file : place;
-}
 
 std::error_code last_error() {
   return {errno != 0 ? errno : EIO, std::generic_category()};
@@ -51,7 +46,7 @@ DraftFile::~DraftFile() {
 Status DraftFile::keep() {
   stream_.close();
   if (!stream_ && !error_) error_ = last_error();
-  if (!error_ && draft_ != file_) fs::rename(draft_, file_, error_);
+  if (!error_ && draft_ != file_) take_mode(file_, draft_), fs::rename(draft_, file_, error_);
   if (error_) return resource_error("cannot write '{}': {}", name_.string(), error_.message());
   is_kept_ = true;
   return {};

@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "base/bytes.h"
+#include "base/file_place.h"
 #include "base/mapped_file.h"
 #include "tools/exports.h"
 
@@ -115,23 +116,17 @@ Status write_in_place(const std::string& path, std::span<const char> bytes) {
   return error == 0 ? Status() : file_error("write", path, error);
 }
 
-/// The file behind links, so that they stay links.
-std::string behind_links(const std::string& path) {
-  std::error_code error;
-  const auto file = std::filesystem::canonical(path, error);
-  return error ? path : file.string();
-}
-
 Status write(const std::string& path, Contents& contents) {
   struct stat status {};
   const bool is_there = stat(path.c_str(), &status) == 0;
   if (is_there && !S_ISREG(status.st_mode)) return write_in_place(path, contents.bytes);
-  const std::string file = behind_links(path);
+  const std::string file = behind_links(path).string();
   const std::string temporary = fmt::format("{}.{}.tmp", file, getpid());
   int error = write_new(temporary, contents);
   const bool no_new_file =
       error == EACCES || error == EPERM || error == EROFS || error == ENAMETOOLONG;
   if (is_there && no_new_file && contents.readable()) return write_in_place(path, contents.bytes);
+  if (error == 0) take_mode(file, temporary);
   if (error == 0 && std::rename(temporary.c_str(), file.c_str()) != 0) error = errno;
   if (error == 0) return {};
   std::remove(temporary.c_str());
@@ -152,7 +147,7 @@ Result<bool> write_file_and_release(const std::string& path, std::span<char> byt
 }
 
 FolderLock::FolderLock(const std::string& file) {
-  const auto parent = std::filesystem::path(behind_links(file)).parent_path();
+  const auto parent = behind_links(file).parent_path();
   folder_ = open(parent.empty() ? "." : parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   while (folder_ >= 0 && flock(folder_, LOCK_EX) != 0 && errno == EINTR) {
   }

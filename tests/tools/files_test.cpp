@@ -40,6 +40,25 @@ TEST_F(WrittenFiles, AreReplaced) {
   EXPECT_EQ(count(), 1u) << "something was left behind";
 }
 
+/// A link stays one, also where its file is not there yet.
+TEST_F(WrittenFiles, AreBehindLinks) {
+  fs::create_directory(at("sub"));
+  fs::create_symlink("sub/b", at("second"));
+  fs::create_symlink("second", at("first"));
+  for (const char* contents : {"new", "newer"}) {
+    ASSERT_TRUE(write_file(at("first"), std::string(contents)).ok());
+    EXPECT_TRUE(fs::is_symlink(at("first")) && fs::is_symlink(at("second")));
+    EXPECT_EQ(text("sub/b"), contents);
+  }
+}
+
+TEST_F(WrittenFiles, KeepTheirMode) {
+  std::ofstream(at("a")) << "old";
+  fs::permissions(at("a"), fs::perms::owner_read | fs::perms::owner_write);
+  ASSERT_TRUE(write_file(at("a"), std::string("new")).ok());
+  EXPECT_EQ(fs::status(at("a")).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+}
+
 /// Of several parts, the last one of some bytes.
 std::vector<char> many_bytes() {
   std::vector<char> bytes((size_t{13} << 20) + 5);
