@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "device/kernel_threads.h"
 #include "ops/control_flow.h"
+#include "plan/packing.h"
 
 namespace tenon::api {
 namespace {
@@ -142,6 +143,7 @@ Result<Plan> optimize_again(const Plan& plan, std::unique_ptr<Graph> network,
   request.select.level = 0;
   request.select.threads = kernel_threads(*backend.device);
   request.select.chosen = tactics_of(*plan.graph);
+  request.packs = !value_of(plan, kPackingSetting).empty();
   request.backend = backend;
   TimingCache cache;
   Silence silence;

@@ -163,7 +163,6 @@ Status Engine::replace_graph(Plan& fresh, const Error& reason) {
   plan_.forms = std::move(fresh.forms);
   plan_.choices = std::move(fresh.choices);
   plan_.settings.erase(kBranchesSetting);
-  plan_.settings[kPackingSetting] = packing_of(graph(), backend_);
   TENON_TRY(examine_graph());
   if (backend_.application != nullptr)
     backend_.application->warn(fmt::format(
@@ -191,6 +190,7 @@ Status Engine::refit(Plan fresh) {
   const std::unique_lock lock(making_);
   if (const Status same = transplant(*plan_.graph, *fresh.graph); !same.ok())
     TENON_TRY(replace_graph(fresh, same.error()));
+  plan_.settings[kPackingSetting] = packing_of(graph(), backend_);
   plan_.network = std::move(fresh.network);
   plan_.stripped = fresh.stripped;
   forget_programs();
