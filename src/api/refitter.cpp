@@ -15,10 +15,24 @@
 namespace tenon::api {
 namespace {
 
+/// The first use of a constant by a layer, behind the rounding that ranges put between; null for
+/// none.
+const Use* first_use(const Value& constant) {
+  const Value* value = &constant;
+  while (!value->uses().empty()) {
+    const Use& use = value->uses()[0];
+    const bool is_rounding = use.node->is<Quantize>() || use.node->is<Dequantize>();
+    if (!is_rounding || use.index != 0 || !use.node->origins.empty()) return &use;
+    value = use.node->output();
+  }
+  return nullptr;
+}
+
 /// The constant's role in the first layer that reads it.
 WeightsRole role_of(const Value& value) {
-  if (value.uses().empty()) return WeightsRole::kCONSTANT;
-  const Use& use = value.uses()[0];
+  const Use* first = first_use(value);
+  if (first == nullptr) return WeightsRole::kCONSTANT;
+  const Use& use = *first;
   const bool convolves = use.node->is<Conv>() || use.node->is<Deconv>();
   if (convolves && use.index == 1) return WeightsRole::kKERNEL;
   if (convolves && use.index == 2) return WeightsRole::kBIAS;
@@ -37,9 +51,9 @@ WeightsRole role_of(const Value& value) {
 /// The layer that the role is one of.
 std::string layer_of(const Node& constant, WeightsRole role) {
   if (!constant.origins.empty()) return constant.origins[0];
-  if (role == WeightsRole::kCONSTANT || constant.output()->uses().empty())
-    return constant.output()->name;
-  const Node& reader = *constant.output()->uses()[0].node;
+  const Use* first = first_use(*constant.output());
+  if (role == WeightsRole::kCONSTANT || first == nullptr) return constant.output()->name;
+  const Node& reader = *first->node;
   return reader.origins.empty() ? reader.name : reader.origins[0];
 }
 

@@ -136,10 +136,19 @@ bool gives_channels_last(const Node& node) {
   return node.is<Reformat>() && node.output()->type.layout == Layout::kChannelsLast;
 }
 
+/// A constant under another name is that constant, with the name that its weights are refitted by.
+bool fold_identity(Graph& graph, Node& node) {
+  Value *from = node.input(0), *to = node.output();
+  if (graph.is_output(to) || !(from->type.layout == to->type.layout)) return false;
+  graph.replace_uses(to, from);
+  return true;
+}
+
 bool fold_evaluated(Graph& graph, Node& node, const PassOptions& options, Room& room) {
   if (!operands_constant(node) || keeps_weights_small(graph, node, options) ||
       gives_channels_last(node))
     return false;
+  if (node.is<Identity>() && fold_identity(graph, node)) return true;
   if (evaluations(node) > kMaxEvaluations || !room.take(node)) return false;
   std::vector<const Tensor*> operands;
   for (const Value* value : node.inputs())

@@ -116,6 +116,60 @@ TEST(Refit, NamesAndRoles) {
   EXPECT_EQ(refitter->getWeightsPrototype("conv KERNEL").type, DataType::kFLOAT);
 }
 
+/// The weights of a convolution and of a constant layer, by layer and role.
+std::set<std::pair<std::string, WeightsRole>> weights_of_products(bool in_eight_bits) {
+  Session session;
+  const F kernel(36, 0.5F);
+  ITensor* x = session.input("x", DataType::kFLOAT, {1, 2, 4, 4});
+  auto* conv =
+      session.network->addConvolutionNd(*x, 2, dims({3, 3}), session.weights(kernel), Weights{});
+  conv->setName("conv");
+  auto* w = session.network->addConstant(dims({1, 1, 2, 3}), session.weights(F(6, 0.5F)));
+  w->setName("w");
+  auto* product = session.network->addMatrixMultiply(*conv->getOutput(0), MatrixOperation::kNONE,
+                                                     *w->getOutput(0), MatrixOperation::kNONE);
+  session.output(product->getOutput(0), "y");
+  session.config->setFlag(BuilderFlag::kREFIT);
+  session.config->setBuilderOptimizationLevel(2);
+  if (in_eight_bits) session.config->setFlag(BuilderFlag::kINT8);
+  for (ITensor* tensor : {x, conv->getOutput(0), product->getOutput(0)})
+    tensor->setDynamicRange(-9, 9);
+  EXPECT_TRUE(session.build()) << session.log.text();
+  if (!session.engine) return {};
+  const std::unique_ptr<IRefitter> refitter(createInferRefitter(*session.engine, session.log));
+  const char* layers[8] = {};
+  WeightsRole roles[8] = {};
+  std::set<std::pair<std::string, WeightsRole>> all;
+  for (int i = 0, count = refitter->getAll(8, layers, roles); i < count; ++i)
+    all.emplace(layers[i], roles[i]);
+  return all;
+}
+
+TEST(Refit, RangesChangeNoNames) {
+  const auto names = weights_of_products(false);
+  EXPECT_TRUE(names.contains({"conv", WeightsRole::kKERNEL}));
+  EXPECT_TRUE(names.contains({"w", WeightsRole::kCONSTANT}));
+  EXPECT_EQ(weights_of_products(true), names);
+}
+
+/// Weights that other versions of the kernels read stay in the model's form.
+TEST(Refit, PlansForOtherVersionsHoldNoPackedWeights) {
+  Network session(1, 2, 3);
+  session.config->setFlag(BuilderFlag::kREFIT);
+  session.config->setFlag(BuilderFlag::kVERSION_COMPATIBLE);
+  EXPECT_EQ(session.result(), F(8, 18 * 2 + 3));
+  const std::unique_ptr<IRefitter> refitter(createInferRefitter(*session.engine, session.log));
+  const F scale(2, 5);
+  EXPECT_TRUE(refitter->setNamedWeights("bn SCALE", of(scale)));
+  EXPECT_TRUE(refitter->refitCudaEngine()) << session.log.text();
+  const std::unique_ptr<IHostMemory> plan(session.engine->serialize());
+  session.context.reset();
+  session.engine.reset(session.runtime->deserializeCudaEngine(plan->data(), plan->size()));
+  ASSERT_NE(session.engine, nullptr) << session.log.text();
+  session.context.reset(session.engine->createExecutionContext());
+  EXPECT_EQ(session.result(), F(8, 18 * 5 + 3));
+}
+
 TEST(Refit, UserNamesAndIndividualWeights) {
   Session session;
   ITensor* x = session.input("x", DataType::kFLOAT, {1, 2});
