@@ -6,8 +6,8 @@ A model is a name of models/, one of bench/zoo_models.py as zoo:NAME or zoo:NAME
 inputs open), or a file. Models without an open axis run at their own shapes. Exits 1 when a tool found something, when a
 plan was not built or did not run, or when the time was over before all of them had run; each of these is told.
 
-initcheck does not see writes of the copy engine (cp.async.bulk to global memory), which products and convolutions of
-cuBLASLt and cuDNN store by: it takes their results for memory without a value. --no-libraries builds without them.
+initcheck does not see what TMA stores to global memory (cp.async.bulk), by which products and convolutions of
+cuBLASLt and cuDNN write: it takes their results for memory without a value. --no-libraries builds without them.
 
 usage: sanitize_plans.py [--tenon FILE] [--weights DIR] [--range MIN,OPT,MAX] [--values N,...] [--precision P]
                          [--no-libraries] [--tools TOOL,...] [--jobs N] [--builds N] [--seconds N] [--logs DIR] MODEL...
