@@ -66,13 +66,18 @@ std::string text_of(const PluginFieldCollection* fields) {
   return fields == nullptr ? std::string() : fields_to_text(*fields);
 }
 
+/// Attributes of ONNX nodes that name a creator. Programs also give them as fields.
+bool names_creator(std::string_view field) {
+  return field == "plugin_version" || field == "plugin_namespace";
+}
+
 /// An error for a field that the row does not read.
 Status check_names(const StockRow& row, const PluginFieldCollection& given) {
   const FieldNames names(row);
   for (int32_t i = 0; i < given.nbFields; ++i)
-    if (!names.has(given.fields[i].name))
+    if (const char* name = given.fields[i].name; !names.has(name) && !names_creator(name))
       return user_error("plugin '{}' version {} has no field '{}' (it has: {})", row.name,
-                        row.version, given.fields[i].name, row.fields);
+                        row.version, name, row.fields);
   return {};
 }
 

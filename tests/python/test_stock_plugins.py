@@ -612,6 +612,19 @@ def test_an_unknown_field_is_refused(logger):
     assert any("no field 'clip_min'" in line and "clipMin" in line for line in errors_of(plugin, [(2, 3)]))
 
 
+def test_the_version_as_a_field_is_let_pass(logger):
+    """Attributes of ONNX nodes that name the creator, which programs hand on with the others."""
+    fields = [trt.PluginField("plugin_version", np.array("1"), trt.PluginFieldType.CHAR),
+              trt.PluginField("plugin_namespace", np.frombuffer(b"space", np.int8), trt.PluginFieldType.CHAR),
+              trt.PluginField("clipMin", np.zeros(1, np.float32), trt.PluginFieldType.FLOAT32)]
+    plugin = creator_of(logger, "Clip_TRT", "1").create_plugin("p", trt.PluginFieldCollection(fields))
+    builder = trt.Builder(logger)
+    network = builder.create_network(0)
+    layer = network.add_plugin_v2([network.add_input("x", trt.float32, (2, 3))], plugin)
+    network.mark_output(layer.get_output(0))
+    assert builder.build_serialized_network(network, cpu_config(builder)) is not None
+
+
 def test_every_row_of_the_table_has_a_creator_with_fields(logger):
     from pathlib import Path
 
