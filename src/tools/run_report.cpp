@@ -8,6 +8,7 @@
 #include <memory>
 #include <thread>
 
+#include "base/parallel.h"
 #include "tenon/report.h"
 #include "tools/exports.h"
 #include "tools/report/page.h"
@@ -134,7 +135,7 @@ Status write_report(ReportParts parts, const Arguments& arguments, Console& cons
 }
 
 double measured_copy_rate() {
-  const size_t threads = std::max(1U, std::thread::hardware_concurrency());
+  const size_t threads = usable_cores();
   const size_t part = kCopiedBytes / threads;
   std::vector<char> from(part * threads, 1), to(part * threads, 2);
   double best = 0;
