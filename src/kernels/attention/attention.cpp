@@ -175,7 +175,8 @@ const AttentionFunctions& attention_functions(Isa isa) {
 }
 
 size_t attention_scratch_bytes(const AttentionProblem& problem, int threads) {
-  return Layout(problem, kernels_for(problem), rows_of_task(problem, threads)).bytes * threads;
+  return Layout(problem, kernels_for(problem), rows_of_task(problem, threads), threads).bytes *
+         threads;
 }
 
 void attention(const AttentionProblem& problem, const AttentionArguments& arguments,
@@ -183,7 +184,7 @@ void attention(const AttentionProblem& problem, const AttentionArguments& argume
   const int64_t task_rows = rows_of_task(problem, pool.threads());
   const int64_t groups = ceil_div(problem.q_length, task_rows);
   const Microkernels& kernels = kernels_for(problem);
-  const Layout layout(problem, kernels, task_rows);
+  const Layout layout(problem, kernels, task_rows, pool.threads());
   pool.parallel_for(problem.batch * problem.heads * groups, 1,
                     [&](int64_t begin, int64_t end, int worker) {
                       for (int64_t task = begin; task < end; ++task) {

@@ -36,7 +36,7 @@ struct Layout {
   int64_t query_stride, score_stride, value_stride;  ///< elements
   size_t keys, values, queries, scores, probabilities, sums, most, total, bytes;
 
-  Layout(const AttentionProblem& p, const Microkernels& kernels, int64_t task_rows) {
+  Layout(const AttentionProblem& p, const Microkernels& kernels, int64_t task_rows, int threads) {
     const int64_t element = element_size(kernels.type);
     query_stride = round_up(p.size, kernels.k_unit) + kRowPadding;
     score_stride = kKeyBlock + kRowPadding;
@@ -55,7 +55,7 @@ struct Layout {
     sums = take(task_rows * value_stride * sizeof(float));
     most = take(task_rows * sizeof(float));
     total = take(task_rows * sizeof(float));
-    bytes = worker_stride(at);
+    bytes = worker_stride(at, threads);
   }
 };
 

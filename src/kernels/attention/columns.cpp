@@ -27,14 +27,14 @@ int64_t attention_columns_floats(const AttentionProblem& problem) {
 }
 
 size_t attention_columns_scratch_bytes(const AttentionProblem& problem, int threads) {
-  return worker_stride(attention_columns_floats(problem) * sizeof(float)) * threads;
+  return worker_stride(attention_columns_floats(problem) * sizeof(float), threads) * threads;
 }
 
 void attention_columns(const AttentionProblem& p, const AttentionArguments& arguments,
                        ThreadPool& pool, void* scratch) {
   const ColumnFunction function = function_for(p.isa);
   const int64_t blocks = ceil_div(p.q_length, kColumnQueries);
-  const size_t own = worker_stride(attention_columns_floats(p) * sizeof(float));
+  const size_t own = worker_stride(attention_columns_floats(p) * sizeof(float), pool.threads());
   const auto* q = static_cast<const float*>(arguments.q);
   const auto* k = static_cast<const float*>(arguments.k);
   const auto* v = static_cast<const float*>(arguments.v);

@@ -19,8 +19,8 @@ int64_t pieces(const ConvProblem& p) {
   return (p.output[2] + kPiece - 1) / kPiece;
 }
 
-size_t tile_bytes() {
-  return worker_stride(kPiece * kTileStride * sizeof(float));
+size_t tile_bytes(int threads) {
+  return worker_stride(kPiece * kTileStride * sizeof(float), threads);
 }
 
 }  // namespace
@@ -71,14 +71,15 @@ void NarrowConvolution::pack(const float* weights, float* to) const {
 }
 
 size_t NarrowConvolution::scratch_bytes() const {
-  return tile_bytes() * problem_.threads;
+  return tile_bytes(problem_.threads) * problem_.threads;
 }
 
 void NarrowConvolution::run(const ConvArguments& arguments, ThreadPool& pool, void* scratch) const {
   const int64_t each = pieces(problem_);
   const int64_t tasks = problem_.batch * problem_.output[0] * problem_.output[1] * each;
   pool.parallel_for(tasks, 1, [&](int64_t begin, int64_t end, int worker) {
-    auto* tile = reinterpret_cast<float*>(static_cast<char*>(scratch) + worker * tile_bytes());
+    auto* tile = reinterpret_cast<float*>(static_cast<char*>(scratch) +
+                                          worker * tile_bytes(problem_.threads));
     for (int64_t i = begin; i < end; ++i) run_piece(arguments, i / each, i % each * kPiece, tile);
   });
 }

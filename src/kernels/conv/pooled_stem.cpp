@@ -40,7 +40,8 @@ size_t PooledStem::line_bytes() const {
 
 /// The lines under a window, their maximum, and the convolution's scratch.
 size_t PooledStem::worker_bytes() const {
-  return worker_stride((window_.kernel[0] + 1) * line_bytes() + stem_->line_scratch_bytes());
+  return worker_stride((window_.kernel[0] + 1) * line_bytes() + stem_->line_scratch_bytes(),
+                       problem_.threads);
 }
 
 int64_t PooledStem::bands() const {

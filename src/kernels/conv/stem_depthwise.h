@@ -38,7 +38,9 @@ class StemDepthwise {
   int64_t lines() const { return (depthwise_.kernel[1] - 1) * depthwise_.dilation[1] + 1; }
   int64_t line_floats() const { return padded_width_ * depthwise_.groups; }
   size_t ring_bytes() const;
-  size_t worker_bytes() const { return worker_stride(ring_bytes() + stem_->line_scratch_bytes()); }
+  size_t worker_bytes() const {
+    return worker_stride(ring_bytes() + stem_->line_scratch_bytes(), stem_problem_.threads);
+  }
   int64_t bands() const;
   void run_band(const StemDepthwiseArguments& arguments, int64_t image, int64_t first, int64_t end,
                 char* scratch) const;

@@ -79,7 +79,7 @@ int64_t StrassenProduct::staged_stride() const {
   return static_cast<int64_t>(align_up(half_k_ * sizeof(float)) + kLine) / sizeof(float);
 }
 size_t StrassenProduct::staged_bytes() const {
-  return worker_stride(kProducts * row_block_ * staged_stride() * sizeof(float));
+  return worker_stride(kProducts * row_block_ * staged_stride() * sizeof(float), threads_);
 }
 
 /// One worker's memory: sums of the seven products, two differences of panels, tiles to finish.
@@ -108,7 +108,7 @@ struct StrassenScratch {
 };
 
 size_t StrassenProduct::worker_bytes() const {
-  return worker_stride(StrassenScratch::bytes(*this));
+  return worker_stride(StrassenScratch::bytes(*this), threads_);
 }
 
 int64_t StrassenProduct::staged_blocks() const {

@@ -84,7 +84,8 @@ class IntegerKernel final : public Kernel {
 
  private:
   size_t panel_bytes() const {
-    return cpu::worker_stride(static_cast<size_t>(d_.depth * cpu::kIntegerPanel) * sizeof(int32_t));
+    return cpu::worker_stride(static_cast<size_t>(d_.depth * cpu::kIntegerPanel) * sizeof(int32_t),
+                              threads_);
   }
 
   void pack(const int32_t* b, int64_t columns, int32_t* to) const {

@@ -209,7 +209,7 @@ void top_of_line(const LineProblem& p, const T* x, T* values, int64_t* places, i
 }
 
 size_t order_bytes(const LineProblem& p) {
-  return worker_stride(static_cast<size_t>(p.along.extent) * sizeof(int32_t));
+  return worker_stride(static_cast<size_t>(p.along.extent) * sizeof(int32_t), p.threads);
 }
 
 /// Sum is double, or uint64, which wraps.

@@ -198,7 +198,8 @@ void run_typed(const TypedPlan& plan, const void* const* inputs, void* const* ou
   const int64_t grain = std::max<int64_t>(1, kTaskElements / std::min(kTypedBlock, plan.row()));
   pool.parallel_for(plan.rows() * pieces, grain, [&](int64_t begin, int64_t end, int worker) {
     Walk walk(plan, inputs, outputs,
-              static_cast<char*>(scratch) + static_cast<size_t>(worker) * plan.worker_bytes());
+              static_cast<char*>(scratch) +
+                  static_cast<size_t>(worker) * plan.worker_bytes(pool.threads()));
     for (int64_t i = begin; i < end; ++i) {
       const int64_t first = i % pieces * kTypedBlock;
       walk.piece(i / pieces, first, std::min(kTypedBlock, plan.row() - first));

@@ -18,8 +18,8 @@ struct TypedPlan {
 
   int64_t row() const { return loops.extents.back(); }
   int64_t rows() const;
-  size_t worker_bytes() const {
-    return worker_stride(types.size() * kTypedBlock * sizeof(int64_t));
+  size_t worker_bytes(int threads) const {
+    return worker_stride(types.size() * kTypedBlock * sizeof(int64_t), threads);
   }
 };
 

@@ -32,7 +32,7 @@ class TypedKernel final : public Kernel {
     return {};
   }
   size_t workspace_bytes() const override {
-    return plan_.worker_bytes() * static_cast<size_t>(threads_);
+    return plan_.worker_bytes(threads_) * static_cast<size_t>(threads_);
   }
 
  private:

@@ -44,7 +44,7 @@ struct Layout {
   size_t keys, key_start, values, queries, query_numbers, tile, scores, weights;
   size_t sums, weight_sums, most, total, bytes;
 
-  Layout(const AttentionProblem& p, int64_t rows) {
+  Layout(const AttentionProblem& p, int64_t rows, int threads) {
     query_stride = round_up(p.size, 64);
     score_stride = kKeyBlock + attention_detail::kRowPadding;
     key_groups = ceil_div(p.size, kByteGroup);
@@ -68,7 +68,7 @@ struct Layout {
     weight_sums = take(rows * 4);
     most = take(rows * 4);
     total = take(rows * 4);
-    bytes = worker_stride(at);
+    bytes = worker_stride(at, threads);
   }
 };
 
@@ -262,7 +262,8 @@ struct Task {
 }  // namespace
 
 size_t byte_attention_scratch_bytes(const ByteAttentionProblem& problem, int threads) {
-  return Layout(problem.attention, rows_of_task(problem.attention, threads)).bytes * threads;
+  return Layout(problem.attention, rows_of_task(problem.attention, threads), threads).bytes *
+         threads;
 }
 
 void byte_attention(const ByteAttentionProblem& problem, const AttentionArguments& arguments,
@@ -272,7 +273,7 @@ void byte_attention(const ByteAttentionProblem& problem, const AttentionArgument
   const int64_t groups = ceil_div(p.q_length, task_rows);
   const Isa isa = capped_isa(p.isa);
   const ByteKernel& kernel = byte_kernel(isa, std::min(task_rows, p.q_length));
-  const Layout layout(p, task_rows);
+  const Layout layout(p, task_rows, pool.threads());
   pool.parallel_for(p.batch * p.heads * groups, 1, [&](int64_t begin, int64_t end, int worker) {
     kernel.begin();
     for (int64_t task = begin; task < end; ++task) {

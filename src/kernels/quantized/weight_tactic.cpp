@@ -161,14 +161,14 @@ class WeightKernel final : public Kernel {
     if (arguments.queue.pool->threads() > threads_)
       return internal_error("a kernel made for {} threads runs on {}", threads_,
                             arguments.queue.pool->threads());
-    auto* block_sums = static_cast<float*>(arguments.workspace) + threads_ * kOwn;
+    auto* block_sums = static_cast<float*>(arguments.workspace) + threads_ * own_floats();
     if (d_.form.has_zeros)
       sum_blocks(static_cast<const float*>(arguments.inputs[d_.x]), block_sums);
     cpu::EpilogueOperand operands[kMaxSteps];
     cpu::bind_operands(d_.steps, arguments, operands);
     arguments.queue.pool->parallel_for(
         ceil_div(d_.weights.columns, kWeightPanel), 1, [&](int64_t begin, int64_t end, int worker) {
-          float* sums = static_cast<float*>(arguments.workspace) + worker * kOwn;
+          float* sums = static_cast<float*>(arguments.workspace) + worker * own_floats();
           for (int64_t panel = begin; panel < end; ++panel)
             for (int64_t row = 0; row < d_.rows; row += kWeightRows)
               tile(arguments, panel, row, sums, block_sums, operands);
@@ -177,7 +177,7 @@ class WeightKernel final : public Kernel {
   }
   size_t workspace_bytes() const override {
     const int64_t sums = d_.form.has_zeros ? d_.rows * d_.form.blocks() : 0;
-    return static_cast<size_t>(threads_ * kOwn + sums) * sizeof(float);
+    return static_cast<size_t>(threads_ * own_floats() + sums) * sizeof(float);
   }
   bool uses_input(int input) const override {
     return input == d_.x || cpu::reads_input(d_.steps, input);
@@ -186,8 +186,9 @@ class WeightKernel final : public Kernel {
   bool packs_input(int input) const override { return input == d_.weights.weights; }
 
  private:
-  static constexpr int64_t kOwn =
-      cpu::worker_stride(kWeightRows * kWeightPanel * sizeof(float)) / sizeof(float);
+  int64_t own_floats() const {
+    return cpu::worker_stride(kWeightRows * kWeightPanel * sizeof(float), threads_) / sizeof(float);
+  }
 
   void sum_blocks(const float* x, float* sums) const {
     for (int64_t r = 0; r < d_.rows; ++r)

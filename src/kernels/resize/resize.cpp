@@ -158,7 +158,7 @@ size_t line_bytes(const ResizeProblem& problem) {
   if (problem.spread.taps > 0) behind = 2 * functions_for(problem.isa).width;
   for (size_t i = 0; i < inner_axes(problem); ++i)
     elements *= problem.axes[problem.axes.size() - 1 - i].input;
-  return worker_stride(static_cast<size_t>(elements + behind) * sizeof(float));
+  return worker_stride(static_cast<size_t>(elements + behind) * sizeof(float), problem.threads);
 }
 
 /// Taps of the results from `begin` on, or false where they lie too far apart.

@@ -93,7 +93,7 @@ class RowNormalization final : public Kernel {
 
  private:
   int64_t buffer_floats() const {
-    return cpu::worker_stride(length_ * sizeof(float)) / sizeof(float);
+    return cpu::worker_stride(length_ * sizeof(float), threads_) / sizeof(float);
   }
 
   int input_;

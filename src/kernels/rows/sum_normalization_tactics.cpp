@@ -131,7 +131,7 @@ class SumNormalization final : public Kernel {
  private:
   int64_t padded() const { return (length_ + 15) / 16 * 16; }
   int64_t own_floats() const {
-    return cpu::worker_stride(2 * padded() * sizeof(float)) / sizeof(float);
+    return cpu::worker_stride(2 * padded() * sizeof(float), threads_) / sizeof(float);
   }
 
   const float* row_of(const LaunchArguments& arguments, size_t operand, int64_t row) const {

@@ -76,7 +76,7 @@ size_t DeformConvolution::y_bytes() const {
 }
 
 size_t DeformConvolution::worker_bytes() const {
-  return worker_stride(plan_.worker_scratch_bytes());
+  return worker_stride(plan_.worker_scratch_bytes(), problem_.threads);
 }
 
 size_t DeformConvolution::scratch_bytes() const {

@@ -22,17 +22,19 @@ bool is_channels_last(const RoiAlignProblem& p) {
 /// Scratch memory: the image with its channels last, then each worker's own.
 struct Layout {
   int64_t image = 0, taps = 0, counts = 0, bins = 0;  ///< Elements; taps and counts of one worker.
+  int threads;
 
   explicit Layout(const RoiAlignProblem& p)
       : image(is_channels_last(p) ? 0 : p.batch * p.height * p.width * p.channels),
         taps(p.bin_rows * p.height + p.bin_columns * p.width),
         counts(p.bin_rows + p.bin_columns),
-        bins(p.bin_rows * p.bin_columns * p.channels) {}
+        bins(p.bin_rows * p.bin_columns * p.channels),
+        threads(p.threads) {}
   size_t worker_bytes() const {
     const auto bytes = static_cast<size_t>(taps) * sizeof(RoiTap) +
                        static_cast<size_t>(counts) * sizeof(int64_t) +
                        static_cast<size_t>(bins) * sizeof(float);
-    return worker_stride(bytes);
+    return worker_stride(bytes, threads);
   }
   size_t image_bytes() const { return round_up(static_cast<size_t>(image) * sizeof(float), 64); }
 };

@@ -7,13 +7,13 @@ namespace {
 
 TEST(WorkerMemory, BeginsWithALinePagesBehindTheWorkerBefore) {
   for (const size_t bytes : {1, 64, 4096, 30000}) {
-    EXPECT_EQ(worker_stride(bytes) % kAlignment, 0u) << bytes;
-    EXPECT_GE(worker_stride(bytes), bytes + 2 * 4096) << bytes;
+    EXPECT_EQ(worker_stride(bytes, 2) % kAlignment, 0u) << bytes;
+    EXPECT_GE(worker_stride(bytes, 2), bytes + 2 * 4096) << bytes;
   }
 }
 
 TEST(WorkerMemory, IsNoneWhereNoneIsNeeded) {
-  EXPECT_EQ(worker_stride(0), 0u);
+  EXPECT_EQ(worker_stride(0, 2), 0u);
 }
 
 TEST(WorkerMemory, OfOneWorkerHasNoneBehindIt) {
