@@ -87,13 +87,19 @@ def test_every_view_opens_without_an_error(page, reports, name):
         page.tab(view)
         assert page.all("main .panel"), view
         assert page.one(f"#tab-{view}").get_attribute("aria-selected") == "true"
-        # Nothing is wider than the page.
+        # Nothing is wider than the page, and no text of a chart is cut.
+        assert page.run("""return [...document.querySelectorAll('svg.chart text')].filter((text) => {
+            const own = text.getBoundingClientRect(), chart = text.ownerSVGElement.getBoundingClientRect();
+            return own.left < chart.left - 1 || own.right > chart.right + 1;
+        }).map((text) => text.textContent)""") == [], view
         assert page.run("return document.documentElement.scrollWidth") <= page.size[0], view
     assert page.errors() == []
 
 
 def test_the_color_scheme_is_followed_and_toggled(page, reports):
     page.open(reports["yolo_s"])
+    right = "return document.querySelector(arguments[0]).getBoundingClientRect().right"
+    assert abs(page.run(right, "#theme") - page.run(right, "main .cards")) < 3
     theme = "return document.documentElement.dataset.theme"
     assert page.run(theme) == ("dark" if page.dark else "light")
     page.one("#theme").click()

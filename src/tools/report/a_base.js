@@ -34,6 +34,10 @@ function milliseconds(value) {
   return value < 0.1 ? `${number(value * 1000, 3)} µs` : `${number(value, 4)} ms`;
 }
 
+const seconds = (value) => (value < 1 ? milliseconds(value * 1000) : `${number(value, 4)} s`);
+const counted = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
+const times = (factor) => `×\u00a0${number(factor, 3)}`;
+
 function scaled(value, units, base) {
   let at = 0;
   while (Math.abs(value) >= base && at + 1 < units.length) { value /= base; ++at; }

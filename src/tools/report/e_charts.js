@@ -111,11 +111,13 @@ function buildPanel(report) {
   const spans = (report.spans || []).filter((span) => span.seconds > 0);
   if (spans.length === 0) return null;
   const end = Math.max(...spans.map((span) => span.start + span.seconds)), stages = spans.filter((span) => span.group === "stage");
-  const rowHeight = 26, width = chartWidth(900), left = 84, x = (seconds) => left + (seconds / end) * (width - left - 90);
+  // A letter is 7 wide.
+  const rowHeight = 26, width = chartWidth(900), left = 16 + 7 * Math.max(...stages.map((span) => span.name.length));
+  const x = (at) => left + (at / end) * (width - left - 90);
   const bars = stages.map((span, index) => [
     svg("text", { x: left - 10, y: 18 + index * rowHeight, "text-anchor": "end" }, span.name),
     svg("rect", { x: x(span.start), y: 5 + index * rowHeight, width: Math.max(1.5, x(span.start + span.seconds) - x(span.start)), height: 18, rx: 3, fill: "var(--accent)", "fill-opacity": 0.75 }),
-    svg("text", { class: "soft", x: x(span.start + span.seconds) + 6, y: 18 + index * rowHeight }, `${number(span.seconds, 3)} s`)]).flat();
-  return panel("Build", `${number(end, 3)} s in all`,
+    svg("text", { class: "soft", x: x(span.start + span.seconds) + 6, y: 18 + index * rowHeight }, seconds(span.seconds))]).flat();
+  return panel("Build", `${seconds(end)} in all`,
     svg("svg", { class: "chart", viewBox: `0 0 ${width} ${stages.length * rowHeight + 8}`, role: "img", "aria-label": "Stages of the build" }, bars));
 }

@@ -89,7 +89,7 @@ function factsPanel(report) {
   fact("Regions compared", settings.self_check_regions);
   fact("Cost of precision", settings.self_check_cost);
   fact("Precision asked for", (report.asked || []).join(" ") || "none");
-  fact("Precision got", Object.entries(report.got || {}).map(([name, of]) => `${name || "—"}: ${of.layers} layers, ${milliseconds(of.ms)}`).join("; "));
+  fact("Precision got", Object.entries(report.got || {}).map(([name, of]) => `${name || "—"}: ${counted(of.layers, "layer")}, ${milliseconds(of.ms)}`).join("; "));
   const content = [element("dl", { class: "facts" }, facts)];
   if (report.command) content.push(element("h3", { style: "margin:14px 0 6px" }, "The command that repeats it"), commandLine(report.command));
   return panel("This run", "", ...content);
@@ -251,17 +251,18 @@ function tacticsView(report) {
     dataTable(columns, rows, { sort: 5, search: "Layer, tactic", open: (row) => openLayer(row.layer, row.choice.layer) }))];
 }
 
-/** Why nothing was compared: "not done: the model is too large for the reference". */
+/** Why nothing was compared, as "not done: the model is too large for the reference", and how it is. */
 function whyNot(report) {
   const outcome = (report.settings || {}).self_check || "";
-  return outcome.startsWith("not done: ") ? ` (${outcome.slice(10)}; --selfCheckCost raises the limit)` : "";
+  if (!outcome.startsWith("not done: ")) return "The self-check compared no layers. --selfCheckRegions beside --html compares each tensor with fp32.";
+  return `The self-check was not done: ${outcome.slice(10)}.${outcome.includes("too large") ? " --selfCheckRegions beside --html compares each tensor with fp32 all the same." : ""}`;
 }
 
 function accuracyView(report) {
   const outputs = (report.outputs || []).map((output) => card(`Output ${output.name}`, distance(output.distance), `distance from fp32; limit ${distance(output.limit)}`));
   const rows = report.accuracy || [];
   if (rows.length === 0) return [...(outputs.length > 0 ? [element("div", { class: "cards" }, outputs)] : []),
-    panel("Accuracy", "", empty(`The self-check compared no layers${whyNot(report)}. --selfCheckRegions beside --html compares each tensor with fp32.`))];
+    panel("Accuracy", "", empty(whyNot(report)))];
   const columns = [
     { name: "Layer", wide: true, value: (row) => row.layer }, { name: "Tensor", value: (row) => row.value },
     { name: "From fp32", number: true, help: "Distance of this tensor from the same one of the network in fp32", value: (row) => row.accumulated, show: (row) => distance(row.accumulated) },
@@ -297,8 +298,8 @@ function accuracyChart(report, rows) {
 function buildView(report) {
   const passes = (report.spans || []).filter((span) => span.group === "pass");
   const columns = [{ name: "Pass", value: (span) => span.name, show: (span) => element("code", {}, span.name) },
-    { name: "Time", number: true, value: (span) => span.seconds, show: (span) => milliseconds(span.seconds * 1000) },
-    { name: "Began at", number: true, value: (span) => span.start, show: (span) => `${number(span.start, 4)} s` }, { name: "Left", value: (span) => span.detail }];
+    { name: "Time", number: true, value: (span) => span.seconds, show: (span) => seconds(span.seconds) },
+    { name: "Began at", number: true, value: (span) => span.start, show: (span) => seconds(span.start) }, { name: "Left", value: (span) => span.detail }];
   const views = [buildPanel(report)].filter(Boolean);
   if (passes.length > 0) views.push(panel("Passes", "each run of each pass", dataTable(columns, passes, { sort: 1, search: "Pass" })));
   return views.length > 0 ? views : [panel("Build", "", empty("Only reports of a build know it: --html beside --onnx."))];

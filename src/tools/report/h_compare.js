@@ -7,7 +7,7 @@ function differenceColumns(largest) {
     { name: "Slower by", number: true, value: (row) => row.slowerBy, show: (row) => element("span", {}, signed(row.slowerBy), diverging(row.slowerBy / largest)) },
     { name: "Before", number: true, value: (row) => row.a.ms, show: (row) => milliseconds(row.a.ms) },
     { name: "Now", number: true, value: (row) => row.b.ms, show: (row) => milliseconds(row.b.ms) },
-    { name: "Ratio", number: true, value: (row) => (row.a.ms > 0 ? row.b.ms / row.a.ms : undefined), show: (row) => (row.a.ms > 0 ? `× ${number(row.b.ms / row.a.ms, 3)}` : "new") },
+    { name: "Ratio", number: true, value: (row) => (row.a.ms > 0 ? row.b.ms / row.a.ms : undefined), show: (row) => (row.a.ms > 0 ? times(row.b.ms / row.a.ms) : "new") },
     { name: "Precision", value: (row) => `${row.a.precisions.join(", ")} → ${row.b.precisions.join(", ")}` },
     { name: "Layers", number: true, value: (row) => row.b.layers.length - row.a.layers.length, show: (row) => `${row.a.layers.length} → ${row.b.layers.length}` },
     { name: "Layer now", wide: true, value: (row) => `${names(row.b)} ${names(row.a)}`, show: (row) => cut(names(row.b) || names(row.a), 90) }];
@@ -27,8 +27,8 @@ function compareView() {
   const slower = rows.filter((row) => row.slowerBy > 0), faster = rows.filter((row) => row.slowerBy < 0);
   const median = (report) => ((report.summary || {}).latency || {}).median;
   const ratio = aMs > 0 ? bMs / aMs : 1;
-  const cards = [card("Layers added up", milliseconds(bMs), `${milliseconds(aMs)} before, × ${number(ratio, 3)}`)];
-  if (median(a) && median(b)) cards.push(card("Median latency", milliseconds(median(b)), `${milliseconds(median(a))} before, × ${number(median(b) / median(a), 3)}`));
+  const cards = [card("Layers added up", milliseconds(bMs), `${milliseconds(aMs)} before, ${times(ratio)}`)];
+  if (median(a) && median(b)) cards.push(card("Median latency", milliseconds(median(b)), `${milliseconds(median(a))} before, ${times(median(b) / median(a))}`));
   cards.push(card("Slower", String(slower.length), `by ${milliseconds(sum(slower, (row) => row.slowerBy))} in all`),
     card("Faster", String(faster.length), `by ${milliseconds(-sum(faster, (row) => row.slowerBy))} in all`));
   return [element("div", { class: "cards" }, cards),
@@ -44,7 +44,7 @@ function openDifference(row) {
       element("div", { class: "note" }, `${milliseconds(layer.ms)} · ${layer.precision || ""} · `, element("code", {}, layer.tactic || "")));
   }));
   showDrawer(row.nodes.length === 1 ? row.nodes[0] : `${row.nodes.length} nodes`, [
-    element("p", {}, signed(row.slowerBy), ` (${row.a.ms > 0 ? `× ${number(row.b.ms / row.a.ms, 3)}` : "new"})`),
+    element("p", {}, signed(row.slowerBy), ` (${row.a.ms > 0 ? times(row.b.ms / row.a.ms) : "new"})`),
     side("Before", DATA.a, row.a), side("Now", DATA.b, row.b),
     section("ONNX nodes", element("ul", {}, row.nodes.map((node) => element("li", {}, element("code", {}, node)))))]);
 }
