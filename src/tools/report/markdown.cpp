@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/counted.h"
 #include "tools/report/document.h"
 
 namespace tenon::tools {
@@ -45,8 +46,8 @@ std::string facts(const Json& document) {
   row("precision asked for", joined(member(document, "asked")));
   std::string got;
   for (const auto& [precision, of] : member(document, "got").items())
-    got += fmt::format("{}{} {:g} layers, {:.3g} ms", got.empty() ? "" : "; ", precision,
-                       number_of(of, "layers"), number_of(of, "ms"));
+    got += fmt::format("{}{} {}, {:.3g} ms", got.empty() ? "" : "; ", precision,
+                       counted(number_of(of, "layers"), "layer"), number_of(of, "ms"));
   row("precision got", got);
   row("self-check", text_of(member(document, "settings"), "self_check"));
   row("command", text_of(document, "command").empty()
@@ -148,6 +149,12 @@ struct Suite {
   }
 };
 
+std::string why_not_compared(const Json& report) {
+  const std::string outcome = text_of(member(report, "settings"), "self_check");
+  return outcome.empty() ? "reports of builds have a self-check's result"
+                         : fmt::format("self-check {}", outcome);
+}
+
 std::string suite_of(const Json& report) {
   Suite suite;
   for (const Json& row : member(report, "accuracy")) {
@@ -163,8 +170,7 @@ std::string suite_of(const Json& report) {
   }
   // A suite without cases would read as one that passed.
   if (suite.count == 0)
-    suite.add("outputs", "output", "",
-              "not compared: reports of builds have a self-check's result");
+    suite.add("outputs", "output", "", fmt::format("not compared: {}", why_not_compared(report)));
   return fmt::format(
       "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" skipped=\"{}\">\n{}  </testsuite>\n",
       xml(text_of(report, "title")), suite.count, suite.failed, suite.skipped, suite.cases);

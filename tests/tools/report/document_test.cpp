@@ -150,6 +150,7 @@ TEST(Page, HoldsTheDocumentAndNeedsNothingElse) {
 TEST(Markdown, HasTheSlowestLayersAndAdvice) {
   const std::string text = report_markdown(make_report(three_layers()));
   EXPECT_LT(text.find("| product | 2.0000 | 50.0 % |"), text.find("| relu | 1.0000"));
+  EXPECT_EQ(text.find(" 1 layers"), std::string::npos) << text;
   EXPECT_NE(text.find("- **'relu' loses accuracy.**"), std::string::npos);
 }
 
@@ -167,6 +168,9 @@ TEST(JUnit, SaysThatNothingWasCompared) {
   const std::string text = report_junit(report);
   EXPECT_NE(text.find("tests=\"1\" failures=\"0\" skipped=\"1\""), std::string::npos) << text;
   EXPECT_NE(text.find("<skipped message=\"not compared"), std::string::npos);
+  report["settings"]["self_check"] = "not done: the model is too large";
+  EXPECT_NE(report_junit(report).find("self-check not done: the model is too large"),
+            std::string::npos);
 }
 
 TEST(Timeline, HasLayersEndToEndAndTheBuild) {
