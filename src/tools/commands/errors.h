@@ -27,6 +27,8 @@ struct ErrorRow {
 };
 
 std::span<const ErrorRow> error_rows();
+/// The same by their numbers.
+std::vector<const ErrorRow*> sorted_error_rows();
 const ErrorRow& row_of(ErrorId id);
 /// The row of "E-203", "e203" or "203"; null where there is none.
 const ErrorRow* find_error(std::string_view name);

@@ -24,10 +24,8 @@ constexpr Usage kUsage = {
 void show_list(Session& session) {
   Table table("lll");
   constexpr std::string_view kStages[] = {"usage", "model", "build", "run", "accuracy"};
-  for (int status = 1; status <= 5; ++status)
-    for (const ErrorRow& row : error_rows())
-      if (row.exit_status() == status)
-        table.add({row.name(), std::string(kStages[status - 1]), std::string(row.title)});
+  for (const ErrorRow* row : sorted_error_rows())
+    table.add({row->name(), std::string(kStages[row->exit_status() - 1]), std::string(row->title)});
   session.line("{}", table.text());
 }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 #include <string>
 
@@ -24,6 +25,12 @@ TEST(Errors, NumbersAreUniqueAndNameAnExitStatus) {
     EXPECT_FALSE(row.steps().empty()) << row.name();
     EXPECT_EQ(find_error(row.name()), &row);
   }
+}
+
+TEST(Errors, AreListedByTheirNumbers) {
+  const auto sorted = sorted_error_rows();
+  EXPECT_EQ(sorted.size(), error_rows().size());
+  EXPECT_TRUE(std::ranges::is_sorted(sorted, {}, &ErrorRow::number));
 }
 
 /// Messages that no command line brings about on a machine without a GPU.
