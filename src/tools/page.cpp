@@ -157,4 +157,30 @@ std::string Table::text(size_t indent) const {
   return text;
 }
 
+void NextCommands::add(std::string_view command, std::string meaning) {
+  rows_.emplace_back(printable_name(command), std::move(meaning));
+}
+
+std::string NextCommands::text() const {
+  constexpr size_t kIndent = 2, kGap = 2;
+  // Meanings of all commands that a column of that width holds stand beside it.
+  const auto fits = [this](size_t column) {
+    return std::ranges::all_of(rows_, [column](const auto& row) {
+      return width(row.first) > column ||
+             kIndent + column + kGap + width(row.second) <= page_columns();
+    });
+  };
+  size_t column = 0;
+  for (const auto& [command, meaning] : rows_)
+    if (fits(width(command))) column = std::max(column, width(command));
+  std::string text;
+  for (const auto& [command, meaning] : rows_) {
+    const bool beside = width(command) <= column;
+    text += fmt::format("{}  {}{}{}", text.empty() ? "" : "\n",
+                        padded(command, beside ? column : 0, false), beside ? "  " : "\n      ",
+                        meaning);
+  }
+  return text;
+}
+
 }  // namespace tenon::tools

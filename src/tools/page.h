@@ -50,4 +50,16 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
+/// Commands to copy, and their meanings in a column of their own. A command is never shortened:
+/// where it leaves no room, its meaning stands below.
+class NextCommands {
+ public:
+  void add(std::string_view command, std::string meaning);
+  /// No line end behind the last.
+  std::string text() const;
+
+ private:
+  std::vector<std::pair<std::string, std::string>> rows_;
+};
+
 }  // namespace tenon::tools

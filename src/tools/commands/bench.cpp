@@ -92,23 +92,23 @@ void show_layers(Session& session, const Measured& measured) {
 }
 
 void show_next(Session& session, const Arguments& arguments, const Measured& measured) {
-  session.heading("Next");
-  Table table("ll");
+  NextCommands next;
   const std::string file =
       shell_word(arguments.has(OptionId::loadEngine) ? arguments.text(OptionId::loadEngine)
                                                      : arguments.text(OptionId::onnx));
   if (measured.layers.empty())
-    table.add({fmt::format("tenon bench {} --layers", file), "which layers take the time"});
+    next.add(fmt::format("tenon bench {} --layers", file), "which layers take the time");
   if (arguments.has(OptionId::html))
-    table.add({fmt::format("open {} in a browser", arguments.text(OptionId::html)),
-               "times, fusions, memory, accuracy"});
+    next.add(fmt::format("open {} in a browser", arguments.text(OptionId::html)),
+             "times, fusions, memory, accuracy");
   else
-    table.add({fmt::format("tenon bench {} --html=report.html", file), "why: a page to look at"});
+    next.add(fmt::format("tenon bench {} --html=report.html", file), "why: a page to look at");
   if (!measured.settings.on_cpu && !arguments.flag(OptionId::useCudaGraph))
-    table.add({fmt::format("tenon bench {} --useCudaGraph", file), "launches as one graph"});
+    next.add(fmt::format("tenon bench {} --useCudaGraph", file), "launches as one graph");
   if (measured.settings.streams == 1)
-    table.add({fmt::format("tenon bench {} --infStreams=2", file), "throughput of two at a time"});
-  session.line("{}", table.text());
+    next.add(fmt::format("tenon bench {} --infStreams=2", file), "throughput of two at a time");
+  session.heading("Next");
+  session.line("{}", next.text());
 }
 
 Status bench(Session& session, const CommandLine& line) {

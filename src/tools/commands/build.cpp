@@ -64,19 +64,19 @@ std::string promise_of_16_bits(const Json& device) {
 void show_next(Session& session, const CommandLine& line, const Arguments& arguments,
                const Json& device) {
   const std::string plan = shell_word(arguments.text(OptionId::saveEngine));
-  session.heading("Next");
-  Table table("ll");
-  table.add({fmt::format("tenon bench {}", plan), "how fast it is"});
-  table.add({fmt::format("tenon run {}", plan), "its outputs, with random inputs"});
-  table.add({fmt::format("tenon inspect {}", plan), "its layers and kernels"});
+  NextCommands next;
+  next.add(fmt::format("tenon bench {}", plan), "how fast it is");
+  next.add(fmt::format("tenon run {}", plan), "its outputs, with random inputs");
+  next.add(fmt::format("tenon inspect {}", plan), "its layers and kernels");
   const bool narrow = arguments.has(OptionId::fp16) || arguments.has(OptionId::bf16) ||
                       arguments.has(OptionId::best) || arguments.has(OptionId::stronglyTyped);
   const std::string promise = promise_of_16_bits(device);
   if (!narrow && !promise.empty())
-    table.add({fmt::format("tenon build {}{} --fp16", shell_word(arguments.text(OptionId::onnx)),
-                           repeated_flags(line)),
-               promise});
-  session.line("{}", table.text());
+    next.add(fmt::format("tenon build {}{} --fp16", shell_word(arguments.text(OptionId::onnx)),
+                         repeated_flags(line)),
+             promise);
+  session.heading("Next");
+  session.line("{}", next.text());
 }
 
 Status build(Session& session, const CommandLine& line) {

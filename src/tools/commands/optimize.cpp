@@ -78,13 +78,13 @@ Status show_both(Session& session, const std::string& before_file, const std::st
 }
 
 void show_next(Session& session, const std::string& file, const std::string& model) {
+  NextCommands next;
+  next.add(fmt::format("netron {}", shell_word(file)), "look at it");
+  next.add(fmt::format("tenon compare {} {}", shell_word(model), shell_word(file)),
+           "both compute the same");
+  next.add(fmt::format("tenon inspect {} --nodes", shell_word(file)), "every node");
   session.heading("Next");
-  Table table("ll");
-  table.add({fmt::format("netron {}", shell_word(file)), "look at it"});
-  table.add({fmt::format("tenon compare {} {}", shell_word(model), shell_word(file)),
-             "both compute the same"});
-  table.add({fmt::format("tenon inspect {} --nodes", shell_word(file)), "every node"});
-  session.line("{}", table.text());
+  session.line("{}", next.text());
 }
 
 Status optimize(Session& session, const CommandLine& line) {

@@ -97,6 +97,15 @@ TEST(Page, LinesAreWrappedAndShortened) {
   EXPECT_EQ(seconds_text(125), "2 min 05 s");
 }
 
+TEST(Page, CommandsAreNeverShortened) {
+  NextCommands next;
+  const std::string command = "build " + std::string(200, 'n');
+  next.add("run", "once");
+  next.add(command, "again");
+  next.add("bench x", "often");
+  EXPECT_EQ(next.text(), "  run      once\n  " + command + "\n      again\n  bench x  often");
+}
+
 TEST(Page, TablesStayWithinThePage) {
   Table table("lr");
   table.add({std::string(300, 'n'), "1"});
