@@ -100,6 +100,10 @@ def test_runs_show_outputs_and_benches_times(tenon, tmp_path: Path):
     assert re.search(r"^  y +4 ", text, re.M) and "[I]" not in text
     text = tenon("bench", "two.plan", "--duration=0.1", "--layers", *CPU)
     assert "queries a second" in text and re.search(r"^  latency ", text, re.M) and "slowest of" in text
+    layers = re.findall(r"^ +([\d.]+) (ms|us) +([\d.]+) %", text, re.M)
+    milliseconds = [float(time) * (1 if unit == "ms" else 1e-3) for time, unit, _ in layers]
+    for time, (_, _, share) in zip(milliseconds, layers):
+        assert abs(float(share) - 100 * time / sum(milliseconds)) < 1
     assert columns(text) <= 100
 
 

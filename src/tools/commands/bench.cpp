@@ -82,11 +82,14 @@ void show_layers(Session& session, const Measured& measured) {
   if (measured.layers.empty()) return;
   std::vector<LayerTimes> layers = measured.layers;
   std::ranges::stable_sort(layers, std::greater(), &LayerTimes::median_ms);
+  double all = 0;
+  for (const LayerTimes& layer : layers) all += layer.median_ms;
   Table table("rrl");
   table.add({"median", "share", fmt::format("slowest of {}", counted(layers.size(), "layer"))});
   for (size_t i = 0; i < std::min(layers.size(), kShownLayers); ++i)
-    table.add(
-        {ms(layers[i].median_ms), fmt::format("{:.1f} %", layers[i].percentage), layers[i].name});
+    table.add({ms(layers[i].median_ms),
+               fmt::format("{:.1f} %", all > 0 ? 100 * layers[i].median_ms / all : 0.0),
+               layers[i].name});
   session.heading("Layers");
   session.line("{}", table.text());
 }
