@@ -31,6 +31,8 @@ std::string device_of(const std::string& key) {
   std::string text = key.substr(0, nth_bar(key, 3));
   for (size_t bar = text.find('|'); bar != std::string::npos; bar = text.find('|'))
     text.replace(bar, 1, ", ");
+  // The last of its parts are the libraries that it uses, which may be none.
+  while (text.ends_with(", ")) text.resize(text.size() - 2);
   return text;
 }
 

@@ -296,7 +296,7 @@ def test_caches_are_listed_merged_and_pruned(tenon, tmp_path: Path):
     write_model(tmp_path / "two.onnx", 2, 1000)
     tenon("build", "conv.onnx", "--timingCacheFile=a.cache", *CPU)
     count = int(re.search(r"(\d+) times", tenon("cache", "ls", "a.cache"))[1])
-    assert count > 1
+    assert count > 1 and not re.search(r", {2,}\d", tenon("cache", "ls", "a.cache"))
     tenon("cache", "merge", "all.cache", "a.cache", "a.cache")
     assert f"{count} times" in tenon("cache", "ls", "all.cache")
     assert "0 times" in tenon("cache", "prune", "all.cache", "--device=nothing like it")

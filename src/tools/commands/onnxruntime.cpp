@@ -145,6 +145,7 @@ Result<TensorValues> compute_by_onnxruntime(Session& session, const std::string&
   const int status = run_python(scratch.file("work.json"), scratch.file("messages"));
   const auto said = read_file(scratch.file("messages"));
   std::string message = said.ok() ? std::string(said->begin(), said->end()) : "";
+  message.erase(message.find_last_not_of('\n') + 1);
   if (status == kMissing || status < 0)
     return session.fail(ErrorId::kPythonPackage, "ONNX Runtime could not be asked: {}",
                         status < 0 ? "there is no python3 on PATH" : message);
