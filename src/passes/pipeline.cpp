@@ -146,8 +146,9 @@ Result<bool> run_unguarded(Graph& graph, const PassInfo& pass, PassContext& cont
     if (status.ok()) status = verify(graph);
   }
   // Passes that make many small changes do not name them.
-  if (changed && context.log().size() == reports)
-    context.applied(fmt::format("{} nodes become {}", nodes, graph.nodes().size()));
+  if (const size_t now = graph.nodes().size(); changed && context.log().size() == reports)
+    context.applied(now == nodes ? fmt::format("{} nodes are as many, some of them changed", now)
+                                 : fmt::format("{} nodes become {}", nodes, now));
   if (!status.ok())
     return std::move(status).error().with_context(fmt::format("after pass {}", pass.name));
   if (changed) origins.keep(graph, pass.name);
