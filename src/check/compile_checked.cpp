@@ -334,11 +334,7 @@ class CheckedBuild {
   bool on_processor() const { return !with_regions(); }
   bool on_host_cores() const { return request_.backend.device->capabilities().host_cores; }
 
-  int64_t max_cost() const {
-    if (check_.max_cost >= 0) return check_.max_cost;
-    const bool fast = on_processor() && !on_host_cores();
-    return fast ? SelfCheck::kMaxCostOnProcessor : SelfCheck::kDefaultMaxCost;
-  }
+  int64_t max_cost() const { return check_.limit(!on_host_cores(), request_.passes.level); }
 
   static Plan not_done(Plan plan, const std::string& reason, Logger& logger) {
     logger.info("self-check: not done, {}", reason);

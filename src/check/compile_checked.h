@@ -15,8 +15,8 @@ struct SelfCheck {
   /// plan still has; so they are from kRegionLevel on.
   bool regions = false;
   /// Models that cost the reference more multiplications than this are not checked; -1:
-  /// kDefaultMaxCost, or kMaxCostOnProcessor for plans of other devices, unless values inside are
-  /// compared.
+  /// kDefaultMaxCost, or kMaxCostOnProcessor where `regions` are asked for, and for plans of other
+  /// devices, unless values inside are compared.
   int64_t max_cost = -1;
   /// Give a plan whose results are wrong, too; else that is an error.
   bool keep_failed = false;
@@ -27,6 +27,13 @@ struct SelfCheck {
   double seconds_before = 0;
   /// Contents of the inputs; random where empty.
   std::vector<Tensor> inputs;
+
+  /// max_cost, or the usual one of a plan whose reference waits for the build or runs beside it.
+  int64_t limit(bool is_beside, int level) const {
+    if (max_cost >= 0) return max_cost;
+    const bool is_quick = is_beside && level < kRegionLevel;
+    return regions || is_quick ? kMaxCostOnProcessor : kDefaultMaxCost;
+  }
 
   static constexpr int64_t kDefaultMaxCost = 12'000'000'000;
   static constexpr int64_t kMaxCostOnProcessor = 200'000'000'000;

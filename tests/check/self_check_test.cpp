@@ -228,6 +228,16 @@ TEST(SelfCheck, ValuesOfOneNameAreNotCompared) {
   EXPECT_EQ(logger.text, "");
 }
 
+/// Who asks for all regions waits for them.
+TEST(SelfCheck, OfAllRegionsHasTheHigherLimit) {
+  constexpr int kLevel = SelfCheck::kRegionLevel;
+  EXPECT_EQ(SelfCheck{}.limit(false, 3), SelfCheck::kDefaultMaxCost);
+  EXPECT_EQ(SelfCheck{}.limit(true, 3), SelfCheck::kMaxCostOnProcessor);
+  EXPECT_EQ(SelfCheck{}.limit(true, kLevel), SelfCheck::kDefaultMaxCost);
+  EXPECT_EQ(SelfCheck{.regions = true}.limit(false, 3), SelfCheck::kMaxCostOnProcessor);
+  EXPECT_EQ((SelfCheck{.regions = true, .max_cost = 10}.limit(true, 3)), 10);
+}
+
 TEST(SelfCheck, IsNotDoneWhereItCostsTooMuchOrIsOff) {
   MemoryLogger logger;
   TimingCache cache;
