@@ -122,7 +122,7 @@ Result<int> CudaDevice::priority(void* stream) {
 
 bool CudaDevice::is_profiled() const {
   static const bool by_tool = profiler_is_attached();
-  return by_tool || is_recording();
+  return by_tool || is_recording() || is_counting();
 }
 
 Result<DeviceHandle> CudaDevice::capture(void* stream, const std::function<Status()>& work) {

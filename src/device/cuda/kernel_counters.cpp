@@ -1,12 +1,30 @@
 #include "device/cuda/kernel_counters.h"
 
+#include <atomic>
+
+#include "base/counted.h"
 #include "device/cuda/cupti.h"
 
 namespace tenon::cuda {
+namespace {
+
+std::atomic<int> now_counting = 0;
+
+}  // namespace
+
+bool is_counting() {
+  return now_counting > 0;
+}
 
 #ifdef TENON_HAVE_CUPTI_COUNTERS
 
 namespace {
+
+struct CountingScope {
+  CountingScope() { ++now_counting; }
+  ~CountingScope() { --now_counting; }
+  CountingScope(const CountingScope&) = delete;
+};
 
 /// In the order of set_counters().
 constexpr const char* kMetrics[] = {
@@ -91,8 +109,8 @@ class Counters {
     info.counterDataImageSize = counted_.size();
     TENON_CUPTI(cupti_, cuptiRangeProfilerGetCounterDataInfo, &info);
     if (info.numTotalRanges != kernels.size())
-      return unsupported("counters are of {} kernels, where the run has {}", info.numTotalRanges,
-                         kernels.size());
+      return unsupported("counters are of {}, where the run has {}",
+                         counted(info.numTotalRanges, "kernel"), kernels.size());
     for (size_t i = 0; i < kernels.size(); ++i) {
       double values[kCount] = {};
       const char* names[kCount] = {};
@@ -196,6 +214,7 @@ class Counters {
 Status count_launches(CUcontext context, int ordinal, std::span<KernelRecord> kernels,
                       const std::function<Status()>& work) {
   TENON_ASSIGN(const CuptiCounters* const cupti, load_cupti_counters());
+  const CountingScope scope;
   Counters counters(*cupti);
   TENON_TRY(counters.begin(context, ordinal, kernels.size()));
   TENON_TRY(counters.run(work, kernels.size()));
