@@ -104,6 +104,7 @@ Result<ReportSettings> report_settings(const Arguments& arguments, bool on_cpu) 
   settings.average_runs = static_cast<int>(arguments.integer(OptionId::avgRuns));
   settings.on_cpu = on_cpu;
   settings.streams = static_cast<int>(arguments.integer(OptionId::infStreams));
+  settings.spins = arguments.flag(OptionId::useSpinWait);
   TENON_ASSIGN(settings.percentiles, parse_percentiles(arguments.text(OptionId::percentile)));
   return settings;
 }

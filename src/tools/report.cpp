@@ -62,8 +62,9 @@ void print_warnings(Console& console, const Summaries& all, const ReportSettings
     console.warning(
         "* {} time is unstable: its coefficient of variation is {:.2f}%. {}",
         settings.on_cpu ? "Compute" : "GPU compute", all.compute.coefficient_of_variation,
-        settings.on_cpu ? "Other work on this machine or changing clocks may be the cause."
-                        : "Fixed GPU clocks or --useSpinWait may help.");
+        settings.on_cpu  ? "Other work on this machine or changing clocks may be the cause."
+        : settings.spins ? "Fixed GPU clocks may help."
+                         : "Fixed GPU clocks or --useSpinWait may help.");
   }
   if (settings.streams > 1) {
     console.warning(

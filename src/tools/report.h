@@ -15,6 +15,7 @@ struct ReportSettings {
   std::vector<double> percentiles = {90, 95, 99};
   int streams = 1;
   bool on_cpu = true;  ///< Launch and computation are one: no enqueue-bound warning.
+  bool spins = false;  ///< --useSpinWait.
 };
 
 /// "=== Trace details ===": the averages over each `average_runs` queries, the first and the last

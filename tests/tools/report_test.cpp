@@ -81,6 +81,9 @@ TEST(PerformanceSummary, WarnsWhereSomethingElseBoundsTheRun) {
   EXPECT_EQ(warnings(0, 0, 0.976, 1.024, 0), "");
   EXPECT_NE(warnings(0, 0, 0.974, 1.026, 0).find("GPU compute time is unstable"),
             std::string::npos);
+  EXPECT_NE(warnings(0, 0, 0.974, 1.026, 0).find("--useSpinWait"), std::string::npos);
+  const std::string spins = warnings(0, 0, 0.974, 1.026, 0, {.on_cpu = false, .spins = true});
+  EXPECT_EQ(spins.find("--useSpinWait"), std::string::npos);
   const std::string on_cpu = warnings(0, 0, 0.974, 1.026, 0, {.on_cpu = true});
   EXPECT_NE(on_cpu.find("Compute time is unstable"), std::string::npos);
   EXPECT_EQ(on_cpu.find("GPU"), std::string::npos);
