@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <limits>
+#include <optional>
 #include <random>
 #include <set>
 
@@ -13,12 +15,34 @@
 namespace tenon {
 namespace {
 
-/// Random in [-1, 1] for real types; zeros for the others, which are valid indices everywhere.
+/// A random sign and mantissa under one exponent, bits of which are not zero.
+struct RandomBits {
+  uint32_t set, mask;
+};
+/// Of [0.5, 1), and any byte for integers of 8 bits.
+std::optional<RandomBits> random_bits(DataType type) {
+  switch (type) {
+    case DataType::kFloat16:
+      return RandomBits{0x3800, 0x83ff};
+    case DataType::kBFloat16:
+      return RandomBits{0x3f00, 0x807f};
+    case DataType::kFloat8E4M3:
+      return RandomBits{0x30, 0x87};
+    case DataType::kFloat8E5M2:
+      return RandomBits{0x38, 0x83};
+    case DataType::kInt8:
+      return RandomBits{0, 0xff};
+    default:
+      return {};
+  }
+}
+
+/// Random in [-1, 1] for real types and of all 8 bits for integers of so many, for a GPU slows down
+/// where products of large numbers take too much power, and zeros take little; zeros for the
+/// others, which are valid indices everywhere.
 Tensor random_contents(DataType type, int64_t count) {
   Tensor tensor(type, {count});
   std::fill_n(tensor.mutable_bytes(), tensor.byte_count(), std::byte{0});
-  if (type != DataType::kFloat32 && type != DataType::kFloat16 && type != DataType::kBFloat16)
-    return tensor;
   std::minstd_rand random(1);
   if (type == DataType::kFloat32) {
     for (float& value : tensor.mutable_values<float>())
@@ -26,11 +50,14 @@ Tensor random_contents(DataType type, int64_t count) {
           static_cast<float>(random()) * (2.0f / static_cast<float>(std::minstd_rand::max())) - 1;
     return tensor;
   }
-  // 16-bit floats: random sign and mantissa under the exponents of [0.5, 1).
-  const uint16_t exponent = type == DataType::kFloat16 ? 0x3800 : 0x3f00;
-  const uint16_t mask = type == DataType::kFloat16 ? 0x83ff : 0x807f;
-  for (uint16_t& value : tensor.mutable_values<uint16_t>())
-    value = static_cast<uint16_t>((random() >> 8 & mask) | exponent);
+  const std::optional<RandomBits> bits = random_bits(type);
+  if (!bits) return tensor;
+  const auto next = [&] { return (static_cast<uint32_t>(random()) >> 8 & bits->mask) | bits->set; };
+  const std::span<std::byte> bytes(tensor.mutable_bytes(), tensor.byte_count());
+  for (size_t i = 0; i < bytes.size(); i += byte_size(type)) {
+    const uint32_t value = next();
+    std::memcpy(&bytes[i], &value, byte_size(type));
+  }
   return tensor;
 }
 

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <set>
 
 #include "device/cpu/caches.h"
 #include "made_up_device.h"
@@ -106,6 +108,28 @@ TEST(Measure, LargeTensorsAreFilledByCopiesOnTheDevice) {
   for (const size_t row :
        {size_t{1}, size_t{768}, size_t{1} << 12, size_t{1} << 20, size_t{1} << 21})
     EXPECT_FALSE(std::equal(filled.begin(), filled.begin() + 16, filled.begin() + row)) << row;
+}
+
+/// Zeros would take little power, and kernels that multiply them run faster than with numbers.
+TEST(Measure, BytesThatAreMultipliedAreNoZeros) {
+  Measurer measurer({.device = std::make_shared<MadeUpDevice>(), .tactics = {}}, 1);
+  Tensor integers(DataType::kInt8, {1 << 16}), indices(DataType::kInt64, {1 << 10});
+  for (Tensor* tensor : {&integers, &indices})
+    ASSERT_TRUE(measurer
+                    .fill(tensor->mutable_bytes(), tensor->type(),
+                          static_cast<size_t>(tensor->byte_count()))
+                    .ok());
+  std::set<int8_t> seen(integers.values<int8_t>().begin(), integers.values<int8_t>().end());
+  EXPECT_EQ(seen.size(), 256u);
+  EXPECT_TRUE(std::ranges::all_of(indices.values<int64_t>(), [](int64_t x) { return x == 0; }));
+  for (const DataType type : {DataType::kFloat8E4M3, DataType::kFloat8E5M2}) {
+    Tensor floats(type, {1 << 16});
+    ASSERT_TRUE(measurer.fill(floats.mutable_bytes(), type, 1 << 16).ok());
+    for (int64_t i = 0; i < floats.count(); ++i) {
+      const double size = std::abs(floats.as_double(i));
+      ASSERT_TRUE(size >= 0.5 && size < 1) << size;
+    }
+  }
 }
 
 }  // namespace
