@@ -3,14 +3,15 @@
 PyTorch's, taking turns in one run. The models are quantized by `tenon quantize` (ranges from drawn samples, by max), with
 --by=script by bench/quantized_models.py, or come from --models, where FILE.int8.onnx and FILE.fp8.onnx lie. Kinds are
 int8, fp8 and int4 (weights alone). Times are medians of replayed graphs, inputs already on the GPU. Distances are
-relative L2 to FP16's outputs; weights are random, so that they say nothing of accuracy but that a kernel is not wrong.
+relative L2 to FP16's outputs; weights are random, so that they say nothing of accuracy but that a kernel is not wrong. Ahead of
+each turn a network runs for --warm seconds: FP16 takes the most power, and a GPU at its limit needs some 0.1 s to change clocks.
 
 --layers: the distance of each layer to its floor (bench/layer_floors.py) too, from the peaks in the file --peaks, which is
 measured where it is not there. --decoding: products of 1 and 8 rows with weights of 4 bits, beside FP16's and the time of
 reading the weights.
 
 usage: quant_gpu.py [--tenon FILE] [--weights DIR] [--models DIR] [--keep DIR] [--by tenon|script] [--kinds int8,fp8]
-                    [--layers] [--peaks FILE] [--products] [--decoding] [MODEL:BATCH...]
+                    [--layers] [--peaks FILE] [--products] [--decoding] [--warm SECONDS] [MODEL:BATCH...]
 """
 import argparse
 import json
@@ -92,9 +93,9 @@ def contestants_of(quantizer: Quantizer, model: Path, batch: int, kinds: list[st
     return found
 
 
-def compare(quantizer: Quantizer, model: Path, batch: int, kinds: list[str], peaks: dict | None) -> dict:
+def compare(quantizer: Quantizer, model: Path, batch: int, kinds: list[str], peaks: dict | None, warm: float) -> dict:
     contestants = contestants_of(quantizer, model, batch, kinds)
-    times = take_turns(contestants, COUNT)
+    times = take_turns(contestants, COUNT, warm)
     expected = contestants["fp16"].outputs()
     result = {"model": model.stem, "batch": batch, "ms": times, "ratio": {}, "distance": {}, "hosted": {}, "layers": {}}
     for kind in kinds:
@@ -163,9 +164,9 @@ def torch_products() -> dict[str, float]:
     return {name: 2 * EXTENT**3 / median_ms(function, COUNT) / 1e9 for name, function in functions.items()}
 
 
-def products(quantizer: Quantizer, kinds: list[str]) -> None:
+def products(quantizer: Quantizer, kinds: list[str], warm: float) -> None:
     contestants = contestants_of(quantizer, product_model(quantizer.folder, EXTENT, EXTENT), EXTENT, kinds)
-    times = take_turns(contestants, COUNT)
+    times = take_turns(contestants, COUNT, warm)
     for contestant in contestants.values():
         contestant.worker.close()
     # The quantization of the left operand is a kernel of its own.
@@ -212,6 +213,7 @@ def main() -> int:
     parser.add_argument("--peaks", type=Path, default=Path(tempfile.gettempdir()) / "tenon-peaks.json")
     parser.add_argument("--products", action="store_true")
     parser.add_argument("--decoding", action="store_true")
+    parser.add_argument("--warm", type=float, default=0.2)
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     alone = arguments.products or arguments.decoding
@@ -227,7 +229,7 @@ def main() -> int:
         for name, batch in cases:
             start = time.monotonic()
             try:
-                results.append(compare(quantizer, files[name], batch, kinds, peaks if arguments.layers else None))
+                results.append(compare(quantizer, files[name], batch, kinds, peaks if arguments.layers else None, arguments.warm))
             except WorkerError as error:
                 print(f"{name}:{batch}: {error}", flush=True)
                 continue
@@ -236,7 +238,7 @@ def main() -> int:
             if arguments.json:
                 arguments.json.write_text(json.dumps(results, indent=1) + "\n")
         if arguments.products:
-            products(quantizer, kinds)
+            products(quantizer, kinds, arguments.warm)
         if arguments.decoding:
             decoding(quantizer, peaks)
     return 0 if len(results) == len(cases) else 1
