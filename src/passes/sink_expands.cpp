@@ -1,11 +1,13 @@
 // f(expand(x)) becomes expand(f(x)) where f treats the expanded axes equally, and an expand whose
 // user broadcasts anyway is dropped. So values that a network computes for each element of the
 // batch from constants alone are computed once, or folded: masks, positions, types of tokens.
-// Constants that repeat along an axis count as expanded where pointwise operators read them. Must
-// run after fold_constants, and before it runs again.
+// Constants that repeat along an axis count as expanded where pointwise operators read them, and a
+// tensor that is filled with one number is that number, expanded. Must run after fold_constants,
+// and before it runs again.
 #include <algorithm>
 #include <unordered_map>
 
+#include "ops/generate.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 #include "passes/repeats.h"
@@ -96,6 +98,7 @@ class Sinker {
     for (Value* input : node_.inputs())
       if (input == nullptr) return nullptr;
     if (node_.outputs().size() != 1 || node_.inputs().empty()) return nullptr;
+    if (const auto* fill = node_.as<Fill>()) return filled(*fill);
     if (node_.is<Pointwise>() || node_.is<Cast>()) return pointwise();
     if (node_.is<Concat>()) return concat();
     if (const auto* gather = node_.as<Gather>()) return gathered(*gather);
@@ -128,6 +131,13 @@ class Sinker {
     if (!any) return nullptr;
     Value* result = add_op(graph_, node_.op->clone(), std::move(operands), node_);
     return expanded(graph_, result, shape(), node_);
+  }
+
+  Value* filled(const Fill& fill) {
+    if (fill.value.defined() && fill.value.count() != 1) return nullptr;
+    Tensor number = fill.value.defined() ? fill.value.reshaped({}) : Tensor::scalar_f32(0);
+    Value* small = graph_.add_constant(std::move(number), node_.name);
+    return add_op(graph_, std::make_unique<Expand>(), {small, node_.input(0)}, node_);
   }
 
   Value* concat() {

@@ -36,6 +36,15 @@ Elements eye_like(const EyeLike& op) {
   return {fmt::format("  value = Value(c1 - c0 == i64({}) ? 1 : 0);\n", op.k), {}};
 }
 
+Elements fill(const Fill& op) {
+  const Tensor& value = op.value;
+  std::string number = "0";
+  if (value.defined() && is_real(value.type())) number = device_real(value.as_double(0));
+  if (value.defined() && !is_real(value.type()))
+    number = fmt::format("{}ull", static_cast<uint64_t>(value.as_int64(0)));
+  return {fmt::format("  value = Value({});\n", number), {}};
+}
+
 /// Numbers that a quantized type holds.
 Result<std::pair<int64_t, int64_t>> limits(DataType type) {
   switch (type) {
@@ -104,6 +113,7 @@ Result<Elements> describe(const Problem& problem) {
   if (node.is<RangeOf>()) return range();
   if (const auto* op = node.as<OneHot>()) return one_hot(problem, *op);
   if (const auto* op = node.as<EyeLike>()) return eye_like(*op);
+  if (const auto* op = node.as<Fill>()) return fill(*op);
   if (const auto* op = node.as<Quantize>()) return quantize(problem, *op);
   if (const auto* op = node.as<Dequantize>()) return dequantize(problem, *op);
   return unsupported("not made element by element");

@@ -162,6 +162,16 @@ void add_elements(Cases& cases) {
         std::vector{input(random_integers(DataType::kInt64, {4, 5}, 1, -6, 8)),
                     constant(Tensor::scalar_i64(7)), input(random_reals(kHalf, {2}, 2))});
   }
+  Fill fill;
+  const auto filled = [&] { return std::vector{list({3, 70})}; };
+  add(cases, "fill", fill, filled());
+  for (const DataType type : {kHalf, DataType::kInt64, DataType::kUInt8, DataType::kBool}) {
+    fill.value = Tensor(type, {1});
+    fill.value.set_from_double(0, type == DataType::kBool    ? 1
+                                  : type == DataType::kUInt8 ? 200
+                                                             : -2);
+    add(cases, "fill", fill, filled());
+  }
   EyeLike eye;
   eye.k = -1;
   add(cases, "eye_like", eye, std::vector{input(random_reals(kHalf, {4, 6}, 2))});
