@@ -32,9 +32,11 @@ class ReferenceKernel final : public Kernel {
       const Operand& operand = problem_.outputs[i];
       if (results[i].extents() != operand.extents)
         return internal_error("{}: output {} has unexpected extents", node_name_, i);
+      std::vector<std::byte> bytes(tenon::reference::spanned_bytes(operand));
       // Elements between those of a strided output belong to others.
-      TENON_ASSIGN(std::vector<std::byte> bytes,
-                   fetch(device, operand, arguments.outputs[i], arguments.queue));
+      if (!operand.dense()) {
+        TENON_ASSIGN(bytes, fetch(device, operand, arguments.outputs[i], arguments.queue));
+      }
       tenon::reference::scatter(results[i], operand, bytes.data());
       TENON_TRY(device.upload(arguments.outputs[i], bytes.data(), bytes.size(), arguments.queue));
       TENON_TRY(device.synchronize(arguments.queue));
