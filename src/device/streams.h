@@ -51,6 +51,11 @@ class Streams {
   /// that cannot be recorded (waits for the device, say); the stream is usable afterwards.
   virtual Result<DeviceHandle> capture(void* stream, const std::function<Status()>& work) = 0;
   virtual Status launch_graph(void* graph, void* stream) = 0;
+  /// Loads the code of the kernels that `work` puts on the stream, none of which runs. Fails as
+  /// capture() does.
+  virtual Status load_kernels(void* /*stream*/, const std::function<Status()>& /*work*/) {
+    return {};
+  }
   /// Nothing that the calling thread does from now on spoils a capture: neither one of another
   /// thread, nor its own, within which it may load code.
   virtual Status leave_captures_alone() { return {}; }

@@ -414,7 +414,7 @@ void Program::load_library_kernels(const Backend& backend, const std::stop_token
   Device& device = *backend.device;
   const auto stream = device.streams()->make_stream();
   if (!stream.ok()) return;
-  // Launches that are captured and never run may name any address.
+  // Launches that never run may name any address.
   constexpr uintptr_t kNowhere = uintptr_t{1} << 32;
   std::vector<void*> bases(base_count(), reinterpret_cast<void*>(kNowhere));
   std::vector<void*> scratch(scratch_count());
@@ -426,7 +426,7 @@ void Program::load_library_kernels(const Backend& backend, const std::stop_token
     const BoundStep& step = steps_[i];
     if (step.control != nullptr || !is_library(backend.origin_of(list_->steps[i].kernel))) continue;
     const auto launch_it = [&] { return launch(device, step, where, 0, {nullptr, stream->get()}); };
-    static_cast<void>(device.streams()->capture(stream->get(), launch_it).ok());
+    static_cast<void>(device.streams()->load_kernels(stream->get(), launch_it).ok());
   }
 }
 

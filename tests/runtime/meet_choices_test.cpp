@@ -122,7 +122,7 @@ TEST_F(MeetChoices, OfLibrariesBesideTheApplication) {
   (*made)->end_meeting();
   EXPECT_TRUE(seen.has("l", 21));
   EXPECT_FALSE(seen.asked_application) << "it may wait for the engine's end with a lock held";
-  EXPECT_GT(device_->captures, 0) << "the library loads its kernels' code";
+  EXPECT_GT(device_->loads, 0) << "the library loads its kernels' code";
   EXPECT_TRUE(device_->leaves_captures_alone);
 }
 
@@ -161,9 +161,9 @@ TEST_F(MeetChoices, EndsWithTheEngine) {
     seen.allows_start.notify_all();
   }
   // Each shape that it met stays whole or is not there: nothing runs any more.
-  const int captures = device_->captures;
+  const int loads = device_->loads;
   std::this_thread::yield();
-  EXPECT_EQ(device_->captures, captures);
+  EXPECT_EQ(device_->loads, loads);
 }
 
 }  // namespace

@@ -85,13 +85,17 @@ class MadeUpDevice : public Device, public Streams {
     return handle();
   }
   Status launch_graph(void*, void*) override { return {}; }
+  Status load_kernels(void*, const std::function<Status()>& work) override {
+    ++loads;
+    return work();
+  }
   Status leave_captures_alone() override {
     leaves_captures_alone = true;
     return {};
   }
 
   Launches launches, captured;
-  int captures = 0;
+  int captures = 0, loads = 0;  ///< calls
   bool leaves_captures_alone = false;
   bool lacked_operands = false;  ///< A launch had no address for one.
   double noise = 0;

@@ -64,6 +64,7 @@ class CudaDevice final : public Device, public Streams, public FamilyMember {
   Result<int> priority(void* stream) override;
   bool is_profiled() const override;
   Result<DeviceHandle> capture(void* stream, const std::function<Status()>& work) override;
+  Status load_kernels(void* stream, const std::function<Status()>& work) override;
   Status launch_graph(void* graph, void* stream) override;
   Status leave_captures_alone() override;
   /// Has range functions found, once, before threads use them.
@@ -109,6 +110,7 @@ class CudaDevice final : public Device, public Streams, public FamilyMember {
       destroy(reinterpret_cast<Handle>(p));
     });
   }
+  Result<DeviceHandle> record(void* stream, const std::function<Status()>& work);
   Status read_properties(int ordinal);
   MultiprocessorLimits multiprocessor_limits() const;
   void read_library_versions();

@@ -125,18 +125,29 @@ bool CudaDevice::is_profiled() const {
   return by_tool || is_recording() || is_counting();
 }
 
-Result<DeviceHandle> CudaDevice::capture(void* stream, const std::function<Status()>& work) {
+/// A graph of the work, whose launches run when it is instantiated and launched.
+Result<DeviceHandle> CudaDevice::record(void* stream, const std::function<Status()>& work) {
   TENON_TRY(activate());
   TENON_DRIVER(cuStreamBeginCapture, as_stream(stream), CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
   const Status status = work();
   CUgraph graph = nullptr;
   const CUresult ended = driver().cuStreamEndCapture(as_stream(stream), &graph);
-  const DeviceHandle owner = owned(graph, driver().cuGraphDestroy);
+  DeviceHandle owner = owned(graph, driver().cuGraphDestroy);
   TENON_TRY(status);
   if (ended != CUDA_SUCCESS) return driver_error(ended, "cuStreamEndCapture");
+  return owner;
+}
+
+Result<DeviceHandle> CudaDevice::capture(void* stream, const std::function<Status()>& work) {
+  TENON_ASSIGN(const DeviceHandle graph, record(stream, work));
   CUgraphExec executable = nullptr;
-  TENON_DRIVER(cuGraphInstantiate, &executable, graph, 0);
+  TENON_DRIVER(cuGraphInstantiate, &executable, static_cast<CUgraph>(graph.get()), 0);
   return owned(executable, driver().cuGraphExecDestroy);
+}
+
+Status CudaDevice::load_kernels(void* stream, const std::function<Status()>& work) {
+  TENON_TRY(record(stream, work));
+  return {};
 }
 
 Status CudaDevice::launch_graph(void* graph, void* stream) {
