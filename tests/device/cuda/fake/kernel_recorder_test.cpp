@@ -25,7 +25,7 @@ Result<KernelRecords> record_two(int& runs, const Status& outcome = {}) {
   TENON_ASSIGN(const std::shared_ptr<CudaDevice> device, CudaDevice::open());
   return device->record_kernels([&]() -> Status {
     ++runs;
-    // Else contexts may replay a graph, whose launches nobody tells apart.
+    // Else contexts may replay a graph, whose launches cannot be told apart.
     if (!device->is_profiled()) return internal_error("nothing shows launches");
     for (const char* layer : {"first", "second"}) {
       device->push_range(layer);
