@@ -229,6 +229,19 @@ def test_names_with_line_feeds_are_one_line(tenon, tmp_path: Path):
     assert "soft\\x0amax" in tenon("inspect", "lines.plan", "--nodes") + tenon("inspect", "lines.onnx", "--nodes")
 
 
+def test_why_tells_each_change_of_a_layer_once(tenon, tmp_path: Path):
+    """The factor and the offset of a normalization go into a convolution's weights one after the other."""
+    value = helper.make_tensor_value_info
+    nodes = [helper.make_node("Conv", ["x", "w"], ["c"], "conv"), helper.make_node("BatchNormalization", ["c", "scale", "offset", "mean", "variance"],
+                                                                                  ["y"], "conv_bn")]
+    weights = [numpy_helper.from_array(np.full((4, 4, 1, 1), 0.5, np.float32), "w")]
+    weights += [numpy_helper.from_array(np.full(4, 2, np.float32), name) for name in ("scale", "offset", "mean", "variance")]
+    graph = helper.make_graph(nodes, "g", [value("x", TensorProto.FLOAT, [1, 4, 8, 8])], [value("y", TensorProto.FLOAT, [1, 4, 8, 8])], weights)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), tmp_path / "bn.onnx")
+    passes = re.findall(r"^    pass .*", tenon("why", "bn.onnx", "conv", *CPU), re.M)
+    assert passes and len(passes) == len(set(passes))
+
+
 def test_why_finds_nodes_that_became_part_of_others_or_constants(tenon, tmp_path: Path):
     value = helper.make_tensor_value_info
     nodes = [helper.make_node("MatMul", ["q", "k"], ["s"], "scores"), helper.make_node("Softmax", ["s"], ["w"], "weights", axis=-1),

@@ -147,9 +147,11 @@ void show_layer(Session& session, const Json& plan, const Json& layer, bool one_
   const std::string chosen = layer["kernel"].get<std::string>();
   session.line("\n  {}", session.bold(printable_name(name)));
   session.line("    runs on {}", chosen.empty() ? "no kernel: it depends on data" : chosen);
+  std::set<std::string> told;  // A pass may do the same to a layer more than once.
   for (const Json& pass : plan["passes"])
-    if (pass.get<std::string>().find(name) != std::string::npos)
-      session.line("{}", wrapped("    pass", printable_name(pass.get<std::string>()), 9));
+    if (const std::string line = printable_name(pass.get<std::string>());
+        line.find(name) != std::string::npos && told.insert(line).second)
+      session.line("{}", wrapped("    pass", line, 9));
   if (!plan.contains("candidates") || !plan["candidates"].contains(name)) return;
   const Json& candidates = plan["candidates"][name];
   show_taken(session, candidates, chosen);
