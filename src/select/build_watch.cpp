@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <utility>
+#include <vector>
 
 #include "base/parallel.h"
 #include "select/time_left.h"
@@ -15,6 +16,10 @@ namespace {
 constexpr double kCheckShare = 0.5;
 /// A build may go beyond its budget by so much before the check is left out.
 constexpr double kSlack = 0.2;
+/// In the book: number, seconds of the choice and of the sequence, of each network that was built,
+/// the last one first.
+constexpr const char* kNetworks = "networks";
+constexpr size_t kMostNetworks = 80, kFiguresOfNetwork = 3;
 
 }  // namespace
 
@@ -105,6 +110,33 @@ void BuildWatch::foresee(Step step, Span span, Forecast forecast) {
   part.span = span;
 }
 
+void BuildWatch::is_of(int network) {
+  const std::lock_guard lock(mutex_);
+  network_ = network;
+  before_.reset();
+  const auto known = book_.find(kNetworks);
+  for (size_t i = 0; i + kFiguresOfNetwork <= known.size(); i += kFiguresOfNetwork) {
+    if (known[i] != network) continue;
+    before_ = std::array<double, kSteps>();
+    (*before_)[static_cast<size_t>(Step::kChoose)] = known[i + 1];
+    (*before_)[static_cast<size_t>(Step::kSequence)] = known[i + 2];
+  }
+}
+
+/// A build that was cut short says nothing of others.
+void BuildWatch::note_network() {
+  if (network_ == 0 || cut_short_) return;
+  const auto seconds = [&](Step step) { return parts_[static_cast<size_t>(step)].seconds; };
+  std::vector<double> figures{static_cast<double>(network_), seconds(Step::kChoose),
+                              seconds(Step::kSequence)};
+  const auto known = book_.find(kNetworks);
+  for (size_t i = 0; i + kFiguresOfNetwork <= known.size(); i += kFiguresOfNetwork)
+    if (known[i] != network_ && figures.size() < kMostNetworks * kFiguresOfNetwork)
+      figures.insert(figures.end(), known.begin() + static_cast<std::ptrdiff_t>(i),
+                     known.begin() + static_cast<std::ptrdiff_t>(i + kFiguresOfNetwork));
+  book_.set(kNetworks, std::move(figures));
+}
+
 void BuildWatch::announced() {
   const std::lock_guard lock(mutex_);
   is_announced_ = true;
@@ -153,6 +185,7 @@ void BuildWatch::finish() {
   kernels_.keep(book_);
   trials_.keep(book_, !cut_short_);
   sequence_.keep(book_);
+  note_network();
   book_.write(file_);
 }
 
@@ -192,13 +225,15 @@ BuildWatch::State BuildWatch::state() const {
   const std::lock_guard lock(mutex_);
   State state{running_, 0, elapsed(), 0, {}};
   bool is_foreseen = false;
+  const bool waits = !is_announced_ && first() <= Step::kChoose;
   for (size_t i = static_cast<size_t>(first()); i < kSteps; ++i) {
     state.left[i] = remaining_of(static_cast<Step>(i), state.elapsed + state.remaining);
+    if (waits && before_.has_value()) state.left[i] = std::max(state.left[i], (*before_)[i]);
     state.remaining += state.left[i];
     is_foreseen |= parts_[i].forecast != nullptr;
   }
   if (budget_ > state.elapsed) state.remaining = std::min(state.remaining, budget_ - state.elapsed);
-  if (!is_foreseen || (!is_announced_ && first() <= Step::kChoose))
+  if (!is_foreseen || (waits && !before_.has_value()))
     state.remaining = -1;
   else
     state.done = state.elapsed / (state.elapsed + state.remaining);

@@ -59,6 +59,9 @@ class BuildWatch {
   using Forecast = std::function<double(const Known& known)>;
   enum class Span : uint8_t { kWhole, kRest };
   void foresee(Step step, Span span, Forecast forecast);
+  /// The network that is built, as a number of six digits. Of one that was built before, the choice
+  /// and the sequence are expected to take as long as then, until candidates are announced.
+  void is_of(int network);
   /// All that may be tried is known. Until then, estimates would leave out most of a build.
   void announced();
   /// The forecast of kernels, which run with so many threads and so often, starts anew.
@@ -123,6 +126,7 @@ class BuildWatch {
   double trials_left() const;
   double sequence_left() const;
   double whole(Step step) const;
+  void note_network();
   void stop_running();
   void tell_up_to(size_t count);
 
@@ -140,6 +144,9 @@ class BuildWatch {
   SequenceForecast sequence_;
   double sequence_told_ = 0;  ///< When it last was told something, in seconds of the build.
   bool is_announced_ = false;
+  int network_ = 0;  ///< 0: not told.
+  /// Seconds of the steps of the last build of that network; all but two are 0.
+  std::optional<std::array<double, kSteps>> before_;
   Step running_ = Step::kOptimize;
   std::optional<Step> waiting_;  ///< The step that goes on when the work aside has ended.
   bool is_running_ = true;

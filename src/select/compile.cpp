@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <optional>
+#include <string>
 
 #include "base/build_record.h"
 #include "base/counted.h"
@@ -266,6 +268,15 @@ double constant_bytes(const Graph& graph) {
   return bytes;
 }
 
+/// Six digits that tell networks apart, at the shapes that they are tuned for on that device: for
+/// forecasts, which may take one for another.
+int number_of(const Graph& graph, const Profile& profile, std::string_view device) {
+  std::string text = fmt::format("{} {} {:g}", device, graph.nodes().size(), constant_bytes(graph));
+  for (const auto& [input, range] : profile)
+    text += fmt::format(" {} {}", input, fmt::join(range.opt, ","));
+  return static_cast<int>(std::hash<std::string>()(text) % 899'999) + 100'000;
+}
+
 /// Foresees the steps behind the choice: kernels are made for a plan's constants, where the device
 /// `packs` them, and the plan is written.
 void foresee_plan(BuildWatch& watch, const Graph& graph, bool packs) {
@@ -308,6 +319,7 @@ Result<Plan> compile(CompileRequest request, TimingCache& cache, Logger& logger)
     told->begin(BuildWatch::Step::kOptimize);
     told->begin_kernels(request.select.threads, MachinePace::measured(constant_bytes(*plan.graph)),
                         request.select.average_runs);
+    if (!plan.profiles.empty()) told->is_of(number_of(*plan.graph, plan.profiles[0], device.name));
   }
   if (request.levels) request.levels("network", *plan.graph);
   TENON_TRY(settle_broadcasts(*plan.graph, plan.profiles));

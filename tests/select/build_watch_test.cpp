@@ -48,6 +48,30 @@ TEST(BuildWatch, RemainingIsUnknownBeforeAStepIsForeseen) {
   EXPECT_NEAR(watch.state().remaining, 2, 0.01);
 }
 
+/// Its choice takes as long as then, until candidates tell more.
+TEST(BuildWatch, ANetworkThatWasBuiltBeforeIsForeseenFromTheStart) {
+  const std::string file = testing::TempDir() + "/paces_of_networks";
+  std::filesystem::remove(file);
+  const auto begin = [&](BuildWatch& watch, int network) {
+    watch.recall(file);
+    watch.begin(Step::kOptimize);
+    watch.is_of(network);
+    foresee(watch, Step::kCheck, 2);
+  };
+  BuildWatch first;
+  begin(first, 123456);
+  first.begin(Step::kChoose);
+  wait(0.2);
+  first.finish();
+  BuildWatch other, again;
+  begin(other, 654321);
+  EXPECT_LT(other.state().remaining, 0);
+  begin(again, 123456);
+  EXPECT_NEAR(again.state().remaining, 2.2, 0.1);
+  again.announced();
+  EXPECT_NEAR(again.state().remaining, 2, 0.01);
+}
+
 /// Kernels that are made several at a time, and layers in their sequence.
 TEST(BuildWatch, ForecastsOfTrialsAndOfTheSequenceAreOfTheirSteps) {
   BuildWatch watch;
