@@ -27,7 +27,8 @@ constexpr double kRecalledMemory = 0.02;
 constexpr double kMake = 3e4, kOperation = 0.01, kWeightByte = 2.5, kByte = 0.5;
 
 constexpr std::string_view kAnyKind;
-constexpr const char *kWriting = "writing", *kNewMemory = "new memory", *kDeviating = "deviating";
+constexpr const char *kWriting = "writing", *kNewMemory = "new memory", *kDeviating = "deviating",
+                     *kWeights = "weights of ";
 
 bool is_same(const KernelWork& a, const KernelWork& b) {
   return a.operations == b.operations && a.bytes == b.bytes && a.weights == b.weights;
@@ -99,6 +100,9 @@ void BuildForecast::recall(const PaceBook& book) {
   other_run_.recall(others_ran);
   there_.recall(book.find(prefix_of("there")));
   writing_.recall(book.find(kWriting));
+  for (const auto& [kind, figures] : book.with_prefix(kWeights))
+    if (figures.size() == 2 && figures[1] > 0)
+      weights_[kind] = {PaceBook::kEarlier * figures[0], PaceBook::kEarlier * figures[1]};
   if (const auto memory = book.find(kNewMemory); memory.size() == 2 && memory[0] > 0)
     new_before_ = {memory[0], memory[1]};
   if (const auto plans = book.find(kDeviating); plans.size() == 2 && plans[1] > 0) {
@@ -115,6 +119,8 @@ void BuildForecast::keep(PaceBook& book) const {
   for (const auto& [kind, rates] : making_) book.set(prefix_of("making") + kind, rates.learned());
   book.set(prefix_of("there"), there_.learned());
   book.set(kWriting, writing_.learned());
+  for (const auto& [kind, weights] : weights_)
+    book.set(kWeights + kind, {weights.kept, weights.given});
   book.set(kNewMemory, {PaceBook::kEarlier * new_before_.guessed + new_memory_.guessed,
                         PaceBook::kEarlier * new_before_.took + new_memory_.took});
   book.set(kDeviating, {deviating_, outputs_compared_});
@@ -254,6 +260,11 @@ void BuildForecast::made_other(const KernelWork& work, double kept, double secon
 
 void BuildForecast::made(const KernelWork& work, double kept, double seconds) {
   seconds /= load_;
+  if (work.weights > 0) {
+    Weights& weights = weights_[std::string(work.kind)];
+    weights.kept += kept;
+    weights.given += work.weights;
+  }
   if (const auto found = layers_.find(key(work));
       found != layers_.end() && found->second.open > 0) {
     // As it would have been said of the weights that it keeps: a table that is read as it is says
@@ -284,10 +295,17 @@ double BuildForecast::new_memory(double bytes) const {
   return bytes * pace_.byte * took / guessed;
 }
 
-/// Others keep weights in another form, or need none either.
+/// As others keep of as many weights, or else kernels of its kind of theirs.
+double BuildForecast::kept_of(const KernelWork& work) const {
+  if (const auto found = others_.find(weight_count(work)); found != others_.end())
+    return found->second * work.weights;
+  const auto of_kind = weights_.find(work.kind);
+  return of_kind == weights_.end() ? work.weights
+                                   : of_kind->second.kept / of_kind->second.given * work.weights;
+}
+
 double BuildForecast::make_of(const KernelWork& work, const Layers& layers) const {
-  const auto found = others_.find(weight_count(work));
-  const double kept = (found != others_.end() ? found->second : 1) * work.weights;
+  const double kept = kept_of(work);
   const double more = new_memory(layers.packed(kept));
   if (layers.make >= 0) return layers.make + more;
   if (layers.tactics.empty()) return making_of(work.kind).seconds(1, kept);

@@ -149,6 +149,7 @@ class BuildForecast {
   double new_memory(double bytes) const;
   double usual_launch(const KernelWork& work) const;
   double usual_make(const KernelWork& work) const;
+  double kept_of(const KernelWork& work) const;
   const Trials* trials_of(const Candidate& candidate) const;
   double launch_of(const Candidate& candidate) const;
   double make_of(const Candidate& candidate) const;
@@ -186,6 +187,12 @@ class BuildForecast {
     double guessed = 0, took = 0;
   };
   NewMemory new_memory_, new_before_;
+  /// Bytes of weights that the plan's kernels of a kind keep, and have: tables are read as they
+  /// are.
+  struct Weights {
+    double kept = 0, given = 0;
+  };
+  std::map<std::string, Weights, std::less<>> weights_;
   TwoRates writing_;  ///< Of a plan, and of its bytes.
   double deviating_ = 0, outputs_compared_ = 0;  ///< Plans, of all builds.
 };

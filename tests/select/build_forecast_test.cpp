@@ -348,7 +348,7 @@ TEST(BuildForecast, KernelsWithoutRivalsAreMadeAtTheUsualPace) {
 /// A table is read as it is, whatever its size.
 TEST(BuildForecast, WeightsThatAreReadAsTheyAreTakeNoTime) {
   BuildForecast forecast;
-  const KernelWork table{1, 1e8, 1e8}, product{1e6, 1e6, 1e6};
+  const KernelWork table{1, 1e8, 1e8, "gather"}, product{1e6, 1e6, 1e6, "matmul"};
   forecast.will_make(table);
   for (int i = 0; i < 10; ++i) forecast.will_make(product);
   const double products = 10 * forecast.making(1, 1e6);
@@ -382,7 +382,7 @@ TEST(BuildForecast, KindsOfKernelsAreMadeAtPacesOfTheirOwn) {
 /// The first kernels that are made often keep no weights, and say nothing of kernels with weights.
 TEST(BuildForecast, TablesSayNothingOfThePaceOfProducts) {
   BuildForecast forecast;
-  const KernelWork table{1, 1e8, 1e8}, product{1e6, 1e6, 1e6};
+  const KernelWork table{1, 1e8, 1e8, "gather"}, product{1e6, 1e6, 1e6, "matmul"};
   forecast.will_make(table);
   for (int i = 0; i < 10; ++i) forecast.will_make(product);
   forecast.made(table, 0, 1e-5);
@@ -447,6 +447,25 @@ TEST(BuildForecast, PlansHaveTheWeightsOfTheirKernels) {
   EXPECT_NEAR(forecast.packed_more(), 3e6, 1);
   forecast.decided("transforms", work);
   EXPECT_NEAR(forecast.packed_more(), 6e6, 1);
+}
+
+/// A kernel that reads a table as it is needs no new memory for it, nor does that of the next
+/// build.
+TEST(BuildForecast, KernelsKeepAsMuchOfTheirWeightsAsOthersOfTheirKind) {
+  const KernelWork table{1e6, 1e8, 1e8, "gather"}, product{1e9, 2e8, 1e8, "matmul"};
+  BuildForecast earlier;
+  for (const KernelWork& work : {table, product}) earlier.will_make(work);
+  const double both = earlier.making_left();
+  earlier.made(table, 0, 1e-5);
+  earlier.made(product, 1e8, 0.1);
+  PaceBook book;
+  earlier.keep(book);
+  BuildForecast forecast;
+  forecast.recall(book);
+  forecast.will_make(table);
+  EXPECT_LT(forecast.making_left(), 0.01 * both);
+  forecast.will_make(product);
+  EXPECT_NEAR(forecast.making_left(), 0.1, 0.03);
 }
 
 TEST(BuildForecast, PlansAreWrittenAsFastAsEarlierOnes) {
