@@ -127,13 +127,12 @@ Status mark_debug_tensors(INetworkDefinition& network, const std::string& names)
 }
 
 void warn_unconstrained(const Arguments& arguments, Console& console) {
-  const bool asked =
-      arguments.has(OptionId::layerPrecisions) || arguments.has(OptionId::layerOutputTypes);
-  if (asked && arguments.text(OptionId::precisionConstraints) == "none") {
-    console.warning(
-        "--layerPrecisions and --layerOutputTypes take effect only with "
-        "--precisionConstraints=prefer or obey");
-  }
+  constexpr std::pair<OptionId, const char*> kOptions[] = {
+      {OptionId::layerPrecisions, "layerPrecisions"},
+      {OptionId::layerOutputTypes, "layerOutputTypes"}};
+  for (const auto& [id, name] : kOptions)
+    if (arguments.has(id))
+      console.warning("--{} takes effect only with --precisionConstraints=prefer or obey", name);
 }
 
 }  // namespace
@@ -147,8 +146,10 @@ Status configure_network(INetworkDefinition& network, const Arguments& arguments
   TENON_TRY(mark_debug_tensors(network, arguments.text(OptionId::markDebug)));
   if (arguments.flag(OptionId::markUnfusedTensorsAsDebugTensors))
     network.markUnfusedTensorsAsDebugTensors();
-  warn_unconstrained(arguments, console);
-  if (arguments.text(OptionId::precisionConstraints) == "none") return {};
+  if (arguments.text(OptionId::precisionConstraints) == "none") {
+    warn_unconstrained(arguments, console);
+    return {};
+  }
   TENON_TRY(for_layers(network, "--layerPrecisions", arguments.text(OptionId::layerPrecisions),
                        set_layer_precision, console));
   return for_layers(network, "--layerOutputTypes", arguments.text(OptionId::layerOutputTypes),

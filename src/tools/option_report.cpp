@@ -63,8 +63,9 @@ Status check_words(const Arguments& arguments) {
   for (const auto& [id, allowed] : kWords) {
     const std::string value = arguments.text(id);
     if (std::ranges::find(allowed, value) == allowed.end()) {
-      return user_error("--{}={}: expected one of {}", name_of(id), value,
-                        fmt::join(allowed, ", "));
+      std::vector<std::string_view> words(allowed);
+      std::erase(words, "");  // Of flags that are left out.
+      return user_error("--{}={}: expected one of {}", name_of(id), value, fmt::join(words, ", "));
     }
   }
   return {};
@@ -124,6 +125,22 @@ Status check_tempfile_controls(const Arguments& arguments) {
   return {};
 }
 
+/// --layerPrecisions and --layerOutputTypes: a type, or one an output with + between, for each
+/// name. They are looked at whether or not they come to bind.
+Status check_layer_types(const Arguments& arguments) {
+  for (const OptionId id : {OptionId::layerPrecisions, OptionId::layerOutputTypes}) {
+    Result<std::vector<NamedText>> entries = parse_map(arguments.text(id));
+    if (!entries.ok())
+      return std::move(entries).error().with_context(fmt::format("--{}", name_of(id)));
+    for (const NamedText& entry : *entries)
+      for (const std::string_view word : split_outside_quotes(entry.text, '+'))
+        if (!parse_type(word))
+          return user_error("--{}: '{}' is no type (fp32, fp16, bf16, int8, ...)", name_of(id),
+                            word);
+  }
+  return {};
+}
+
 struct Range {
   OptionId id;
   double low, high;
@@ -148,6 +165,7 @@ Status check_ranges(const Arguments& arguments) {
       {OptionId::device, -1, 1024},
       {OptionId::maxTactics, -1, 1e6},
       {OptionId::l2LimitForTiling, -1, 1e15},
+      {OptionId::selfCheckCost, -1, 1e12},
   };
   for (const Range& range : kRanges) {
     const double value = arguments.real(range.id);
@@ -235,12 +253,27 @@ void print_options(Console& console, const Arguments& arguments) {
 
 namespace {
 
+struct Overruled {
+  OptionId option, by;
+};
+constexpr Overruled kOverruled[] = {{OptionId::selfCheckRegions, OptionId::noSelfCheck},
+                                    {OptionId::selfCheckCost, OptionId::noSelfCheck},
+                                    {OptionId::allowFailedSelfCheck, OptionId::noSelfCheck},
+                                    {OptionId::timingCacheFile, OptionId::noBuilderCache}};
+
 /// Options that others leave without effect.
 void remark_combinations(Console& console, const Arguments& arguments) {
   using enum OptionId;
   const bool profiled = arguments.has(dumpProfile) || arguments.has(exportProfile);
   if (arguments.has(separateProfileRun) && !profiled)
     console.warning("--separateProfileRun has no effect without --dumpProfile or --exportProfile");
+  for (const auto& [option, by] : kOverruled)
+    if (arguments.has(option) && arguments.has(by))
+      console.warning("--{} has no effect with --{}", name_of(option), name_of(by));
+  const bool constrains = arguments.text(precisionConstraints) != "none";
+  if (constrains && !arguments.has(layerPrecisions) && !arguments.has(layerOutputTypes))
+    console.warning(
+        "--precisionConstraints has no effect without --layerPrecisions or --layerOutputTypes");
   for (const OptionId id : {dumpOutput, exportOutput, dumpRawBindingsToFile, dumpProfile,
                             exportProfile, exportTimes, saveDebugTensors, saveAllDebugTensors})
     if (arguments.has(id) && arguments.has(skipInference))
@@ -280,6 +313,7 @@ Status check_values(const Arguments& arguments) {
   TENON_TRY(check_previews(arguments));
   TENON_TRY(check_dump_forms(arguments));
   TENON_TRY(check_tempfile_controls(arguments));
+  TENON_TRY(check_layer_types(arguments));
   TENON_TRY(check_ranges(arguments));
   TENON_TRY(check_combinations(arguments));
   for (const OptionId id : {OptionId::inputIOFormats, OptionId::outputIOFormats})

@@ -127,7 +127,7 @@ CASES = {
     "best": (["MODEL", "--best"], r"FP16 on this CPU means BF16|no 16-bit arithmetic"),
     "stronglyTyped": (["MODEL", "--stronglyTyped", "--fp16"], r"--fp16 is switched off by --stronglyTyped"),
     "precisionConstraints": (["MODEL", "--layerPrecisions=mul:fp16", "--precisionConstraints=obey"], "!--fp16"),
-    "layerPrecisions": (["MODEL", "--layerPrecisions=mul:fp32"], r"take effect only with --precisionConstraints"),
+    "layerPrecisions": (["MODEL", "--layerPrecisions=mul:fp32"], r"--layerPrecisions takes effect only with --precisionConstraints"),
     "layerOutputTypes": (["MODEL", "--layerOutputTypes=none:fp32", "--precisionConstraints=obey"], r"no layer is called 'none'"),
     "saveEngine": (["MODEL", "--saveEngine=p.plan"], r"Saved engine to p.plan"),
     "loadEngine": (["--loadEngine=PLAN", "--fp16", "--noFuse=a"], r"--fp16 has no effect with --loadEngine(.|\n)*--noFuse has no"),
@@ -235,10 +235,43 @@ def test_flags_that_work_do_something(trtexec, tmp_path: Path, name: str):
     (["--stronglyTyped", "--precisionConstraints=obey"], "--precisionConstraints and --stronglyTyped exclude each other"),
     (["--useRuntime=lean"], "--useRuntime=lean needs --loadEngine"),
     (["--memPoolSize=cellar:1M"], "there is no pool 'cellar'"),
+    (["--layerPrecisions=mul:fp61"], "--layerPrecisions: 'fp61' is no type"),
+    (["--layerOutputTypes=mul:fp32+fp61"], "--layerOutputTypes: 'fp61' is no type"),
+    (["--selfCheckCost=-7"], "--selfCheckCost=-7 is out of range"),
+    (["--passes=many"], "--passes=many: expected one of list, applied\n"),
 ])
 def test_values_that_make_no_sense_are_errors(trtexec, tmp_path: Path, words: list[str], error: str):
     write_model(tmp_path / "m.onnx", 2)
     assert error in trtexec("--onnx=m.onnx", *words, passes=False)
+
+
+@pytest.mark.parametrize("words, remark", [
+    (["--noSelfCheck", "--selfCheckRegions"], "--selfCheckRegions has no effect with --noSelfCheck"),
+    (["--noSelfCheck", "--selfCheckCost=5"], "--selfCheckCost has no effect with --noSelfCheck"),
+    (["--noSelfCheck", "--allowFailedSelfCheck"], "--allowFailedSelfCheck has no effect with --noSelfCheck"),
+    (["--noBuilderCache", "--timingCacheFile=t.cache"], "--timingCacheFile has no effect with --noBuilderCache"),
+    (["--precisionConstraints=prefer"], "--precisionConstraints has no effect without --layerPrecisions or --layerOutputTypes"),
+])
+def test_flags_that_others_leave_without_effect_say_so(trtexec, tmp_path: Path, words: list[str], remark: str):
+    write_model(tmp_path / "m.onnx", 2)
+    assert remark in trtexec("--onnx=m.onnx", "--skipInference", *words)
+
+
+@pytest.mark.parametrize("constraints", ["obey", "prefer"])
+@pytest.mark.parametrize("flag", ["--layerOutputTypes=*:fp32", "--layerPrecisions=*:fp32"])
+def test_types_that_layers_have_anyway_change_no_weights(trtexec, tmp_path: Path, flag: str, constraints: str):
+    """Weights of a megabyte: memory that was given back holds them no longer."""
+    value, random = helper.make_tensor_value_info, np.random.default_rng(3)
+    weights = [numpy_helper.from_array(random.normal(size=(512, 512)).astype(np.float32), "w")]
+    graph = helper.make_graph([helper.make_node("MatMul", ["x", "w"], ["y"], "product")], "g", [value("x", TensorProto.FLOAT, [2, 512])],
+                              [value("y", TensorProto.FLOAT, [2, 512])], weights)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), tmp_path / "m.onnx")
+    random.normal(size=(2, 512)).astype(np.float32).tofile(tmp_path / "x.bin")
+    results = []
+    for flags in ([], [flag, f"--precisionConstraints={constraints}"]):
+        trtexec("--onnx=m.onnx", "--loadInputs=x:x.bin", "--exportOutput=o.json", "--builderOptimizationLevel=0", *flags)
+        results.append((tmp_path / "o.json").read_text())
+    assert results[0] == results[1]
 
 
 def test_profiles_out_of_order_are_named(trtexec, tmp_path: Path):
