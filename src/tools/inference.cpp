@@ -52,7 +52,7 @@ class Stream {
     }
     const bool wanted = goes_on(done_, clock_.now() - start_);
     if (wanted && !interrupted()) return measure_one();
-    cut_short_ = wanted && settings_.duration_ms >= 0;
+    cut_short_ = wanted && (settings_.duration_ms >= 0 || done_ == 0);
     phase_ = Phase::kOver;
     TENON_TRY(runner_.finish(ended_));
     keep_ended();

@@ -116,8 +116,9 @@ Result<InferenceTimes> timed_run(Runners& runners, const Arguments& arguments, b
   auto run = run_inference(runners, inference_settings(arguments, on_cpu), console);
   runners.front()->profile(false);
   TENON_ASSIGN(InferenceTimes times, std::move(run));
-  console.info("Warmup completed {} queries over {} ms", times.warm_up_queries,
-               arguments.integer(OptionId::warmUp));
+  if (!times.cut_short || times.queries.count() > 0)
+    console.info("Warmup completed {} queries over {} ms", times.warm_up_queries,
+                 arguments.integer(OptionId::warmUp));
   console.info("Timing trace has {} queries over {:g} s", times.queries.count(),
                times.queries.wall_ms() / 1000);
   return times;

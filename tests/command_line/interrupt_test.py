@@ -72,6 +72,15 @@ def test_runs_that_are_cut_short_report_and_fail(start, tmp_path: Path):
     assert "&&&& FAILED" in text and process.returncode == 1
 
 
+def test_runs_that_are_stopped_while_they_warm_up_have_nothing_to_report(start, tmp_path: Path):
+    write_model(tmp_path / "two.onnx", 2)
+    process = start("--onnx=two.onnx", "--duration=-1", "--warmUp=60000")
+    text = interrupted(process, "Starting inference", after=0.5)
+    assert "No query ended before the run was stopped" in text and "Throughput" not in text
+    assert "over 60000 ms" not in text
+    assert "&&&& FAILED" in text and process.returncode == 1
+
+
 def test_builds_keep_what_they_measured(start, tmp_path: Path):
     write_convolutions(tmp_path / "convolutions.onnx", 120)  # Seconds of measuring, on fast machines too.
     options = ["--onnx=convolutions.onnx", "--timingCacheFile=t.cache", "--noSelfCheck", "--skipInference", "--saveEngine=p.plan"]
@@ -154,3 +163,26 @@ def test_hunts_for_nans_are_stopped(pytestconfig, tmp_path: Path):
     process.send_signal(signal.SIGINT)
     text = process.communicate(timeout=20)[0]
     assert "stopped: 'endless.onnx' is not searched" in text and process.returncode == 4
+
+
+def test_models_are_not_written_behind_ctrl_c(pytestconfig, tmp_path: Path):
+    """Ctrl-C comes while the model is optimized or written."""
+    write_convolutions(tmp_path / "convolutions.onnx", 120)
+    program = Path(pytestconfig.getoption("build")).resolve() / "bin/tenon"
+
+    def run(seconds: float) -> tuple[int, str, float]:
+        begun = time.monotonic()
+        process = subprocess.Popen([program, "optimize", "convolutions.onnx", "-o", "o.onnx", "--device=-1"], cwd=tmp_path, text=True,
+                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, preexec_fn=heed_interrupts)
+        try:
+            text = process.communicate(timeout=seconds)[0]
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGINT)
+            text = process.communicate(timeout=20)[0]
+        return process.returncode, text, time.monotonic() - begun
+
+    whole = min(run(20)[2] for _ in range(2))
+    (tmp_path / "o.onnx").unlink()
+    status, text, _ = run(0.3 * whole)
+    assert status == 3 and "error E-305" in text
+    assert not (tmp_path / "o.onnx").exists()

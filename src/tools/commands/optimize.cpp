@@ -1,5 +1,6 @@
 // `tenon optimize`.
 #include <algorithm>
+#include <filesystem>
 
 #include "tenon/passes.h"
 #include "tools/build.h"
@@ -103,6 +104,10 @@ Status optimize(Session& session, const CommandLine& line) {
       prepare_build(arguments, session.console(), session.logger(), &staged, OpenExtents::kStay));
   if (!writeOptimizedModel(*made.network, *made.config, file.c_str(), session.logger()))
     return user_error("the optimized graph of '{}' could not be written to '{}'", model, file);
+  if (interrupted()) {
+    std::filesystem::remove(file);
+    return session.fail(ErrorId::kInterrupted, "stopped: '{}' is not written", file);
+  }
   TENON_TRY(show_both(session, model, file));
   session.show_warnings();
   show_next(session, file, model);
