@@ -1,38 +1,37 @@
-// Einstein summation as transposes, sums, reshapes and a matrix product for each operand behind the
-// first, which have fast kernels and fuse. Must run before the passes that move transposes and
-// recognize attention.
+// Einstein summation as slices, transposes, sums, reshapes and a matrix product for each operand
+// behind the first, which have fast kernels and fuse. Must run before the passes that move
+// transposes and recognize attention.
 #include <algorithm>
 #include <array>
 #include <unordered_map>
 
-#include "base/ascii.h"
+#include "ops/einsum.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 
 namespace tenon {
 namespace {
 
-/// "bqd,bkd->bqk" taken apart. No ellipses, no label twice in a term.
+/// "bqd,bkd->bqk" taken apart. Axes of ellipses have labels that are no letters.
 struct Equation {
   std::vector<std::string> terms;
   std::string result;
 };
 
-bool is_plain(const std::string& term) {
-  for (size_t i = 0; i < term.size(); ++i)
-    if (!is_letter(term[i]) || term.find(term[i], i + 1) != std::string::npos) return false;
-  return true;
+std::string as_text(const einsum::Labels& labels) {
+  std::string text;
+  for (const int label : labels)
+    text += static_cast<char>(label < einsum::kEllipsis ? label : label - einsum::kEllipsis + 1);
+  return text;
 }
 
-std::optional<Equation> read_equation(std::string text) {
-  std::erase(text, ' ');
-  const size_t arrow = text.find("->");
-  if (arrow == std::string::npos) return std::nullopt;
-  Equation equation{{""}, text.substr(arrow + 2)};
-  for (size_t i = 0; i < arrow; ++i)
-    text[i] == ',' ? equation.terms.emplace_back() : equation.terms.back() += text[i];
-  if (!is_plain(equation.result)) return std::nullopt;
-  if (!std::all_of(equation.terms.begin(), equation.terms.end(), is_plain)) return std::nullopt;
+std::optional<Equation> read_equation(const Node& node) {
+  std::vector<Shape> shapes;
+  for (const Value* input : node.inputs()) shapes.push_back(input->type.shape);
+  const auto read = einsum::read_equation(node.as<Einsum>()->equation, shapes);
+  if (!read.ok()) return std::nullopt;
+  Equation equation{{}, as_text(read->result)};
+  for (const einsum::Labels& labels : read->operands) equation.terms.push_back(as_text(labels));
   return equation;
 }
 
@@ -48,15 +47,24 @@ struct Labelled {
   const Dim& extent(char label) const { return value->type.shape[labels.find(label)]; }
 };
 
+using LabelExtents = std::unordered_map<char, Dim>;
+
 class Lowering {
  public:
-  Lowering(Graph& graph, Node& node) : graph_(graph), node_(node) {}
+  Lowering(Graph& graph, Node& node, const LabelExtents& extents)
+      : graph_(graph), node_(node), extents_(extents) {}
 
-  Value* run(const Equation& equation) {
+  Value* run(Equation equation) {
     std::vector<Labelled> operands;
-    for (size_t i = 0; i < equation.terms.size(); ++i)
-      operands.push_back(without_lonely({node_.input(static_cast<int>(i)), equation.terms[i]},
-                                        labels_beside(equation, i, i)));
+    for (size_t i = 0; i < equation.terms.size(); ++i) {
+      Labelled operand = without_repeated({node_.input(static_cast<int>(i)), equation.terms[i]});
+      while (const std::optional<size_t> axis = first_of_a_pair(operand.labels))
+        operand = diagonal(operand, *axis);
+      equation.terms[i] = operand.labels;
+      operands.push_back(operand);
+    }
+    for (size_t i = 0; i < operands.size(); ++i)
+      operands[i] = without_lonely(operands[i], labels_beside(equation, i, i));
     Labelled total = operands[0];
     for (size_t i = 1; i < operands.size(); ++i) {
       const std::string later = labels_beside(equation, 0, i);
@@ -81,6 +89,52 @@ class Lowering {
     for (size_t i = 0; i < equation.terms.size(); ++i)
       if (i < first || i > last) labels += equation.terms[i];
     return labels;
+  }
+
+  /// Without axes of one element that repeat others: of the same label, or of another operand.
+  Labelled without_repeated(const Labelled& operand) {
+    std::string left;
+    Shape shape;
+    for (size_t i = 0; i < operand.labels.size(); ++i) {
+      const char label = operand.labels[i];
+      const Dim& extent = operand.value->type.shape[i];
+      if (extent == Dim(1) && (has(left, label) || !(extents_.at(label) == extent))) continue;
+      left += label;
+      shape.push_back(extent);
+    }
+    return {reshaped(operand.value, shape), left};
+  }
+
+  /// The axis whose label a later one has as well.
+  static std::optional<size_t> first_of_a_pair(const std::string& labels) {
+    for (size_t i = 0; i < labels.size(); ++i)
+      if (labels.find(labels[i], i + 1) != std::string::npos) return i;
+    return std::nullopt;
+  }
+
+  /// Of two axes of one label: each so many-th element where both lie side by side as one axis.
+  Labelled diagonal(const Labelled& operand, size_t first) {
+    const char label = operand.labels[first];
+    const size_t second = operand.labels.find(label, first + 1);
+    auto transpose = std::make_unique<Transpose>();
+    std::string left;
+    Shape shape;
+    for (size_t i = 0; i < operand.labels.size(); ++i) {
+      if (i == first || i == second) continue;
+      transpose->permutation.push_back(static_cast<int64_t>(i));
+      left += operand.labels[i];
+      shape.push_back(operand.value->type.shape[i]);
+    }
+    const auto axis = static_cast<int64_t>(left.size());
+    for (const size_t i : {first, second})
+      transpose->permutation.push_back(static_cast<int64_t>(i));
+    const int64_t extent = operand.extent(label).constant();
+    shape.emplace_back(extent * extent);
+    Value* rows = reshaped(add(std::move(transpose), {operand.value}), shape);
+    return {add(std::make_unique<Slice>(),
+                {rows, add_integers(graph_, {0}), add_integers(graph_, {extent * extent}),
+                 add_integers(graph_, {axis}), add_integers(graph_, {extent + 1})}),
+            left + label};
   }
 
   /// Sums over labels that nothing else has.
@@ -149,36 +203,40 @@ class Lowering {
 
   Graph& graph_;
   Node& node_;
+  const LabelExtents& extents_;
   std::array<Labelled, 2> operands_;  ///< Of the product at hand.
 };
 
-/// Operands that agree about the extents of common labels; a label of the result is an operand's.
-bool fits(const Equation& equation, const Node& node) {
-  for (size_t i = 0; i < equation.terms.size(); ++i)
-    if (node.input(static_cast<int>(i))->type.shape.size() != equation.terms[i].size())
-      return false;
-  for (const char label : equation.result)
-    if (std::none_of(equation.terms.begin(), equation.terms.end(),
-                     [&](const std::string& term) { return has(term, label); }))
-      return false;
-  std::unordered_map<char, Dim> extents;
-  for (size_t i = 0; i < equation.terms.size(); ++i)
-    for (size_t axis = 0; axis < equation.terms[i].size(); ++axis) {
+/// The extent of each label, 1 where all are; nothing where it is open whether operands agree, or
+/// how long a diagonal is.
+std::optional<LabelExtents> extents_of(const Equation& equation, const Node& node) {
+  LabelExtents extents;
+  for (size_t i = 0; i < equation.terms.size(); ++i) {
+    const std::string& term = equation.terms[i];
+    for (size_t axis = 0; axis < term.size(); ++axis) {
       const Dim& extent = node.input(static_cast<int>(i))->type.shape[axis];
-      if (!(extents.emplace(equation.terms[i][axis], extent).first->second == extent)) return false;
+      if (!extent.is_constant() && std::ranges::count(term, term[axis]) > 1) return std::nullopt;
+      auto [entry, is_new] = extents.emplace(term[axis], extent);
+      if (is_new || entry->second == extent || extent == Dim(1)) continue;
+      if (!(entry->second == Dim(1))) return std::nullopt;
+      entry->second = extent;
     }
-  return true;
+  }
+  for (const char label : equation.result)
+    if (!extents.contains(label)) return std::nullopt;
+  return extents;
 }
 
 bool rewrite(Graph& graph, Node& node) {
   const auto* op = node.as<Einsum>();
   if (op == nullptr) return false;
   if (!is_real(node.input(0)->type.type)) return false;
-  const auto equation = read_equation(op->equation);
-  if (!equation || equation->terms.size() != node.inputs().size() || !fits(*equation, node))
-    return false;
-  Value* result = Lowering(graph, node).run(*equation);
-  if (result == node.input(0)) return false;
+  const auto equation = read_equation(node);
+  if (!equation) return false;
+  const auto extents = extents_of(*equation, node);
+  if (!extents) return false;
+  Value* result = Lowering(graph, node, *extents).run(*equation);
+  if (result == node.input(0)) result = add_op(graph, std::make_unique<Identity>(), {result}, node);
   stand_in(graph, node, result);
   return true;
 }

@@ -14,6 +14,7 @@ from worker_client import Worker
 RUNS = ({"b": 1, "s": 5}, {"b": 3, "s": 9})
 TYPES = {"fp32": (TensorProto.FLOAT, ()), "fp16": (TensorProto.FLOAT16, ()), "bf16": (TensorProto.FLOAT, ("--bf16",)),
          "fp16 asked for": (TensorProto.FLOAT, ("--fp16",)),
+         "level 0": (TensorProto.FLOAT, ("--builderOptimizationLevel=0",)),
          "fp16 bindings": (TensorProto.FLOAT, ("--fp16", "--inputIOFormats=fp16:chw", "--outputIOFormats=fp16:chw"))}
 # Operands of a product, as (shapes, equation or attributes of Gemm); b and s vary.
 PRODUCTS = {
@@ -25,6 +26,8 @@ PRODUCTS = {
     "gemm": ([("s", 16), (16, 24), (24,)], {"alpha": 0.5, "beta": 2.0}), "gemm turned": ([(16, "s"), (24, 16)], {"transA": 1, "transB": 1}),
     "gemm bias column": ([("s", 16), (16, 24), ("s", 1)], {}), "einsum scores": ([("b", "s", 4, 8), ("b", "s", 4, 8)], "bqhd,bkhd->bhqk"),
     "einsum context": ([("b", 4, "s", "s"), ("b", "s", 4, 8)], "bhqk,bkhd->bqhd"), "einsum weights": ([("b", "s", 16), (4, 16, 8)], "bsm,hmd->bhsd"),
+    "einsum ellipses": ([("b", 4, "s", 8), ("b", 4, "s", 8)], "...qd,...kd->...qk"), "einsum short": ([("s", 16), (16, 24)], "ij,jk"),
+    "einsum one batch": ([("b", "s", 16), (1, 16, 24)], "bij,bjk->bik"), "einsum diagonal": ([("b", 6, 6), (6, 3)], "bii,ij->bj"),
 }
 
 
