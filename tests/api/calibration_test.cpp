@@ -271,7 +271,7 @@ TEST(Calibration, LayersThatAreToStayInFloatingPointDo) {
       session.network->getLayer(i)->setPrecision(DataType::kFLOAT);
   const float error = session.error();
   EXPECT_GE(error, 0);
-  EXPECT_LT(error, 1e-5F);
+  EXPECT_LT(error, kNear);
 }
 
 /// Whichever way is faster, the build logs the result.

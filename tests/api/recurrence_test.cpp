@@ -63,7 +63,7 @@ TEST(Recurrence, CellsOfAnLstmAreAnOutput) {
   ASSERT_EQ(layer->getNbOutputs(), 3);
   session.output(layer->getOutput(2), "cell");
   const Array cell = session.run({{"x", floats({1, 1, 1}, {0.5F})}})["cell"];
-  EXPECT_NEAR(cell.values<float>()[0], 0.5F * 4 + 0.5F * std::tanh(0.5F), 1e-5F);
+  EXPECT_NEAR(cell.values<float>()[0], 0.5F * 4 + 0.5F * std::tanh(0.5F), kNear);
 }
 
 TEST(Recurrence, OtherOperandsAreRefused) {

@@ -195,7 +195,7 @@ TEST(Nn, ResizeThatKeepsTheAspectHasOneScaleOfAllAxes) {
       floats({4, 5}, {0, 0, 0, 0, 0, 14, 14, 14, 14, 14, 28, 28, 28, 28, 28, 42, 42, 42, 42, 42});
   const Tensor y = run(op, {x, Tensor(), Tensor(), ints({7, 7})})[0];
   ASSERT_EQ(y.extents(), (Extents{6, 7}));
-  for (const int row : {0, 1, 2, 3, 4}) EXPECT_NEAR(y.as_double(row * 7), row * 10, 1e-5) << row;
+  for (const int row : {0, 1, 2, 3, 4}) EXPECT_NEAR(y.as_double(row * 7), row * 10, kNear) << row;
 }
 
 TEST(Nn, CausalAttentionSeesOnlyThePast) {

@@ -1,6 +1,7 @@
 // Branches, loops and scans run their bodies' kernels and agree with the reference.
 #include <gtest/gtest.h>
 
+#include "../tolerances.h"
 #include "graphs.h"
 #include "ir/text.h"
 #include "ops/table.h"
@@ -27,7 +28,7 @@ void expect_reference(const std::string& text, const std::vector<Tensor>& inputs
   for (size_t i = 0; i < expected->size(); ++i) {
     ASSERT_EQ((*results)[i].extents(), (*expected)[i].extents()) << "output " << i;
     for (int64_t k = 0; k < (*expected)[i].count(); ++k)
-      ASSERT_NEAR((*results)[i].as_double(k), (*expected)[i].as_double(k), 1e-5) << k;
+      ASSERT_NEAR((*results)[i].as_double(k), (*expected)[i].as_double(k), test::kNear) << k;
   }
 }
 
@@ -179,7 +180,7 @@ TEST(ControlFlow, BranchesThatAreNotTakenMayNotFit) {
         EXPECT_NE(results.error().message.find("cannot take the shape"), std::string::npos);
       else
         for (int64_t k = 0; k < 8; ++k)
-          EXPECT_NEAR((*results)[0].as_double(k), (*expected)[0].as_double(k), 1e-5);
+          EXPECT_NEAR((*results)[0].as_double(k), (*expected)[0].as_double(k), test::kNear);
     }
 }
 

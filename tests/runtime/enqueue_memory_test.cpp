@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "../tolerances.h"
 #include "graphs.h"
 #include "ir/text.h"
 #include "ops/table.h"
@@ -100,7 +101,7 @@ void expect_none(const std::string& text, std::vector<Tensor> inputs) {
   }
   EXPECT_EQ(allocations_of_runs(**context), 0);
   for (int64_t k = 0; k < outputs[0].count(); ++k)
-    EXPECT_NEAR(outputs[0].as_double(k), (*expected)[0].as_double(k), 1e-4) << k;
+    EXPECT_NEAR(outputs[0].as_double(k), (*expected)[0].as_double(k), test::kNear) << k;
 }
 
 TEST(EnqueueMemory, AllocationsAreCounted) {

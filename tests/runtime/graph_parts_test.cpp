@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "../tolerances.h"
 #include "graphs.h"
 #include "ir/text.h"
 #include "ops/table.h"
@@ -135,7 +136,7 @@ void expect_right_runs(const char* text) {
     for (size_t i = 0; i < expected->size(); ++i) {
       ASSERT_EQ((*results)[i].extents(), (*expected)[i].extents()) << "output " << i;
       for (int64_t k = 0; k < (*expected)[i].count(); ++k)
-        EXPECT_NEAR((*results)[i].as_double(k), (*expected)[i].as_double(k), 1e-5) << k;
+        EXPECT_NEAR((*results)[i].as_double(k), (*expected)[i].as_double(k), test::kNear) << k;
     }
   }
 }

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "../tolerances.h"
 #include "graphs.h"
 
 namespace tenon {
@@ -82,7 +83,7 @@ TEST(SampleSteps, ABatchGivesWhatItsSamplesGive) {
     for (int64_t c = 0; c < kChannels; ++c)
       distance = std::max(
           distance, std::abs(whole->means.as_double(n * kChannels + c) - one->means.as_double(c)));
-    EXPECT_LT(distance, 1e-4) << "sample " << n;
+    EXPECT_LT(distance, test::kNear) << "sample " << n;
   }
 }
 
@@ -104,7 +105,7 @@ TEST(SampleSteps, TurnsOfAnySizeGiveTheSame) {
       for (int64_t i = 0; i < expected->means.count(); ++i)
         distance =
             std::max(distance, std::abs(expected->means.as_double(i) - actual->means.as_double(i)));
-      EXPECT_LT(distance, 1e-4) << turns << ", batch " << batch;
+      EXPECT_LT(distance, test::kNear) << turns << ", batch " << batch;
     }
   }
 }

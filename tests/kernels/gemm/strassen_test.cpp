@@ -4,12 +4,15 @@
 
 #include <cmath>
 
+#include "../../tolerances.h"
 #include "buffer.h"
 #include "device/cpu/aligned_buffer.h"
 #include "kernels/gemm/gemm.h"
 
 namespace tenon::cpu {
 namespace {
+
+constexpr double kElement = test::relative_tolerance("kTransform", "kFloat32");
 
 struct Case {
   int64_t m, n, k;
@@ -86,7 +89,7 @@ struct Setup {
     for (int64_t row = 0; row < c.m; row += row + 3 < c.m ? 3 : 1) {
       for (int64_t column = 0; column < c.n; ++column) {
         const double want = expected(row, column), got = result.at(row * c_stride + column);
-        ASSERT_LT(std::fabs(got - want), 1e-3) << "at " << row << "," << column;
+        ASSERT_LT(std::fabs(got - want), kElement) << "at " << row << "," << column;
         difference += (got - want) * (got - want), norm += want * want;
       }
       for (int64_t column = c.n; column < c_stride; ++column)

@@ -1,4 +1,5 @@
 // The matmul tactic over IR problems: batches, broadcasting, transposes and epilogues.
+#include "../../tolerances.h"
 #include "buffer.h"
 #include "device/cpu/aligned_buffer.h"
 #include "device/cpu/thread_pool.h"
@@ -96,7 +97,7 @@ void check(const Case& test) {
       sum += broadcast_at(a, left) * broadcast_at(b, right);
     }
     const double want = std::min(std::max(broadcast_at(term, at) - sum, -2.0), 1.5);
-    ASSERT_NEAR(result[i], want, 1e-5) << "element " << i;
+    ASSERT_NEAR(result[i], want, test::kNear) << "element " << i;
   }
 }
 

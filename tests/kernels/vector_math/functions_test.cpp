@@ -4,6 +4,7 @@
 #include <limits>
 #include <vector>
 
+#include "../../tolerances.h"
 #include "device/cpu/isa.h"
 #include "evaluate.h"
 
@@ -11,6 +12,7 @@ namespace tenon::vector_math {
 namespace {
 
 using cpu::Isa;
+constexpr double kRounded = test::relative_tolerance("kReference", "kFloat32");
 
 double exact(Function f, double x) {
   switch (f) {
@@ -149,7 +151,7 @@ TEST(VectorMath, SpecialValues) {
         else if (std::isinf(want[i]))
           EXPECT_EQ(y[i], want[i]) << cpu::isa_name(isa) << int(f) << " of " << x[i];
         else
-          EXPECT_NEAR(y[i], want[i], 1e-6f) << cpu::isa_name(isa) << int(f) << " of " << x[i];
+          EXPECT_NEAR(y[i], want[i], kRounded) << cpu::isa_name(isa) << int(f) << " of " << x[i];
       }
     }
   }
