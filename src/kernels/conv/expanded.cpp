@@ -6,6 +6,7 @@
 
 #include "base/arithmetic.h"
 #include "device/cpu/aligned_buffer.h"
+#include "device/cpu/caches.h"
 #include "device/cpu/worker_memory.h"
 #include "kernels/conv/plain_steps.h"
 #include "kernels/gemm/pack.h"
@@ -20,8 +21,9 @@ constexpr int64_t kRingBytes = int64_t{32} << 10;
 // Fewer bytes than a line a step of k, so that memory keeps up.
 constexpr int64_t kFetchStep = 16;
 constexpr int64_t kLine = 64, kLineFloats = 16;
-// A line of the cache that another core has takes as long as so many products of vectors.
-constexpr int64_t kFetching = 24;
+// A line of the cache that another core has takes as long as so many products of vectors, two of
+// which are done a cycle.
+constexpr int64_t kFetching = kTransferCycles / kTransfersAtOnce * 2;
 // Tiles that fetch the next panel of weights, a line a step of k each.
 constexpr int64_t kPanelLines = 2;
 

@@ -4,6 +4,7 @@
 
 #include "base/arithmetic.h"
 #include "device/cpu/aligned_buffer.h"
+#include "device/cpu/caches.h"
 #include "kernels/gemm/product.h"
 
 namespace tenon::cpu {
@@ -16,8 +17,8 @@ constexpr int64_t kRowBlock = 56;
 constexpr int64_t kWholeRows = 128;
 constexpr int64_t kColumnBlock = 512;
 // Threads that share rows fetch most of A from each other, threads that share columns all of B,
-// ahead of time: a row of A takes as long as so many columns of B.
-constexpr int64_t kColumnsARow = 12;
+// ahead of time: a row of A, whose lines are waited for, takes as long as so many columns of B.
+constexpr int64_t kColumnsARow = kTransfersAtOnce;
 constexpr int64_t kMostColumnParts = 64;
 constexpr int64_t kTasksPerThread = 4;
 constexpr int64_t kGatherTasksPerThread = 2;
