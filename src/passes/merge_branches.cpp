@@ -95,7 +95,7 @@ bool is_branch(const Graph& graph, const Node& node) {
 
 /// Where the taps of a window lie along a spatial axis, from the pixel that is computed (times the
 /// stride) on.
-struct Window {
+struct KernelWindow {
   int64_t first = 0, step = 1, count = 1;
 
   /// Place of another window's tap among these taps, or nothing.
@@ -106,9 +106,9 @@ struct Window {
   }
 };
 
-std::vector<Window> windows_of(const Node& node) {
+std::vector<KernelWindow> windows_of(const Node& node) {
   const auto& conv = *node.as<Conv>();
-  std::vector<Window> windows;
+  std::vector<KernelWindow> windows;
   const Extents& extents = node.input(1)->constant()->extents();
   for (size_t i = 0; i + 2 < extents.size(); ++i)
     windows.push_back(
@@ -118,7 +118,8 @@ std::vector<Window> windows_of(const Node& node) {
 
 /// Places of the taps of `inner`, in their order, among those of `outer`; empty where one is
 /// missing.
-std::vector<int64_t> places_in(const std::vector<Window>& outer, const std::vector<Window>& inner) {
+std::vector<int64_t> places_in(const std::vector<KernelWindow>& outer,
+                               const std::vector<KernelWindow>& inner) {
   std::vector<int64_t> places = {0};
   for (size_t i = 0; i < outer.size(); ++i) {
     std::vector<int64_t> next;
@@ -140,7 +141,7 @@ class Merged {
       : largest_(largest),
         windows_(windows_of(largest)),
         weights_(largest.input(1)->constant()->extents()) {
-    for (const Window& window : windows_) window_ *= window.count;
+    for (const KernelWindow& window : windows_) window_ *= window.count;
   }
 
   /// Whether the branch is a part of such a convolution.
@@ -173,7 +174,7 @@ class Merged {
 
   /// Of the image itself.
   std::vector<int64_t> center() const {
-    return places_in(windows_, std::vector<Window>(windows_.size()));
+    return places_in(windows_, std::vector<KernelWindow>(windows_.size()));
   }
 
   /// An image as it is stays a residual: it costs little, and weights next to 1 would lose digits.
@@ -212,7 +213,7 @@ class Merged {
   }
 
   Node& largest_;
-  const std::vector<Window> windows_;
+  const std::vector<KernelWindow> windows_;
   const Extents weights_;
   int64_t window_ = 1;
   std::vector<double> values_, bias_;
