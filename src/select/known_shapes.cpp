@@ -63,6 +63,18 @@ const KnownShape* KnownShapes::nearest(const SymbolValues& point, bool larger) c
   return nearest;
 }
 
+double KnownShapes::milliseconds_at(const SymbolValues& point) const {
+  const KnownShape *const smaller = nearest(point, false), *const larger = nearest(point, true);
+  if (smaller == nullptr || larger == nullptr) {
+    const KnownShape* const side = smaller == nullptr ? larger : smaller;
+    return side == nullptr ? 0 : side->milliseconds;
+  }
+  const double before = shape_distance(smaller->symbols, point),
+               behind = shape_distance(larger->symbols, point);
+  const double part = before + behind > 0 ? before / (before + behind) : 0;
+  return smaller->milliseconds + part * (larger->milliseconds - smaller->milliseconds);
+}
+
 TacticLists KnownShapes::around(const SymbolValues& point, size_t count) const {
   std::vector<const KnownShape*> sides = {nearest(point, false), nearest(point, true)};
   std::erase(sides, nullptr);

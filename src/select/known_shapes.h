@@ -49,6 +49,9 @@ class KnownShapes {
 
   /// Of the larger or of the smaller ones; null where there is none.
   const KnownShape* nearest(const SymbolValues& point, bool larger) const;
+  /// Of all layers under some shapes: as much more than under the nearest smaller ones, of what the
+  /// nearest larger ones take more, as they are nearer to these.
+  double milliseconds_at(const SymbolValues& point) const;
   /// The kernels that were near the best under the nearest smaller and the nearest larger shapes,
   /// those of the nearer ones first; of each layer at most `count` a side.
   TacticLists around(const SymbolValues& point, size_t count) const;

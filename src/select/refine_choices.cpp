@@ -14,9 +14,9 @@ namespace tenon {
 namespace {
 
 /// A kernel has to be faster alone by so much, and all that are by this part of all layers' time.
-constexpr double kFaster = 0.97, kWorth = 0.015;
-/// Of a tactic's own kernels, and of a library's, tried beside the neighbours' kernels.
-constexpr size_t kProposed = 2;
+constexpr double kFaster = 0.98, kWorth = 0.01;
+/// Of a library's kernels, tried beside those of neighbours.
+constexpr size_t kOfLibraries = 2;
 
 /// Which kernels are tried.
 enum class Proposals : uint8_t {
@@ -45,10 +45,9 @@ class Refiner {
       auto layers = layers_of(*serving, point);
       if (!layers.ok()) continue;  // It will be told by refine().
       const std::vector<std::string> now = tactics_of(*serving, **layers);
-      TENON_ASSIGN(const std::vector<size_t> open, open_layers(*serving, **layers, now));
-      const Layers some =
-          offer_to(**layers, now, open, point, Proposals::kAndFirst, options.offered);
-      problems.insert(problems.end(), some.problems.begin(), some.problems.end());
+      const Offers offers = offer_to(**layers, now, point, Proposals::kAndFirst, options.offered);
+      const std::vector<Problem>& more = offers.layers.problems;
+      problems.insert(problems.end(), more.begin(), more.end());
       for (size_t i = 0; i < now.size(); ++i) {
         const Problem& problem = (*layers)->layers.problems[i];
         serve.try_emplace(problem_key(problem) + now[i], &problem, now[i]);
@@ -67,9 +66,8 @@ class Refiner {
     known_ = &making_.known[static_cast<size_t>(serving->form)];
     TENON_ASSIGN(const auto all, layers_of(*serving, point));
     const std::vector<std::string> now = tactics_of(*serving, *all);
-    TENON_ASSIGN(const std::vector<size_t> open, open_layers(*serving, *all, now));
     std::vector<std::vector<std::string>> ways(1);
-    TENON_ASSIGN(ways[0], others(*all, now, open, point));
+    TENON_ASSIGN(ways[0], others(*all, now, point));
     // Kernels of libraries lose in sequence, where ours start early behind each other.
     std::vector<std::string> without = ways[0];
     for (size_t i = 0; i < now.size(); ++i)
@@ -126,49 +124,8 @@ class Refiner {
     return tactics;
   }
 
-  /// The configuration that a kernel's tactic expects to be the best, and the kernel's own place
-  /// among its proposals.
-  struct Expectation {
-    std::string best;
-    size_t place;
-  };
-  /// Nothing where it does not tell: of libraries, and of kernels that it does not propose.
-  using Expected = std::optional<Expectation>;
-  Expected expected(const std::string& tactic, const Problem& problem) const {
-    const Tactic* const row = making_.backend.row_of(tactic);
-    if (row == nullptr || is_library(row->traits.origin) || !fits(*row, problem)) return {};
-    const std::vector<std::string> configs = row->configs(problem);
-    const auto own = std::ranges::find(configs, split_tactic(tactic).config);
-    if (own == configs.end()) return {};
-    return Expectation{configs.front(), static_cast<size_t>(own - configs.begin())};
-  }
-
-  /// Layers for which the tactics expect another kernel to be the best than under the shapes that
-  /// the choice was made for, or less of the one that they have, and those whose tactics do not
-  /// tell.
-  Result<std::vector<size_t>> open_layers(const Choice& choice, const LayersUnder& all,
-                                          const std::vector<std::string>& now) {
-    const auto [entry, is_new] = expected_.try_emplace(choice.symbols);
-    if (is_new) {
-      TENON_ASSIGN(const auto there, layers_of(choice, choice.symbols));
-      const std::vector<std::string> tactics = tactics_of(choice, *there);
-      for (size_t i = 0; i < tactics.size(); ++i)
-        entry->second[there->places[i]] = expected(tactics[i], there->layers.problems[i]);
-    }
-    std::vector<size_t> open;
-    for (size_t i = 0; i < now.size(); ++i) {
-      const auto known = entry->second.find(all.places[i]);
-      const Expected here = expected(now[i], all.layers.problems[i]);
-      const bool is_as_good = here && known != entry->second.end() && known->second &&
-                              known->second->best == here->best &&
-                              known->second->place >= here->place;
-      if (!is_as_good) open.push_back(i);
-    }
-    return open;
-  }
-
-  /// Adds kernels that take no time to make: with code for all extents from other shapes, and of
-  /// libraries that plan nothing for each shape, where one serves already.
+  /// Adds what tactics propose for the problem itself: of ours the kernel that each expects to be
+  /// the best, of libraries that plan nothing for each shape a few, where one serves already.
   void add_proposals(const Node& node, const Problem& problem, bool takes_libraries,
                      Proposals proposals, std::vector<std::string>& offered) const {
     std::set<std::string_view> names;
@@ -178,57 +135,58 @@ class Refiner {
       const bool of_library = is_library(row.traits.origin);
       const bool is_other =
           of_library ? !takes_libraries || row.traits.planned_each : !names.contains(row.name);
-      if (is_other) continue;
-      if (!fits(row, problem)) continue;
-      size_t count = 0;
+      if (is_other || !fits(row, problem)) continue;
       const std::vector<std::string> configs = row.configs(problem);
-      if (!of_library && proposals == Proposals::kAndFirst)
-        known_->note_tried(node.name, join_tactic(row.name, configs.front()));
-      for (const std::string& config : configs) {
-        std::string tactic = join_tactic(row.name, config);
-        if (!of_library && !known_->was_tried(node.name, tactic)) continue;
-        more.push_back(std::move(tactic));
-        if (++count == kProposed) break;
-      }
+      for (size_t i = 0; i < std::min(configs.size(), of_library ? kOfLibraries : 1); ++i)
+        more.push_back(join_tactic(row.name, configs[i]));
+      if (of_library) continue;
+      if (proposals == Proposals::kAndFirst) known_->note_tried(node.name, more.back());
+      if (!known_->was_tried(node.name, more.back())) more.pop_back();
     }
     for (std::string& tactic : more)
       if (std::ranges::find(offered, tactic) == offered.end()) offered.push_back(std::move(tactic));
   }
 
-  /// Of all layers the open ones, and the kernels to try for each.
-  Layers offer_to(const LayersUnder& all, const std::vector<std::string>& now,
-                  const std::vector<size_t>& open, const SymbolValues& point, Proposals proposals,
-                  TacticLists& by_problem) const {
+  /// The layers that have a choice, and the kernels to try for each: its own, the best of both
+  /// neighbours, and what tactics propose. Which is the best goes up and down with the rows of
+  /// tiles, and one of these is near it (docs/notes/performance.md).
+  struct Offers {
+    std::vector<size_t> open;  ///< Of all layers.
+    Layers layers;
+  };
+  Offers offer_to(const LayersUnder& all, const std::vector<std::string>& now,
+                  const SymbolValues& point, Proposals proposals, TacticLists& by_problem) const {
     const TacticLists near = known_->around(point, 1);
     const bool takes_libraries = std::ranges::any_of(now, [&](const std::string& tactic) {
       return is_library(making_.backend.origin_of(tactic));
     });
-    Layers layers{all.graph, {}, {}};
-    for (const size_t i : open) {
+    Offers offers{{}, {all.graph, {}, {}}};
+    for (size_t i = 0; i < now.size(); ++i) {
       const Node& node = *all.layers.nodes[i];
       const Problem& problem = all.layers.problems[i];
-      layers.nodes.push_back(all.layers.nodes[i]);
-      layers.problems.push_back(problem);
       std::vector<std::string> offered;
       if (const auto found = near.find(node.name); found != near.end()) offered = found->second;
       std::erase(offered, now[i]);
       offered.insert(offered.begin(), now[i]);
       add_proposals(node, problem, takes_libraries, proposals, offered);
+      if (offered.size() < 2) continue;
+      offers.open.push_back(i);
+      offers.layers.nodes.push_back(all.layers.nodes[i]);
+      offers.layers.problems.push_back(problem);
       by_problem.try_emplace(problem_key(problem), std::move(offered));
     }
-    return layers;
+    return offers;
   }
 
   /// Tactics that are faster alone in place of those of `now`; the same where that is not worth it.
   Result<std::vector<std::string>> others(const LayersUnder& all,
                                           const std::vector<std::string>& now,
-                                          const std::vector<size_t>& open,
                                           const SymbolValues& point) {
-    if (open.empty()) return now;
     SelectOptions options = making_.options;
     options.offered.clear();
     options.proposals = 0;
-    const Layers layers = offer_to(all, now, open, point, Proposals::kMade, options.offered);
+    const auto [open, layers] = offer_to(all, now, point, Proposals::kMade, options.offered);
+    if (open.empty()) return now;
     TENON_ASSIGN(const Tactics timed, choose_tactics(layers, making_.backend, options,
                                                      making_.cache, false, &making_.measurer));
     std::vector<std::string> then = now;
@@ -242,11 +200,8 @@ class Refiner {
       gain += own->second - best->second;
       then[open[k]] = timed.best[k];
     }
-    for (const bool larger : {false, true})
-      if (const KnownShape* side = known_->nearest(point, larger))
-        whole = std::max(whole, side->milliseconds);
-    whole_ = whole;
-    return gain < whole * kWorth ? now : then;
+    whole_ = std::max(whole, known_->milliseconds_at(point));
+    return gain < whole_ * kWorth ? now : then;
   }
 
   /// Nothing where none of the ways is clearly faster than `now`.
@@ -266,9 +221,7 @@ class Refiner {
 
   ChoiceMaking& making_;
   KnownShapes* known_ = nullptr;  ///< Those of the form that serves the latest shapes.
-  double whole_ = 0;  ///< Milliseconds of all layers under the latest shapes, or larger ones.
-  /// By a choice's symbols and a node's place: of open_layers().
-  std::map<SymbolValues, std::map<int, Expected>> expected_;
+  double whole_ = 0;              ///< Milliseconds of all layers under the latest shapes, about.
 };
 
 /// Shapes whose kernels were found to be good are not left to others that were chosen later, for

@@ -294,7 +294,7 @@ Result<std::optional<size_t>> fastest_in_sequence(const SequenceTuning& tuning,
     if (tuning.options.logger != nullptr && after.ok())
       tuning.options.logger->verbose("Layers in sequence: {:.4f} ms, others {:.4f} ms",
                                      before->median, after->median);
-    if (!betters(after, *before) || after->median >= least) continue;
+    if (!after.ok() || after->median >= least) continue;
     least = after->median;
     fastest = i;
   }
