@@ -40,10 +40,13 @@ inline constexpr size_t kMoreMakers = 4;
 inline constexpr int kStagedLevel = 3;
 /// From which level on layers are timed in their sequence too.
 inline constexpr int kSequenceLevel = 3;
-/// Replays of the whole sequence that time it.
-inline constexpr int kSequenceReplays = 15;
-/// The warm ones before them.
-inline constexpr int kWarmReplays = 2;
+/// Replays of the whole sequence that time it: of a long one fewer, which differ less.
+inline int sequence_replays(double milliseconds) {
+  constexpr double kTimed = 8, kFewest = 5, kMost = 15;
+  return static_cast<int>(std::clamp(kTimed / std::max(milliseconds, 1e-3), kFewest, kMost));
+}
+/// The ones before them: warm, or to see how long it is.
+inline constexpr int kFirstReplays = 3;
 /// Layers of less than this part of all time are not tried in it: nothing would be seen.
 inline constexpr double kLeastPart = 0.004;
 

@@ -271,29 +271,34 @@ Result<Sample> Measurer::sample(const Problem& problem, const Kernel& kernel) {
 }
 
 Result<SequenceTime> Measurer::time_sequence(const std::function<Status()>& launch_all) {
-  constexpr int kReplays = effort::kSequenceReplays;
   TENON_ASSIGN(const Queue where, queue());
   Streams& streams = *device_.streams();
   TENON_ASSIGN(const DeviceHandle graph, streams.capture(where.stream, launch_all));
   const auto replay = [&] { return streams.launch_graph(graph.get(), where.stream); };
   TENON_TRY(wake(replay, where));
-  std::vector<DeviceHandle> events;
-  for (int i = 0; i <= kReplays; ++i) {
-    TENON_ASSIGN(events.emplace_back(), streams.make_event(true, false));
-  }
-  // One behind the other: none waits for its launch.
-  TENON_TRY(replay());
-  for (const DeviceHandle& event : events) {
-    TENON_TRY(streams.record(event.get(), where.stream));
-    if (event != events.back()) TENON_TRY(replay());
-  }
-  TENON_TRY(streams.synchronize_event(events.back().get()));
-  std::vector<double> times(kReplays);
-  for (size_t i = 0; i < kReplays; ++i) {
-    TENON_ASSIGN(times[i], streams.elapsed(events[i].get(), events[i + 1].get()));
-  }
-  std::ranges::sort(times);
-  return SequenceTime{times[kReplays / 2], times[kReplays * 3 / 4] - times[kReplays / 4]};
+  // One behind the other, behind a warm one: none waits for its launch.
+  const auto time_replays = [&](size_t count) -> Result<std::vector<double>> {
+    std::vector<DeviceHandle> events(count + 1);
+    for (DeviceHandle& event : events) {
+      TENON_ASSIGN(event, streams.make_event(true, false));
+    }
+    TENON_TRY(replay());
+    for (const DeviceHandle& event : events) {
+      TENON_TRY(streams.record(event.get(), where.stream));
+      if (event != events.back()) TENON_TRY(replay());
+    }
+    TENON_TRY(streams.synchronize_event(events.back().get()));
+    std::vector<double> times(count);
+    for (size_t i = 0; i < count; ++i) {
+      TENON_ASSIGN(times[i], streams.elapsed(events[i].get(), events[i + 1].get()));
+    }
+    std::ranges::sort(times);
+    return times;
+  };
+  TENON_ASSIGN(const std::vector<double> once, time_replays(1));
+  const auto count = static_cast<size_t>(effort::sequence_replays(once.front()));
+  TENON_ASSIGN(const std::vector<double> times, time_replays(count));
+  return SequenceTime{times[count / 2], times[count * 3 / 4] - times[count / 4]};
 }
 
 }  // namespace tenon

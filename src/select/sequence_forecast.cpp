@@ -24,7 +24,7 @@ constexpr const char* kRivalRates = "sequence: rivals and kernels";
 constexpr const char* kUsual = "sequence: problems";
 
 double replays_of(double sequences, double seconds) {
-  return sequences * (effort::kSequenceReplays + effort::kWarmReplays) * seconds;
+  return sequences * (effort::sequence_replays(1e3 * seconds) + effort::kFirstReplays) * seconds;
 }
 
 }  // namespace

@@ -7,7 +7,8 @@
 namespace tenon {
 namespace {
 
-constexpr int kReplays = effort::kSequenceReplays + effort::kWarmReplays;
+/// Of sequences of seconds.
+const double kReplays = effort::sequence_replays(1e3) + effort::kFirstReplays;
 
 TEST(SequenceForecast, ReplaysCountAsOftenAsThereAreRivals) {
   SequenceForecast forecast;
