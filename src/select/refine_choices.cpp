@@ -178,7 +178,8 @@ class Refiner {
     return offers;
   }
 
-  /// Tactics that are faster alone in place of those of `now`; the same where that is not worth it.
+  /// Tactics that are faster alone in place of those of `now`, or of those that do not take their
+  /// problems here; the same where that is not worth it.
   Result<std::vector<std::string>> others(const LayersUnder& all,
                                           const std::vector<std::string>& now,
                                           const SymbolValues& point) {
@@ -191,17 +192,23 @@ class Refiner {
                                                      making_.cache, false, &making_.measurer));
     std::vector<std::string> then = now;
     double gain = 0, whole = 0;
+    bool runs = true;
     for (size_t k = 0; k < open.size(); ++k) {
       const auto& times = timed.milliseconds[k];
       const auto own = times.find(now[open[k]]), best = times.find(timed.best[k]);
-      if (own == times.end() || best == times.end()) continue;
+      if (best == times.end()) continue;
+      if (own == times.end()) {  // Its tactic takes fewer rows, say.
+        then[open[k]] = timed.best[k];
+        runs = false;
+        continue;
+      }
       whole += own->second;
       if (best->second >= own->second * kFaster) continue;
       gain += own->second - best->second;
       then[open[k]] = timed.best[k];
     }
     whole_ = std::max(whole, known_->milliseconds_at(point));
-    return gain < whole_ * kWorth ? now : then;
+    return runs && gain < whole_ * kWorth ? now : then;
   }
 
   /// Nothing where none of the ways is clearly faster than `now`.

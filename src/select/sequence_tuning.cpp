@@ -286,14 +286,14 @@ Result<std::optional<size_t>> fastest_in_sequence(const SequenceTuning& tuning,
   const Result<SequenceTime> before = sequence.time();
   TENON_TRY(sequence.complete());
   std::optional<size_t> fastest;
-  double least = before.ok() ? before->median * kClearly : 0;
-  for (size_t i = 0; i < ways.size() && before.ok(); ++i) {
+  double least = before.ok() ? before->median * kClearly : effort::kFailed;
+  for (size_t i = 0; i < ways.size(); ++i) {
     for (Role& role : sequence.roles()) role.tactic = ways[i][role.layers[0]];
     const Result<SequenceTime> after = sequence.time();
     TENON_TRY(sequence.complete());
     if (tuning.options.logger != nullptr && after.ok())
       tuning.options.logger->verbose("Layers in sequence: {:.4f} ms, others {:.4f} ms",
-                                     before->median, after->median);
+                                     before.ok() ? before->median : effort::kFailed, after->median);
     if (!after.ok() || after->median >= least) continue;
     least = after->median;
     fastest = i;

@@ -50,7 +50,8 @@ Result<std::optional<double>> tune_in_sequence(const SequenceTuning& tuning,
                                                std::vector<std::string>& tactics);
 
 /// Of other `ways` to run the layers, each the tactics of all, the number of that which is fastest
-/// in sequence; nothing where none is clearly faster than `now`.
+/// in sequence; nothing where none is clearly faster than `now`, which may be one that does not
+/// run.
 Result<std::optional<size_t>> fastest_in_sequence(const SequenceTuning& tuning,
                                                   const std::vector<std::string>& now,
                                                   std::span<const std::vector<std::string>> ways);

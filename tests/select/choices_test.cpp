@@ -223,6 +223,27 @@ TEST_F(Choices, KeepShapesFromLaterOnesThatAreNearer) {
   EXPECT_EQ(taken(8), "cuda.tiled{12}");
 }
 
+/// The fastest tactic, for up to four rows.
+Tactic few_rows() {
+  Tactic tactic = tiled_by<1>();
+  tactic.name = "cuda.few";
+  tactic.takes = [](const Problem& problem) {
+    return problem.output().extents[0] <= 4 ? Support{} : Support::no("more rows");
+  };
+  tactic.create = [](const Problem& problem, std::string_view) -> Result<std::unique_ptr<Kernel>> {
+    return std::unique_ptr<Kernel>(
+        std::make_unique<Tuned>(static_cast<Account&>(*problem.device), 8));
+  };
+  return tactic;
+}
+
+TEST_F(Choices, ReplaceKernelsThatTakeFewerRows) {
+  rows_ = {few_rows(), tiled_by<5, 12>(), cpu_tactics().back()};
+  choose(8, "cuda.tiled{12}");
+  EXPECT_EQ(taken(4), "cuda.few{1}");
+  EXPECT_EQ(taken(5), "cuda.tiled{5}");
+}
+
 /// Its best kernel for 17 to 24 rows is one that it proposes for no others.
 Tactic tiled_for_24_rows() {
   Tactic tactic = tiled();
