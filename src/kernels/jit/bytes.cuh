@@ -136,11 +136,6 @@ __device__ inline u16 byte_pair(e5m2, float a, float b) {
   asm("cvt.rn.satfinite.e5m2x2.f32 %0, %1, %2;" : "=h"(r) : "f"(b), "f"(a));
   return r;
 }
-/// Four of them.
-template <class T>
-__device__ inline u32 byte_word(T type, const float* v) {
-  return byte_pair(type, v[0], v[1]) | u32(byte_pair(type, v[2], v[3])) << 16;
-}
 /// x / (1 + e^-x) of x / 2, likewise: within 1 / 4096 of x. `scaled` is the argument of the tangent.
 __device__ inline float byte_swish(float h, float scaled) {
   float r;
@@ -161,6 +156,27 @@ __device__ inline u32 gelu_pair(float a, float b, u32 c1, u32 c3, u32 factor, u3
       : "r"(h), "r"(c1), "r"(c3), "r"(factor), "r"(offset), "r"(width), "r"(start));
   return r;
 }
+/// Two floats of 8 bits, likewise; `factor` is 1 / scale. What is beyond halves is the greatest of them.
+__device__ inline u32 gelu_pair(float a, float b, u32 c1, u32 c3, u32 factor) {
+  u32 h, r;
+  asm("cvt.rn.satfinite.f16x2.f32 %0, %1, %2;" : "=r"(h) : "f"(b), "f"(a));
+  asm("{\n.reg .b32 t;\n"
+      "mul.rn.f16x2 t, %1, %1;\nfma.rn.f16x2 t, t, %3, %2;\nmul.rn.f16x2 t, t, %1;\ntanh.approx.f16x2 t, t;\n"
+      "fma.rn.f16x2 t, %1, t, %1;\nmul.rn.f16x2 %0, t, %4;\n}"
+      : "=r"(r)
+      : "r"(h), "r"(c1), "r"(c3), "r"(factor));
+  return r;
+}
+__device__ inline u16 float_pair(e4m3, u32 halves) {
+  u16 r;
+  asm("cvt.rn.satfinite.e4m3x2.f16x2 %0, %1;" : "=h"(r) : "r"(halves));
+  return r;
+}
+__device__ inline u16 float_pair(e5m2, u32 halves) {
+  u16 r;
+  asm("cvt.rn.satfinite.e5m2x2.f16x2 %0, %1;" : "=h"(r) : "r"(halves));
+  return r;
+}
 #endif
 template <class T>
 __device__ inline u32 integer_word(const float* v) {
@@ -169,6 +185,15 @@ __device__ inline u32 integer_word(const float* v) {
 #endif
   const u32 low = __byte_perm(rounded_bits<T>(v[0]), rounded_bits<T>(v[1]), 0x0040);
   return __byte_perm(low, __byte_perm(rounded_bits<T>(v[2]), rounded_bits<T>(v[3]), 0x0040), 0x5410);
+}
+/// Four of them.
+template <class T>
+__device__ inline u32 byte_word(T type, const float* v) {
+#ifdef PACKED_GELU
+  return float_pair(type, gelu_pair(v[0], v[1], PACKED_GELU)) | u32(float_pair(type, gelu_pair(v[2], v[3], PACKED_GELU))) << 16;
+#else
+  return byte_pair(type, v[0], v[1]) | u32(byte_pair(type, v[2], v[3])) << 16;
+#endif
 }
 __device__ inline u32 byte_word(i8, const float* v) { return integer_word<i8>(v); }
 __device__ inline u32 byte_word(u8, const float* v) { return integer_word<u8>(v); }

@@ -175,11 +175,10 @@ void set_interval(const Problem& problem, DeviceQuantized& d) {
 struct GeluCubic {
   double first, third;
 };
-/// Where its result becomes an integer of 8 bits; nothing for other steps.
-std::optional<GeluCubic> byte_gelu(const Problem& problem, const DeviceQuantized& d,
-                                   const QuantizedStep& step) {
+/// Where its result becomes a number of 8 bits; nothing for other steps.
+std::optional<GeluCubic> byte_gelu(const DeviceQuantized& d, const QuantizedStep& step) {
   const bool is_last = d.region.output && &step == &d.region.steps.back();
-  if (step.rounds || !is_last || is_float8(problem.output().type)) return std::nullopt;
+  if (step.rounds || !is_last) return std::nullopt;
   if (step.function.function == k_gelu_tanh) return GeluCubic{1.5957691, 0.28541926};
   // With the least error of all cubics.
   if (step.function.function == k_gelu_erf) return GeluCubic{1.6, 0.278};
@@ -198,7 +197,7 @@ void halve_columns(const Problem& problem, DeviceQuantized& d) {
   const bool is_next = d.first_step < steps.size() && !d.is_scaled;
   const bool takes_halves =
       is_next && (is_byte_swish(problem, d, steps[d.first_step]) ||
-                  (d.first_step + 1 == steps.size() && byte_gelu(problem, d, steps.back())));
+                  (d.first_step + 1 == steps.size() && byte_gelu(d, steps.back())));
   if (!takes_halves) return;
   d.is_halved = true;
   for (float& factor : d.scales) factor *= 0.5f;
@@ -270,7 +269,7 @@ class StepWriter {
     const RegionStep& f = step.function;
     const bool rough = byte_size(problem_.output().type) <= 2;
     const bool is_half = d_.is_halved && &step == &d_.region.steps[d_.first_step];
-    if (const auto cubic = byte_gelu(problem_, d_, step)) {
+    if (const auto cubic = byte_gelu(d_, step)) {
       if (!is_half) each("v[i] *= 0.5f;");
       each(fmt::format("v[i] = byte_gelu(v[i], {}, {});", number(cubic->first),
                        number(cubic->third)));
@@ -507,12 +506,15 @@ ByteLimits byte_limits(const Problem& problem, const DeviceQuantized& d) {
 }
 
 bool may_pack_gelu(const Problem& problem, const DeviceQuantized& d) {
-  if (!d.is_halved || !d.interval || !byte_gelu(problem, d, d.region.steps.back())) return false;
+  if (!d.is_halved || !byte_gelu(d, d.region.steps.back())) return false;
+  const double factor = 1 / number_at(problem, d.region.output->scale);
+  // Floats of 8 bits end where those of 16 do.
+  if (is_float8(problem.output().type)) return factor > 1e-2 && factor < 32768;
+  if (!d.interval) return false;
   constexpr double kMost = 32768;  // Half of the greatest number of 16 bits.
   const auto sum = static_cast<double>(greatest_sum(problem, d));
   for (size_t i = 0; i < d.scales.size(); ++i)
     if (!(sum * std::abs(d.scales[i]) + std::abs(d.biases[i]) < kMost)) return false;
-  const double factor = 1 / number_at(problem, d.region.output->scale);
   return factor > 1e-2 && factor < 200;  // Within a unit.
 }
 
@@ -542,15 +544,20 @@ void add_packed_gelu(KernelCode& code, const Problem& problem, const DeviceQuant
     const uint32_t half = f16_from_float(static_cast<float>(value));
     return fmt::format("{:#010x}u", half << 16 | half);
   };
-  const GeluCubic cubic = byte_gelu(problem, d, d.region.steps.back()).value();
+  const GeluCubic cubic = byte_gelu(d, d.region.steps.back()).value();
+  const double factor = 1 / number_at(problem, d.region.output->scale);
+  if (!d.interval) {
+    code.text(fmt::format("#define PACKED_GELU {}, {}, {}\n", pair(cubic.first), pair(cubic.third),
+                          pair(factor)));
+    return;
+  }
   const double width = d.interval->high - d.interval->low;
   const int zero = d.region.output->zero;
   // Where the places of halves are whole numbers; bytes are those of numbers modulo 256.
   const double start = 1024 + 256 + d.interval->low + (zero < 0 ? 0 : number_at(problem, zero));
   code.text(fmt::format("#define PACKED_GELU {}, {}, {}, {}, {}, {}\n", pair(cubic.first),
-                        pair(cubic.third),
-                        pair(1 / number_at(problem, d.region.output->scale) / width),
-                        pair(-d.interval->low / width), pair(width), pair(start)));
+                        pair(cubic.third), pair(factor / width), pair(-d.interval->low / width),
+                        pair(width), pair(start)));
 }
 
 }  // namespace

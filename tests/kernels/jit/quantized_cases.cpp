@@ -336,6 +336,9 @@ void add_floats(Cases& cases) {
       auto& c = add_product(cases, fmt::format("hopper quantized floats {}", ++number), s, r);
       if (!r.quantizes) c.tolerance(1e-3 + static_cast<double>(s.a.back()) / 32 * 0x1p-12);
     }
+  for (const ProductShape& s : {shapes[1], shapes[2]})
+    add_product(cases, fmt::format("hopper quantized floats gelu {}", ++number), s,
+                {{kFloat8, 0.25}, {kFloat8, 0.05}, End::kGelu});
   add_product(cases, "hopper quantized floats held", {{3240, 640}, 776, false}, regions[0]);
   add_conv(cases, "hopper quantized floats conv", {64, 72, 15, 17, 3, 2, 1}, regions[0]);
   add_conv(cases, "hopper quantized floats conv of an image", {3, 64, 33, 40, 7, 2, 3}, regions[0],
