@@ -32,6 +32,7 @@ Shuffle and reduce | fuse_reductions | transposed | channels-last mean
 Shuffle and shuffle | simplify | chains | transposes that cancel, reshapes of reshapes
 Shuffle and shuffle, transposes between reshapes | straighten_transposes | joined_axes | heads joined with the batch, as exporters transpose keys
 Shuffle and shuffle, around a reshape | straighten_transposes | around_reshapes | heads are joined, then transposed
+Slices of rows, and all that computes rows | lift_slices | tokens | the first token behind the last layer of an encoder
 Scale by 1, shift by 0, power of 1 | simplify | no_change | identity, cast to the same type, sum with 0, product with 1, twice relu
 Convolution and scale, one for all | fold_into_weights | scale | one number for all
 Convolution and scale, one for each channel | fold_into_weights | scale | a number for each channel, and a shift
