@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Products of few rows as a network that generates text runs them: a chain of layers, each with weights of its own, more
 of them than the second-level cache holds, replayed as one graph. Per product: the time with weights of 16 bits and of 8 or 4
-bits (blocks of 128 along the depth, scales of 16 bits), and two bounds: the time of reading the bytes at the rate at which
+bits (blocks of 128 along the depth, or --block, scales of 16 bits), and two bounds: the time of reading the bytes at the rate at which
 this GPU reads memory (the sum of a large tensor by PyTorch, or --gbs), and that of a chain of launches that do nothing but
 read them (bench/read_chain.py). One layer is depth x columns, or two, there and back.
 
-usage: decoding_gpu.py [--trtexec FILE] [--gbs NUMBER] [--rows 1,8] [--bits 16,4] [DEPTHxCOLUMNS...]
+usage: decoding_gpu.py [--trtexec FILE] [--gbs NUMBER] [--rows 1,8] [--bits 16,4] [--block 128] [DEPTHxCOLUMNS...]
 """
 import argparse
 import json
@@ -18,7 +18,6 @@ import numpy as np
 
 ROOT = Path(__file__).resolve().parent.parent
 LAYERS = ["4096x4096", "4096x14336"]
-BLOCK = 128
 BYTES = 200 << 20  # of 4-bit weights in a chain: four times the cache
 
 
@@ -36,7 +35,7 @@ def weights(random: np.random.Generator, bits: int, count: int) -> bytes:
     return (numbers[::2] | numbers[1::2] << 4).tobytes()
 
 
-def chain(products: list[tuple[int, int]], bits: int, file: Path) -> None:
+def chain(products: list[tuple[int, int]], bits: int, file: Path, block: int = 128) -> None:
     import onnx
     from onnx import TensorProto, helper
     random = np.random.default_rng(1)
@@ -47,9 +46,9 @@ def chain(products: list[tuple[int, int]], bits: int, file: Path) -> None:
             small = scale if bits == 4 else np.float16(scale / 17)
             constants.append(helper.make_tensor(f"q{i}", TensorProto.INT4 if bits == 4 else TensorProto.INT8, [k, n],
                                                 weights(random, bits, k * n), raw=True))
-            scales = np.full((k // BLOCK, n), small, np.float16) * random.uniform(0.9, 1.1, (k // BLOCK, n)).astype(np.float16)
+            scales = np.full((-(-k // block), n), small, np.float16) * random.uniform(0.9, 1.1, (-(-k // block), n)).astype(np.float16)
             constants.append(helper.make_tensor(f"s{i}", TensorProto.FLOAT16, scales.shape, scales.tobytes(), raw=True))
-            nodes.append(helper.make_node("DequantizeLinear", [f"q{i}", f"s{i}"], [f"w{i}"], axis=0, block_size=BLOCK))
+            nodes.append(helper.make_node("DequantizeLinear", [f"q{i}", f"s{i}"], [f"w{i}"], axis=0, block_size=block))
         else:
             numbers = random.integers(-7, 8, (k, n)).astype(np.float16) * scale
             constants.append(helper.make_tensor(f"w{i}", TensorProto.FLOAT16, [k, n], numbers.tobytes(), raw=True))
@@ -87,10 +86,10 @@ def read_gbs() -> float:
 def report(arguments: argparse.Namespace, products: list[tuple[int, int]], layer: str, bits: int, gbs: float, folder: Path) -> None:
     sys.path.insert(0, str(ROOT / "bench"))
     from read_chain import chain_us
-    sizes = [k * n * bits // 8 + (k * n // BLOCK * 2 if bits < 16 else 0) for k, n in products]
+    sizes = [k * n * bits // 8 + (-(-k // arguments.block) * n * 2 if bits < 16 else 0) for k, n in products]
     rate = sum(sizes) / len(products) / gbs / 1e3
     chained = chain_us(sizes) / len(products)
-    chain(products, bits, folder / "chain.onnx")
+    chain(products, bits, folder / "chain.onnx", arguments.block)
     for rows in map(int, arguments.rows.split(",")):
         time, tactics = median_us(arguments.trtexec, folder / "chain.onnx", f"{rows}x{products[0][0]}", folder)
         us = time / len(products)
@@ -105,6 +104,7 @@ def main() -> None:
     parser.add_argument("--gbs", type=float)
     parser.add_argument("--rows", default="1,8")
     parser.add_argument("--bits", default="16,4")
+    parser.add_argument("--block", type=int, default=128)
     arguments = parser.parse_args()
     gbs = arguments.gbs or read_gbs()
     print(f"memory: {gbs:.0f} GB/s", flush=True)

@@ -11,9 +11,8 @@ namespace {
 
 /// Of the kernel: columns of a tile, steps along k, rows of a tile of the tensor cores.
 constexpr int64_t kTile = 16, kStep = 128, kRows = 8;
-constexpr size_t kOffered = 16;
-/// Bytes of weights of a block that are on their way at a time: latency times the rate of memory.
-constexpr int64_t kWindow = 32 << 10;
+constexpr int64_t kBarrier = 8;                ///< Bytes, of a chunk.
+constexpr size_t kOffered = 8, kMostWays = 4;  ///< Sharings, and ways of each.
 
 struct Description {
   AnchoredRegion region;
@@ -31,37 +30,36 @@ struct Description {
   }
   int64_t bits() const { return weights.nibbles() ? 4 : 8; }
   int64_t tiles() const { return blocks_for(weights.columns, kTile); }
-  /// Those of whole warps, each of which has so many.
-  int64_t padded_tiles(int64_t each) const { return blocks_for(tiles(), each) * each; }
   int64_t steps() const { return blocks_for(weights.depth, kStep); }
-  /// Blocks of scales along the whole steps.
-  int64_t blocks() const {
-    return weights.blocked ? blocks_for(steps() * kStep, weights.block) : 1;
+  /// Blocks of scales that a step's record has.
+  int64_t record_blocks() const {
+    return weights.blocked ? std::max<int64_t>(1, kStep / weights.block) : 0;
   }
 };
 
 /// How the work is shared: warps of a block across the columns and along k, tiles of a warp, blocks
-/// along k.
+/// along k. A warp takes `chunk` steps at a time and has places for `slots` of them; the launch
+/// behind may start when `lets` in a hundred chunks are asked for.
 struct Sharing {
-  int64_t across = 8, deep = 1, tiles = 1, splits = 1;
+  int64_t across = 1, deep = 8, tiles = 1, splits = 1, chunk = 1, slots = 1, lets = 100;
 
   int64_t warps() const { return across * deep; }
-  /// For a block of the launch behind, whose weights then come while this one ends.
-  bool leaves_room() const { return warps() <= 8; }
   int64_t columns() const { return across * tiles * kTile; }
   int64_t piece(const Description& d) const { return blocks_for(d.steps(), splits); }
-  int64_t steps(const Description& d) const { return blocks_for(piece(d), deep); }  ///< Of a warp.
+  /// Chunks of a warp.
+  int64_t chunks(const Description& d) const { return blocks_for(piece(d), chunk * deep); }
   /// Tiles that are multiplied side by side: at most four, so that their numbers stay in registers.
   int64_t group() const { return blocks_for(tiles, groups()); }
   int64_t groups() const { return blocks_for(tiles, 4); }
   std::string text() const {
-    return fmt::format("across={},deep={},tiles={},splits={}", across, deep, tiles, splits);
+    return fmt::format("across={},deep={},tiles={},splits={},chunk={},slots={},lets={}", across,
+                       deep, tiles, splits, chunk, slots, lets);
   }
 };
 
-constexpr int64_t kAcross[] = {1, 2, 4, 8}, kDeep[] = {1, 2, 4, 8, 16},
-                  kTiles[] = {1, 2, 3, 4, 6, 7, 8}, kSplits[] = {1, 2, 4, 8};
-constexpr int64_t kLeastWarps = 4, kMostWarps = 16;
+constexpr int64_t kAcross[] = {1, 2, 4, 8}, kDeep[] = {1, 2, 4, 8, 16}, kTiles[] = {1, 2, 4},
+                  kSplits[] = {1, 2, 4, 8};
+constexpr int64_t kFewestWarps = 8, kMostWarps = 16, kMostTiles = 16;
 
 bool is_half(DataType type) {
   return type == DataType::kFloat16 || type == DataType::kBFloat16;
@@ -112,12 +110,11 @@ Result<Description> describe(const Problem& problem) {
   return d;
 }
 
-/// Bytes of a step that a warp reads.
-int64_t step_bytes(const Problem& problem, const Description& d, const Sharing& s) {
-  const int64_t blocks = d.weights.blocked ? std::max<int64_t>(1, kStep / d.weights.block) : 0;
+/// Bytes of a step of a warp: weights, scales, zero points.
+int64_t record_bytes(const Problem& problem, const Description& d, const Sharing& s) {
   const int64_t scale = byte_size(problem.input(d.weights.scales).type);
-  return s.tiles *
-         (kTile * kStep * d.bits() / 8 + blocks * kTile * (scale + (d.has_zeros ? 2 : 0)));
+  return s.tiles * kTile *
+         (kStep * d.bits() / 8 + d.record_blocks() * (scale + (d.has_zeros ? 2 : 0)));
 }
 
 /// Elements of a row that are read at a time.
@@ -134,116 +131,139 @@ int64_t load_width(const Operand& x) {
   return width;
 }
 
-/// Whether threads read the numbers of their rows where they are.
-bool reads_directly(const Problem& problem, const Description& d) {
-  return load_width(problem.input(d.x)) == 8;
+/// Whether rows are copied to shared memory without passing registers. Before Hopper groups of such
+/// copies are those of weights.
+bool copies_rows(const Problem& problem, const Description& d) {
+  return capability_of(problem) >= 90 && load_width(problem.input(d.x)) == 8;
 }
 
-/// Of a block besides the ring: rows.
-int64_t other_bytes(const Problem& problem, const Description& d, const Sharing& s) {
-  return reads_directly(problem, d) ? 0 : d.rows * (s.piece(d) * kStep + 32) * 2;
+int64_t row_bytes(const Description& d, const Sharing& s) {
+  return d.rows * (s.piece(d) * kStep + 32) * 2;
 }
 
-/// Steps of a warp on their way to shared memory, some of them at a time: as many as leave room on
-/// the multiprocessor for a block of the launch behind, whose weights come while this one ends.
-struct Ahead {
-  int64_t chunk = 1, chunks = 1;
-};
-Ahead steps_ahead(const Problem& problem, const Description& d, const Sharing& s) {
-  constexpr int64_t kReserved = 1024;  // Of a block's memory.
-  constexpr int64_t kMost = 16, kEnough = 3;
-  const int64_t half =
-      std::min((shared_limit(problem) + kReserved) / 2 - kReserved, allowed_shared(problem));
-  const int64_t room = half - other_bytes(problem, d, s) - s.warps() * kMost * 16;
-  const int64_t fitting = std::max<int64_t>(1, room / (s.warps() * step_bytes(problem, d, s)));
-  const int64_t each = std::max<int64_t>(1, s.steps(d));
-  Ahead ahead;
-  // Scales of longer blocks do not lie step by step.
-  if (!d.weights.blocked || d.weights.block <= kStep)
-    for (const int64_t chunk : {2, 4})
-      if (chunk <= each && fitting / chunk >= std::min(blocks_for(each, chunk), kEnough))
-        ahead.chunk = chunk;
-  ahead.chunks =
-      std::clamp<int64_t>(fitting / ahead.chunk, 1, std::min(blocks_for(each, ahead.chunk), kMost));
-  return ahead;
+/// Bytes of a place for chunks of all warps of a block.
+int64_t slot_bytes(const Problem& problem, const Description& d, const Sharing& s) {
+  return s.warps() * (s.chunk * record_bytes(problem, d, s) + kBarrier);
 }
-
 int64_t shared_bytes(const Problem& problem, const Description& d, const Sharing& s) {
-  const Ahead ahead = steps_ahead(problem, d, s);
-  return s.warps() * ahead.chunks * ahead.chunk * step_bytes(problem, d, s) +
-         s.warps() * ahead.chunks * 16 + other_bytes(problem, d, s);
+  return row_bytes(d, s) + s.slots * slot_bytes(problem, d, s);
 }
 
-/// About how many cycles a launch takes in a chain of others: the busiest multiprocessor's weights
-/// come from memory, while the weights before them are multiplied, be it by instructions of its
-/// warps or by the chain of one warp's steps; behind the last weights their products are left, and
-/// sums on their way, and blocks that meet.
+/// About how many cycles a launch takes in a chain of others: a multiprocessor's weights come from
+/// memory, while the weights before them are multiplied, be it by instructions of its warps or by
+/// the chain of one warp's steps; behind the last weights their products are left, and sums on
+/// their way, and blocks that meet.
 double estimate(const Problem& problem, const Description& d, const Sharing& s) {
   // Counted in machine code for sm_90: instructions for a step, and for each of its tiles; cycles
   // from one group of tiles to the next.
-  constexpr int64_t kOfStep = 30, kOfTile = 105, kChain = 300;
+  constexpr double kOfStep = 40, kOfTile = 60, kChain = 300;
   // Of a multiprocessor: schedulers, bytes of shared memory a cycle, of the second-level cache and
   // of memory. Cycles of a launch that does nothing, and by which those of clusters took longer in
   // a chain on an H200.
-  constexpr int64_t kSchedulers = 4, kSharedRate = 128, kRate = 64, kMemoryRate = 18,
-                    kLaunch = 2000, kMeeting = 2000;
-  const int64_t blocks = blocks_for(d.tiles() * kTile, s.columns()) * s.splits;
-  const int64_t each = blocks_for(blocks, multiprocessors(problem));
-  const int64_t fetching = each * s.piece(d) * s.across * step_bytes(problem, d, s) / kMemoryRate;
-  const int64_t products =
-      std::max(each * s.steps(d) * s.warps() * (kOfStep + s.tiles * kOfTile) / kSchedulers,
-               s.steps(d) * s.groups() * kChain);
-  const int64_t rows = d.rows * s.piece(d) * kStep * 2 * s.across;
-  const int64_t sums = 2 * d.rows * s.columns() * 4 * s.deep;
-  const int64_t behind = products / s.steps(d) + each * (rows / kRate + sums / kSharedRate) +
-                         (s.splits > 1 ? kMeeting : 0);
-  return static_cast<double>(std::max(fetching, kLaunch + products) + behind);
+  constexpr double kSchedulers = 4, kSharedRate = 128, kRate = 64, kMemoryRate = 18, kLaunch = 2000,
+                   kMeeting = 2000;
+  const auto wide = [](int64_t number) { return static_cast<double>(number); };
+  const int64_t blocks = blocks_for(d.weights.columns, s.columns()) * s.splits;
+  // More than one comes to a multiprocessor as others end, those of the launch behind, too.
+  const double each = std::max(1.0, wide(blocks) / wide(multiprocessors(problem)));
+  const double steps = each * wide(s.piece(d) * s.across),
+               deep = wide(blocks_for(s.piece(d), s.deep));
+  const double fetching = steps * wide(record_bytes(problem, d, s)) / kMemoryRate;
+  const double products = std::max(steps * (kOfStep + wide(s.tiles) * kOfTile) / kSchedulers,
+                                   deep * wide(s.groups()) * kChain);
+  const double rows = wide(d.rows * s.piece(d) * kStep * 2);
+  const double sums = wide(2 * d.rows * s.columns() * 4 * s.deep);
+  const double behind =
+      products / deep + each * (rows / kRate + sums / kSharedRate) + (s.splits > 1 ? kMeeting : 0);
+  return std::max(fetching, kLaunch + products) + behind;
 }
 
-template <class Function>
-void for_each_sharing(const Function& function) {
+/// Of a warp: copies of less keep threads busy that ask for them.
+int64_t chunk_of(const Problem& problem, const Description& d, const Sharing& s) {
+  constexpr int64_t kEnough = 2048;
+  int64_t chunk = 1;
+  while (chunk < 4 && chunk * record_bytes(problem, d, s) < kEnough &&
+         2 * chunk * s.deep <= s.piece(d))
+    chunk *= 2;
+  return chunk;
+}
+
+/// All sharings that fit, with the fewest places.
+std::vector<Sharing> all_sharings(const Problem& problem, const Description& d) {
+  std::vector<Sharing> all;
   for (const int64_t across : kAcross)
     for (const int64_t deep : kDeep)
       for (const int64_t tiles : kTiles)
-        for (const int64_t splits : kSplits)
-          if (across * deep >= kLeastWarps && across * deep <= kMostWarps)
-            function(Sharing{across, deep, tiles, splits});
+        for (const int64_t splits : kSplits) {
+          Sharing s{across, deep, tiles, splits};
+          // Each of the warps has a step, and columns.
+          const bool idle = s.piece(d) < deep || (across - 1) * tiles >= d.tiles() ||
+                            (splits - 1) * s.piece(d) >= d.steps();
+          const bool few = s.warps() < kFewestWarps && 2 * deep <= s.piece(d);
+          if (idle || few || s.warps() > kMostWarps || across * tiles > kMostTiles) continue;
+          s.chunk = chunk_of(problem, d, s);
+          if (shared_bytes(problem, d, s) <= allowed_shared(problem)) all.push_back(s);
+        }
+  return all;
+}
+
+/// Of one sharing: how many chunks are under way, and when the launch behind starts. Where that is
+/// much and soon, memory is never idle, but the rows wait behind the weights; only a chain of
+/// launches tells which is better. Where all chunks have places they are asked for at once.
+std::vector<Sharing> ways_of(const Problem& problem, const Description& d, const Sharing& s) {
+  constexpr int64_t kReserved = 1024;  // Of a block's memory.
+  // Of a multiprocessor, and the fewest places of each.
+  constexpr std::pair<int64_t, int64_t> kBlocks[] = {{4, 2}, {2, 1}};
+  std::vector<Sharing> ways;
+  for (const int64_t lets : {100, 80, 0})
+    for (const auto& [blocks, fewest] : kBlocks) {
+      Sharing way = s;
+      const int64_t own = row_bytes(d, s), slot = slot_bytes(problem, d, s);
+      const int64_t room = (shared_limit(problem) + kReserved) / blocks - kReserved - own;
+      way.slots = std::min(
+          {std::max(room / slot, fewest), (allowed_shared(problem) - own) / slot, s.chunks(d)});
+      way.lets = lets;
+      const bool all = way.slots == s.chunks(d);
+      const bool is_new = ways.empty() || ways.back().text() != way.text();
+      if (is_new && all == (lets == 100)) ways.push_back(way);
+    }
+  return ways;
 }
 
 std::vector<std::string> sharings(const Problem& problem) {
   const auto d = describe(problem);
   if (!d.ok()) return {""};
   std::vector<std::pair<double, Sharing>> found;
-  for_each_sharing([&](const Sharing& s) {
-    // Each of the warps has a step, but where there are fewer steps than warps.
-    if (s.piece(*d) < s.deep && (s.splits > 1 || s.across == 1)) return;
-    if (shared_bytes(problem, *d, s) > allowed_shared(problem)) return;
+  for (const Sharing& s : all_sharings(problem, *d))
     found.emplace_back(estimate(problem, *d, s), s);
-  });
   std::stable_sort(found.begin(), found.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
-  // The estimate does not tell many warps from room for the next launch: as many of both.
-  std::vector<std::string> texts, others;
-  for (const auto& [time, s] : found) {
-    std::vector<std::string>& of = s.leaves_room() ? texts : others;
-    if (of.size() < kOffered / 2) of.push_back(s.text());
-  }
-  texts.insert(texts.end(), others.begin(), others.end());
+  if (found.size() > kOffered) found.resize(kOffered);
+  std::vector<std::vector<Sharing>> ways;
+  for (const auto& [time, s] : found) ways.push_back(ways_of(problem, *d, s));
+  // First one way of each.
+  std::vector<std::string> texts;
+  for (size_t i = 0; i < kMostWays; ++i)
+    for (const std::vector<Sharing>& of : ways)
+      if (i < of.size()) texts.push_back(of[i].text());
   return texts.empty() ? std::vector<std::string>{""} : texts;
 }
 
 Sharing sharing_of(std::string_view config) {
   Sharing s;
   s.across = config_number(config, "across").value_or(s.across);
-  s.deep = config_number(config, "deep").value_or(s.deep);
+  s.deep = config_number(config, "deep").value_or(1);
   s.tiles = config_number(config, "tiles").value_or(s.tiles);
   s.splits = config_number(config, "splits").value_or(8);  // The least shared memory.
+  s.chunk = config_number(config, "chunk").value_or(s.chunk);
+  s.slots = config_number(config, "slots").value_or(s.slots);
+  s.lets = config_number(config, "lets").value_or(s.lets);
   return s;
 }
 
-/// Where weights lie in the order in which threads of the kernel take them: by the tiles of a warp,
-/// step, tile, vector of 16 bytes, thread. A thread has columns `row` and `row + 8` and, of 32
-/// along k, those from 8 * `part` on. A weight's first bit is the sum of the two functions of its
+/// Where weights of a tile and a step lie in the order in which threads of the kernel take them: by
+/// vector of 16 bytes, thread. A thread has columns `row` and `row + 8` and, of 32 along k, those
+/// from 8 * `part` on. A weight's first bit is the sum of the two functions of its
 /// place in the step.
 int64_t bit_along(int64_t k, int64_t bits) {
   const int64_t part = k % 32 / 8, matrix = k / 32 * 2 + k % 8 / 4;  // The latter of 16 along k.
@@ -256,18 +276,30 @@ int64_t bit_across(int64_t column, int64_t bits) {
   return row * 4 * 16 * 8 + second * (bits == 4 ? 4 : 32);
 }
 
-std::vector<std::byte> pack(const Tensor& tensor, const Description& d, int64_t tiles) {
+/// The places of records: of tiles of a warp, behind each other for all steps.
+struct Records {
+  const Description& d;
+  int64_t tiles, bytes;
+  std::vector<std::byte> all =
+      std::vector<std::byte>(static_cast<size_t>(blocks_for(d.tiles(), tiles) * d.steps() * bytes));
+
+  /// Of one that a tile is in.
+  std::byte* at(int64_t tile, int64_t step) {
+    return all.data() + (tile / tiles * d.steps() + step) * bytes;
+  }
+  int64_t weight_bytes() const { return kTile * kStep * d.bits() / 8; }
+};
+
+void pack_weights(Records& records, const Tensor& tensor) {
+  const Description& d = records.d;
   int64_t along[kStep], across[kTile];
   for (int64_t k = 0; k < kStep; ++k) along[k] = bit_along(k, d.bits());
   for (int64_t n = 0; n < kTile; ++n) across[n] = bit_across(n, d.bits());
   const auto* from = reinterpret_cast<const uint8_t*>(tensor.bytes());
-  const int64_t step_bytes = kTile * kStep * d.bits() / 8;
-  std::vector<std::byte> bytes(static_cast<size_t>(d.padded_tiles(tiles) * d.steps() * step_bytes));
   const unsigned mask = d.bits() == 4 ? 15 : 255, start = static_cast<unsigned>(d.start());
   for (int64_t tile = 0; tile < d.tiles(); ++tile)
     for (int64_t k = 0; k < d.weights.depth; ++k) {
-      const int64_t place = (tile / tiles * d.steps() + k / kStep) * tiles + tile % tiles;
-      std::byte* to = bytes.data() + place * step_bytes;
+      std::byte* to = records.at(tile, k / kStep) + tile % records.tiles * records.weight_bytes();
       const int64_t count = std::min(kTile, d.weights.columns - tile * kTile);
       for (int64_t n = 0; n < count; ++n) {
         const unsigned weight = (from[d.weights.at(k, tile * kTile + n)] + start) & mask;
@@ -275,25 +307,49 @@ std::vector<std::byte> pack(const Tensor& tensor, const Description& d, int64_t 
         to[bit / 8] |= static_cast<std::byte>(weight << (bit % 8));
       }
     }
+}
+
+/// Where a column's number lies among those of its tile: `row` and `row + 8` are side by side.
+int64_t place_of(int64_t column) {
+  return column / kTile * kTile + column % 8 * 2 + column % kTile / 8;
+}
+
+/// Scales or zero points of blocks, `begin` bytes behind the first of each record.
+void pack_blocks(Records& records, const Tensor& numbers, int64_t begin) {
+  const Description& d = records.d;
+  const auto size = static_cast<size_t>(byte_size(numbers.type()));
+  for (int64_t n = 0; n < d.weights.columns; ++n)
+    for (int64_t step = 0; step < d.steps(); ++step)
+      for (int64_t b = 0; b < d.record_blocks(); ++b) {
+        const int64_t block = (step * kStep + b * kStep / d.record_blocks()) / d.weights.block;
+        if (block >= d.weights.blocks()) continue;
+        const int64_t tile = n / kTile;
+        const int64_t place =
+            (tile % records.tiles * d.record_blocks() + b) * kTile + place_of(n % kTile);
+        std::memcpy(records.at(tile, step) + begin + place * static_cast<int64_t>(size),
+                    numbers.bytes() + static_cast<size_t>(d.weights.number_at(block, n)) * size,
+                    size);
+      }
+}
+
+/// Those of columns, which hold for all of k.
+std::vector<std::byte> pack_columns(const Tensor& numbers, const Description& d, int64_t tiles) {
+  const auto size = static_cast<size_t>(byte_size(numbers.type()));
+  std::vector<std::byte> bytes(static_cast<size_t>(blocks_for(d.tiles(), tiles) * tiles * kTile) *
+                               size);
+  for (int64_t n = 0; n < d.weights.columns; ++n)
+    std::memcpy(bytes.data() + static_cast<size_t>(place_of(n)) * size,
+                numbers.bytes() + static_cast<size_t>(d.weights.number_at(0, n)) * size, size);
   return bytes;
 }
 
-/// Numbers of blocks and columns in the order of the weights, those of columns `row` and `row + 8`
-/// side by side.
-std::vector<std::byte> pack_numbers(const Tensor& numbers, const Description& d, int64_t tiles) {
-  const auto size = static_cast<size_t>(byte_size(numbers.type()));
-  std::vector<std::byte> bytes(static_cast<size_t>(d.padded_tiles(tiles) * d.blocks() * kTile) *
-                               size);
-  for (int64_t n = 0; n < d.weights.columns; ++n)
-    for (int64_t block = 0; block < (d.weights.blocked ? d.weights.blocks() : 1); ++block) {
-      const int64_t tile = n / kTile;
-      const int64_t place = (tile / tiles * d.blocks() + block) * tiles + tile % tiles;
-      const int64_t to = place * kTile + n % 8 * 2 + n % kTile / 8;
-      const auto from = static_cast<size_t>(d.weights.number_at(block, n));
-      std::memcpy(bytes.data() + static_cast<size_t>(to) * size, numbers.bytes() + from * size,
-                  size);
-    }
-  return bytes;
+/// Zero points, counted from the least number, as numbers of the rows' type.
+Tensor zeros_of(const Problem& problem, const Description& d) {
+  const Tensor& zeros = *problem.input(d.weights.zeros).constant;
+  Tensor numbers(problem.input(d.x).type, zeros.extents());
+  for (int64_t i = 0; i < zeros.count(); ++i)
+    numbers.set_from_double(i, static_cast<double>(zeros.as_int64(i) + d.start()));
+  return numbers;
 }
 
 std::string recipe(const Description& d, int64_t tiles, std::string_view of) {
@@ -302,25 +358,35 @@ std::string recipe(const Description& d, int64_t tiles, std::string_view of) {
                      d.weights.blocked ? d.weights.block : 0, tiles);
 }
 
-std::vector<JitConstant> constants(const Problem& problem, const Description& d, int64_t tiles) {
+std::vector<JitConstant> constants(const Problem& problem, const Description& d, const Sharing& s) {
   const Tensor &weights = *problem.input(d.weights.weights).constant,
                &scales = *problem.input(d.weights.scales).constant;
+  const Tensor zeros = d.has_zeros ? zeros_of(problem, d) : Tensor();
+  const int64_t tiles = s.tiles, bytes = record_bytes(problem, d, s);
+  const bool blocked = d.weights.blocked;
+  std::string of = "records";
+  if (blocked) of += " with scales " + scales.content_hash();
+  if (blocked && d.has_zeros) of += " and zeros " + zeros.content_hash();
   std::vector<JitConstant> made;
-  made.emplace_back([weights, d, tiles] { return pack(weights, d, tiles); }, weights,
-                    recipe(d, tiles, "numbers"));
-  made.emplace_back([scales, d, tiles] { return pack_numbers(scales, d, tiles); }, scales,
-                    recipe(d, tiles, "scales"));
-  if (!d.has_zeros) return made;
-  const Tensor& zeros = *problem.input(d.weights.zeros).constant;
-  const DataType type = problem.input(d.x).type;
   made.emplace_back(
-      [zeros, d, type, tiles] {
-        Tensor numbers(type, zeros.extents());
-        for (int64_t i = 0; i < zeros.count(); ++i)
-          numbers.set_from_double(i, static_cast<double>(zeros.as_int64(i) + d.start()));
-        return pack_numbers(numbers, d, tiles);
+      [weights, scales, zeros, d, tiles, bytes] {
+        Records records{d, tiles, bytes};
+        pack_weights(records, weights);
+        const int64_t scales_at = tiles * records.weight_bytes();
+        if (d.weights.blocked) pack_blocks(records, scales, scales_at);
+        if (d.weights.blocked && d.has_zeros)
+          pack_blocks(records, zeros,
+                      scales_at + tiles * kTile * d.record_blocks() * byte_size(scales.type()));
+        return std::move(records.all);
       },
-      zeros, recipe(d, tiles, fmt::format("zeros in {}", name_of(type))));
+      weights, recipe(d, tiles, of));
+  if (blocked) return made;
+  made.emplace_back([scales, d, tiles] { return pack_columns(scales, d, tiles); }, scales,
+                    recipe(d, tiles, "scales"));
+  if (d.has_zeros)
+    made.emplace_back([zeros, d, tiles] { return pack_columns(zeros, d, tiles); },
+                      *problem.input(d.weights.zeros).constant,
+                      recipe(d, tiles, fmt::format("zeros in {}", name_of(zeros.type()))));
   return made;
 }
 
@@ -340,17 +406,15 @@ void add_constants(KernelCode& code, const Problem& problem, const Description& 
   code.flag("kHasZeros", d.has_zeros);
   code.constant("kZero", d.zero);
   code.constant("kLoad", load_width(x));
-  code.flag("kDirect", reads_directly(problem, d));
-  code.constant("kWarpsN", s.across);
-  code.constant("kWarpsK", s.deep);
+  code.flag("kCopies", copies_rows(problem, d));
+  code.constant("kAcross", s.across);
+  code.constant("kDeep", s.deep);
   code.constant("kTiles", s.tiles);
   code.constant("kGroup", s.group());
   code.constant("kSplits", s.splits);
-  const Ahead ahead = steps_ahead(problem, d, s);
-  code.constant("kAhead", ahead.chunks);
-  code.constant("kChunk", ahead.chunk);
-  code.constant("kWindow", std::clamp<int64_t>(kWindow / (ahead.chunk * step_bytes(problem, d, s)),
-                                               1, ahead.chunks * s.warps()));
+  code.constant("kChunk", s.chunk);
+  code.constant("kSlots", s.slots);
+  code.constant("kLets", s.lets);
   code.flag("kCluster", cluster);
   const int64_t finished = cluster ? s.columns() / s.splits : s.columns();
   int64_t pack = 4;
@@ -366,21 +430,21 @@ Result<JitLaunch> main_launch(const Problem& problem, const Description& d, cons
   KernelCode code;
   begin_code(code, problem);
   add_constants(code, problem, d, s, cluster);
-  const int64_t threads = s.warps() * 32 + (capability_of(problem) >= 90 ? 32 : 0);
-  code.constant("kBlock", threads);
+  code.constant("kBlock", s.warps() * 32);
   TENON_ASSIGN(const std::vector<int> operands, add_epilogue(code, problem, d.region, d.loop));
   JitLaunch launch;
   TENON_TRY(set_source(
       launch, code,
       {"jit/matrix.cuh", "jit/pairs.cuh", "quantized/weights_unpack.cuh", "quantized/weights.cu"}));
   launch.grid[0] = blocks_for(d.weights.columns, s.columns()) * s.splits;
-  launch.block[0] = static_cast<int>(threads);
+  launch.block[0] = static_cast<int>(s.warps() * 32);
   launch.shared_bytes = static_cast<int>(shared_bytes(problem, d, s));
   launch.cluster = cluster ? static_cast<int>(s.splits) : 0;
   launch.add(JitArgument::input(d.x));
   launch.add(JitArgument::constant(0));
-  launch.add(JitArgument::constant(1));
-  launch.add(d.has_zeros ? JitArgument::constant(2) : JitArgument::null());
+  const bool by_columns = !d.weights.blocked;
+  launch.add(by_columns ? JitArgument::constant(1) : JitArgument::null());
+  launch.add(by_columns && d.has_zeros ? JitArgument::constant(2) : JitArgument::null());
   launch.add(JitArgument::output());
   launch.add(s.splits > 1 && !cluster ? JitArgument::workspace(0) : JitArgument::null());
   launch.add_inputs(operands);
@@ -411,7 +475,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   JitPlan plan;
   TENON_ASSIGN(JitLaunch main, main_launch(problem, d, s, cluster));
   plan.launches.push_back(std::move(main));
-  plan.constants = constants(problem, d, s.tiles);
+  plan.constants = constants(problem, d, s);
   if (s.splits == 1 || cluster) return plan;
   plan.workspace_bytes = s.splits * d.rows * d.weights.columns * 4;
   TENON_ASSIGN(JitLaunch finish, finish_launch(problem, d, s));

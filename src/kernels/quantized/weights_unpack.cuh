@@ -26,14 +26,6 @@ __device__ inline u32 minus_of(float zero, [[maybe_unused]] int second) {
   return (0x8000u | u32(zero) << (kBits == 4 && second == 1 ? 4 : 0)) * 0x10001u;
 #endif
 }
-/// Those of both columns of a thread; `zeros` are read where columns or blocks have their own.
-__device__ inline void set_minus(u32 (&minus)[2], [[maybe_unused]] const char* zeros, [[maybe_unused]] int pair) {
-  float zero[2] = {float(kZero), float(kZero)};
-  if constexpr (kHasZeros) load_wide<2>(reinterpret_cast<const X*>(zeros) + 2 * pair, zero);
-#pragma unroll
-  for (int i = 0; i < 2; ++i) minus[i] = minus_of(zero[i] + kOffset, i);
-}
-
 #if MATRIX_BF16
 __device__ inline u32 add_pairs(u32 a, u32 b) {
   u32 r;
@@ -61,9 +53,8 @@ __device__ inline u32 add_pairs(u32 a, u32 b) {
 __device__ inline u32 pair_of_bytes(u32 word, int half) { return __byte_perm(word, 0, half == 0 ? 0x4140 : 0x4342); }
 #endif
 
-/// Numbers less their zero points, which both types hold exactly: infinite numbers of x have infinite results. In f16 those of
-/// column `row + 8` are 16 times as large where they have 4 bits.
-__device__ inline void unpack_weights(u32 (&a)[4], const u32 (&words)[kWordsEach], const u32 (&minus)[2]) {
+/// Numbers as they are, with the offset. In f16 those of column `row + 8` are 16 times as large where they have 4 bits.
+__device__ inline void unpack_weights(u32 (&a)[4], const u32 (&words)[kWordsEach]) {
   if constexpr (kBits == 8) {
 #pragma unroll
     for (int i = 0; i < 4; ++i) a[i] = pair_of_bytes(words[i % 2], i / 2);
@@ -80,6 +71,21 @@ __device__ inline void unpack_weights(u32 (&a)[4], const u32 (&words)[kWordsEach
     a[3] = upper & 0x00f000f0u;
 #endif
   }
+}
+
+/// Takes off zero points, which leaves numbers that both types hold exactly: infinite numbers of x then have infinite results.
+__device__ inline void subtract_zeros(u32 (&a)[4], const float (&zero)[2]) {
 #pragma unroll
-  for (int i = 0; i < 4; ++i) a[i] = add_pairs(a[i], minus[i % 2]);
+  for (int i = 0; i < 4; ++i) a[i] = add_pairs(a[i], minus_of(zero[i % 2] + kOffset, i % 2));
+}
+
+/// Weights of one, in the units of numbers of 4 or 8 bits.
+__device__ inline void set_ones(u32 (&a)[4]) {
+#pragma unroll
+  for (int i = 0; i < 4; ++i)
+#if MATRIX_BF16
+    a[i] = 0x3f803f80u;
+#else
+    a[i] = kBits == 4 && i % 2 == 1 ? 0x00100010u : 0x00010001u;
+#endif
 }

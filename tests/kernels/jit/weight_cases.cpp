@@ -106,7 +106,12 @@ Cases weight_cases() {
                               {kBf16, kU4, kFloat, {2, 640}, 80, 32, kEach, true, End::kInfinite},
                               {kF16, kI8, kF16, {4, 520}, 48, 0, kEach, false, End::kInfinite},
                               // Rows in shared memory leave room for few weights.
-                              {kF16, kI4, kF16, {8, 14340}, 64, 0, kNone, false, End::kNone}};
+                              {kF16, kI4, kF16, {8, 14340}, 64, 0, kNone, false, End::kNone},
+                              // Neither steps nor tiles divide them.
+                              {kF16, kI4, kF16, {3, 4100}, 1000, 128, kEach, false, End::kBias},
+                              {kBf16, kU4, kBf16, {2, 1000}, 4100, 64, kEach, true, End::kResidual},
+                              {kF16, kI4, kF16, {1, 11008}, 688, 128, kNone, false, End::kResidual},
+                              {kF16, kU4, kFloat, {4, 5128}, 860, 32, kEach, true, End::kBias}};
   Cases cases;
   int number = 0;
   for (const Product& p : products) add_product(cases, ++number, p);
