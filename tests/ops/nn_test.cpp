@@ -229,6 +229,29 @@ TEST(Nn, LstmStepByHand) {
   expect_floats(y[2], {c});
 }
 
+/// Sequences of one batch do not see each other's states.
+TEST(Nn, RecurrencesTakeEachSequenceByItself) {
+  for (const auto& [kind, gates] :
+       {std::pair(RnnKind::kRnn, 1), std::pair(RnnKind::kGru, 3), std::pair(RnnKind::kLstm, 4)}) {
+    Rnn op;
+    op.cell = kind;
+    op.hidden = 2;
+    std::vector<float> numbers;
+    for (int i = 0; i < gates * 2 * 2; ++i) numbers.push_back(static_cast<float>(i % 5 - 2) / 3);
+    const Tensor r = floats({1, gates * 2, 2}, numbers);
+    numbers.resize(gates * 2);
+    const Tensor w = floats({1, gates * 2, 1}, numbers);
+    const auto y = run(op, {floats({2, 2, 1}, {1, -2, 3, 0.5F}), w, r}, 2)[0];
+    for (const int64_t b : {0, 1}) {
+      const Tensor x = b == 0 ? floats({2, 1, 1}, {1, 3}) : floats({2, 1, 1}, {-2, 0.5F});
+      const auto alone = run(op, {x, w, r}, 2)[0];
+      for (const int64_t step : {0, 1})
+        for (const int64_t i : {0, 1})
+          EXPECT_NEAR(y.as_double(step * 4 + b * 2 + i), alone.as_double(step * 2 + i), kNear);
+    }
+  }
+}
+
 TEST(Nn, RecurrentActivationsByHand) {
   const auto at = [](const char* name, float x) {
     Rnn op;
