@@ -23,9 +23,10 @@ Tensor numbers(DataType type, int64_t first, int64_t step, int64_t count) {
 }
 
 bool rewrite(Graph& graph, Node& node, CountedValues& counted) {
+  if (!node.is<RangeOf>()) return false;
   const TensorType& type = node.output()->type;
   const bool is_integer = type.type == DataType::kInt64 || type.type == DataType::kInt32;
-  if (!node.is<RangeOf>() || !is_integer || is_constant(type.shape)) return false;
+  if (!is_integer || is_constant(type.shape)) return false;
   const auto positions = counted.of(node.output());
   const int64_t most = type.shape[0].range(graph.symbol_ranges).max;
   if (!positions.has_value() || most > kMostNumbers) return false;
@@ -34,10 +35,10 @@ bool rewrite(Graph& graph, Node& node, CountedValues& counted) {
   Value* const all = graph.add_constant(
       numbers(type.type, first.constant(), step.constant(), std::max<int64_t>(most, 0)));
   all->type = {type.type, {Dim(std::max<int64_t>(most, 0))}};
-  Value* const part =
-      add_op(graph, std::make_unique<Slice>(),
-             {all, add_integers(graph, {0}), add_shape(graph, type.shape), add_integers(graph, {0})},
-             node);
+  Value* const part = add_op(
+      graph, std::make_unique<Slice>(),
+      {all, add_integers(graph, {0}), add_shape(graph, type.shape), add_integers(graph, {0})},
+      node);
   stand_in(graph, node, part);
   return true;
 }
@@ -46,7 +47,8 @@ bool rewrite(Graph& graph, Node& node, CountedValues& counted) {
 
 bool slice_positions(Graph& graph, PassContext& context) {
   CountedValues counted(graph);
-  return for_each_allowed(graph, context, [&](Node& node) { return rewrite(graph, node, counted); });
+  return for_each_allowed(graph, context,
+                          [&](Node& node) { return rewrite(graph, node, counted); });
 }
 
 }  // namespace tenon
