@@ -58,6 +58,21 @@ TEST(CompareOutputs, FewMayBeNeighboursWhereTheOutputIsDequantized) {
   EXPECT_NE(compared(*graph, 5, kStep), "");
 }
 
+/// As results in f16 before they become bytes.
+TEST(CompareResults, AFewBytesMayBeOneStepOff) {
+  const auto agrees = [](int64_t count, double steps) {
+    Tensor expected(DataType::kInt8, {200}), actual(DataType::kInt8, {200});
+    for (int64_t i = 0; i < 200; ++i) {
+      expected.set_from_double(i, 30);
+      actual.set_from_double(i, i < count ? 30 + steps : 30);
+    }
+    return compare_results(actual, expected, nullptr, kTolerance, Steadiness::kJumps).agrees();
+  };
+  EXPECT_TRUE(agrees(12, -1));
+  EXPECT_FALSE(agrees(13, -1)) << "more than an error of f16 moves";
+  EXPECT_FALSE(agrees(1, 2));
+}
+
 TEST(CompareOutputs, NoneMayElsewhere) {
   const auto graph = sum();
   EXPECT_EQ(compared(*graph, 200, 1e-4), "");
