@@ -142,6 +142,8 @@ class Lifter {
           return use.index == 0 && are_equal(slice, *use.node);
         }))
       return false;
+    if (std::ranges::count_if(whole->uses(), [&](const Use& use) { return is_result(use); }) > 1)
+      return false;  // One value would be two of the graph's outputs.
     std::vector<Value*> operands = producer->inputs();
     for (size_t i = 0; i < operands.size(); ++i)
       if ((*axes)[i] != kWhole) operands[i] = sliced(operands[i], slice, (*axes)[i]);
@@ -152,6 +154,8 @@ class Lifter {
     return true;
   }
 
+  bool is_result(const Use& use) const { return graph_.is_output(use.node->output()); }
+
   Value* sliced(Value* value, const Node& like, int64_t axis) {
     std::vector<Value*> inputs = like.inputs();
     inputs[0] = value;
@@ -161,10 +165,12 @@ class Lifter {
     return result;
   }
 
-  /// All slices of the whole are the result now. They are dead, and must not count as uses.
+  /// All slices of the whole are the result now, which has the name of the graph's output among
+  /// them. They are dead, and must not count as uses.
   void replace(Value* whole, Value* result) {
     std::vector<Node*> slices;
-    for (const Use& use : whole->uses()) slices.push_back(use.node);
+    for (const Use& use : whole->uses())
+      slices.insert(is_result(use) ? slices.end() : slices.begin(), use.node);
     for (Node* slice : slices) {
       stand_in(graph_, *slice, result);
       std::erase(open_, slice);

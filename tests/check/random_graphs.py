@@ -66,10 +66,12 @@ class Study:
             self.graphs[test] += len(begun)
             self.levels.update(seed % LEVELS for seed in begun)
             if status != 0:
-                seed = begun[-1] if begun else first
-                self.failures.append(f"{test} TENON_TEST_SEEDS={seed}:1 level {seed % LEVELS}: status {status}\n"
-                                     + log[log.rfind("\nseed "):][:2000])
-                print(self.failures[-1], flush=True)
+                # A test names the seeds that it failed for; the last one that began is that of a crash.
+                named = [int(seed) for seed in re.findall(r"^TENON_TEST_SEEDS=(\d+):1$", log, re.MULTILINE)]
+                for seed in named or [begun[-1] if begun else first]:
+                    self.failures.append(f"{test} TENON_TEST_SEEDS={seed}:1 level {seed % LEVELS}: status {status}\n"
+                                         + log[log.find(f"\nseed {seed}\n") + 1:][:2000])
+                    print(self.failures[-1], flush=True)
         return max(len(begun), 1)
 
 
