@@ -178,8 +178,8 @@ class Refiner {
     return offers;
   }
 
-  /// Tactics that are faster alone in place of those of `now`, or of those that do not take their
-  /// problems here; the same where that is not worth it.
+  /// Tactics that are faster alone in place of the ones of `now`, and others for problems that the
+  /// ones of `now` do not take here; the same where that is not worth it.
   Result<std::vector<std::string>> others(const LayersUnder& all,
                                           const std::vector<std::string>& now,
                                           const SymbolValues& point) {
@@ -239,7 +239,7 @@ void keep_serving(std::vector<Choice>& choices, std::vector<Choice> kept,
     const Choice& now = *nearest_choice(choices, choice.symbols);
     return now.form != choice.form || now.tactics != choice.tactics;
   };
-  // What is added may take others.
+  // A choice that is added may take other shapes.
   for (auto taken = std::ranges::find_if(kept, is_taken); taken != kept.end();
        taken = std::ranges::find_if(kept, is_taken)) {
     choices.push_back(std::move(*taken));

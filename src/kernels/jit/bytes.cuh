@@ -156,7 +156,7 @@ __device__ inline u32 gelu_pair(float a, float b, u32 c1, u32 c3, u32 factor, u3
       : "r"(h), "r"(c1), "r"(c3), "r"(factor), "r"(offset), "r"(width), "r"(start));
   return r;
 }
-/// Two floats of 8 bits, likewise; `factor` is 1 / scale. What is beyond halves is the greatest of them.
+/// Two floats of 8 bits, likewise; `factor` is 1 / scale. A larger result than halves hold is the largest half.
 __device__ inline u32 gelu_pair(float a, float b, u32 c1, u32 c3, u32 factor) {
   u32 h, r;
   asm("cvt.rn.satfinite.f16x2.f32 %0, %1, %2;" : "=r"(h) : "f"(b), "f"(a));
