@@ -41,7 +41,8 @@ std::optional<Turn> turn_of(const Graph& graph, Node& node) {
   if (shape.size() != rank || !shape.back().is_constant()) return std::nullopt;
   if (op->heads == 0) {
     const auto* transpose = produced_by<Transpose>(x);
-    if (transpose == nullptr || transpose->permutation != std::vector<int64_t>{0, 2, 1, 3})
+    constexpr int64_t kHeadsFirst[] = {0, 2, 1, 3};
+    if (transpose == nullptr || !std::ranges::equal(transpose->permutation, kHeadsFirst))
       return std::nullopt;
     turn.moved = x->producer();
     x = turn.moved->input(0);

@@ -121,8 +121,9 @@ bool writes_rows(const Graph& graph, const Node& node, const Value* rows, Rows c
 
 /// Reshapes of rows as they are.
 bool keeps_rows(const Node& node) {
+  if (!is_reshape(&node)) return false;  // Others may lack a first operand.
   const Shape &from = node.input(0)->type.shape, &to = node.output()->type.shape;
-  return is_reshape(&node) && from.size() >= 2 && to.size() >= 2 && from.back() == to.back();
+  return from.size() >= 2 && to.size() >= 2 && from.back() == to.back();
 }
 
 /// A reader of rows elsewhere leaves them where they are, dense and aligned.

@@ -140,7 +140,7 @@ class Maker {
         if (rank > 2) {
           shape[1] *= shape[0];
           shape.erase(shape.begin());
-        } else if (extents[0] % 2 == 0) {
+        } else if (rank == 2 && extents[0] % 2 == 0) {
           shape = {2, extents[0] / 2, extents[1]};
         }
         return add(std::make_unique<Reshape>(), {x, integers(shape)});
