@@ -74,7 +74,7 @@ if(TENON_SANITIZE)
 endif()
 set(TENON_AVX2_FLAGS -Wno-maybe-uninitialized ${TENON_ISA_LEVEL} -mavx2 -mfma -mf16c)
 # GCC 12 warns of uninitialized variables inside its own AVX-512 intrinsics.
-set(TENON_AVX512_FLAGS -Wno-maybe-uninitialized ${TENON_ISA_LEVEL} -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c -mprefer-vector-width=512)
+set(TENON_AVX512_FLAGS -Wno-uninitialized -Wno-maybe-uninitialized ${TENON_ISA_LEVEL} -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c -mprefer-vector-width=512)
 set(TENON_AVX512BF16_FLAGS ${TENON_AVX512_FLAGS} -mavx512bf16)
 set(TENON_AVX512VNNI_FLAGS ${TENON_AVX512_FLAGS} -mavx512vnni)
 set(TENON_AMX_FLAGS ${TENON_AVX512BF16_FLAGS} -mavx512vnni -mamx-tile -mamx-int8 -mamx-bf16)

@@ -104,6 +104,7 @@ Top k and softmax along other axes | straighten_lines | axes | the first two of 
 Layer normalization and the sum before | fuse_residual | sum | a residual that is used later
 Queries, keys and values as one product | merge_products | shared_input | queries, keys and values, one with a bias
 Gated MLP | merge_products | shared_input | a gated MLP with stored transposed weights
+Gate of an MLP and the product before it | gate_products | halves | halves of one product by Split, the second half is the gate, with a bias
 Squeeze and excitation | fuse_squeeze | gate | as in MobileNet and EfficientNet
 Branches that are known | inline_branches | known_condition | the else branch, with what it captures
 Bodies of loops and branches that stay | fuse_epilogue | bodies | in both branches, and in a loop inside one of them

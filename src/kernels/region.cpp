@@ -67,6 +67,11 @@ Status take_steps(const Graph& body, const Node& anchor, RegionExtras extras,
       region.quantize = inner.get();
       return {};
     }
+    if (extras.gated && inner->is<GatedUnit>() && inner->output() == body.outputs()[0] &&
+        inner->input(0) == values.back()) {
+      region.gate = inner->as<GatedUnit>();
+      return {};
+    }
     TENON_ASSIGN(const RegionStep step, step_over(*inner, values));
     const bool branches = step.from != 0 || step.earlier >= 0;
     if (branches && !extras.branches) return unsupported("the epilogue is not a chain");
@@ -127,7 +132,9 @@ Result<AnchoredRegion> anchored_region(const Problem& problem, RegionExtras extr
   if (body.outputs().size() != 1 && !extras.moments)
     return unsupported("the region has {} outputs", body.outputs().size());
   for (const auto& inner : body.nodes()) {
-    if (is_pointwise(*inner) || (extras.quantized && inner->is<Quantize>())) continue;
+    if (is_pointwise(*inner) || (extras.quantized && inner->is<Quantize>()) ||
+        (extras.gated && inner->is<GatedUnit>()))
+      continue;
     if (extras.moments && (inner->is<Standardize>() || inner->is<RowMoments>())) {
       TENON_TRY(take_moments(*inner, region, body));
       continue;
@@ -153,10 +160,17 @@ Result<AnchoredRegion> anchored_region(const Problem& problem, RegionExtras extr
   size_t casts = 0;
   TENON_TRY(take_steps(body, *anchor, extras, region, casts));
   const size_t others = (region.standardize != nullptr) + (region.moments != nullptr) +
-                        (region.dequantize != nullptr) + (region.quantize != nullptr);
+                        (region.dequantize != nullptr) + (region.quantize != nullptr) +
+                        (region.gate != nullptr);
   if (region.steps.size() + casts + others + 1 != body.nodes().size())
     return unsupported("the epilogue is not a chain");
   return region;
+}
+
+Extents extents_of_steps(const Problem& problem, const AnchoredRegion& region) {
+  Extents extents = problem.output().extents;
+  if (!extents.empty()) extents.back() *= region.columns_of_result();
+  return extents;
 }
 
 bool reaches_before(const AnchoredRegion& region, size_t rest) {

@@ -37,6 +37,11 @@ struct AnchoredRegion {
   const Node* dequantize = nullptr;
   const Node* quantize =
       nullptr;  ///< The node that quantizes the result behind all steps, or null.
+  /// The gate behind all steps, or null: they work on twice as many columns as the result has.
+  const GatedUnit* gate = nullptr;
+
+  /// How many columns behind the anchor make one of the result.
+  int64_t columns_of_result() const { return gate == nullptr ? 1 : 2; }
 };
 
 /// Parts of regions besides an anchor and its chain.
@@ -49,6 +54,7 @@ struct RegionExtras {
   bool branches = false;
   bool dequantized = false;  ///< Whose anchor's second operand is dequantized in the region.
   bool quantized = false;    ///< Whose last member quantizes with one scale.
+  bool gated = false;        ///< Whose last member is a gate.
 };
 
 /// Whether a step from number `rest` on takes a value from before that one.
@@ -57,6 +63,9 @@ bool reaches_before(const AnchoredRegion& region, size_t rest);
 /// Fails (with the reason) when the region has no single anchor, or when its followers are no
 /// chain. Regions with more than these are for callers that say so.
 Result<AnchoredRegion> anchored_region(const Problem& problem, RegionExtras extras = {});
+
+/// The extents of the values that the steps take and give.
+Extents extents_of_steps(const Problem& problem, const AnchoredRegion& region);
 
 /// Which input of the problem a value of a region's body is; -1 for computed values.
 int input_number(const Value* value);

@@ -17,6 +17,15 @@ struct Pointwise final : OpBase<Pointwise> {
   TENON_ATTRIBUTES(alpha, beta);
 };
 
+/// Gated linear unit over pairs of the last axis: y[..., i] = function(x[..., 2 i]) * x[..., 2 i + 1],
+/// the function a real one of one operand.
+struct GatedUnit final : OpBase<GatedUnit> {
+  TENON_OP_HEADER(GatedUnit, "gated_unit");
+  PointwiseFunction function = PointwiseFunction::k_swish;
+  double alpha = 0, beta = 0;
+  TENON_ATTRIBUTES(function, alpha, beta);
+};
+
 /// Float to integer truncates; float to narrower float rounds to nearest even and, for the 8-bit
 /// types, saturates or not.
 struct Cast final : OpBase<Cast> {

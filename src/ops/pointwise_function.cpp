@@ -21,6 +21,14 @@ std::optional<PointwiseFunction> pointwise_by_name(std::string_view name) {
   return std::nullopt;
 }
 
+std::span<const std::string_view> enum_names(PointwiseFunction) {
+  static constexpr std::string_view kNames[] = {
+#define TENON_POINTWISE(name, ...) #name,
+#include "ops/pointwise.def"
+  };
+  return kNames;
+}
+
 int pointwise_count() {
   return static_cast<int>(std::size(kTable));
 }

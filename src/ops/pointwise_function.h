@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <iterator>
 #include <optional>
+#include <span>
 #include <string_view>
 
 namespace tenon {
@@ -29,5 +30,8 @@ const PointwiseInfo& pointwise_info(PointwiseFunction function);
 std::optional<PointwiseFunction> pointwise_by_name(std::string_view name);
 /// Number of rows.
 int pointwise_count();
+
+/// Names of the rows, for attributes that are a function.
+std::span<const std::string_view> enum_names(PointwiseFunction);
 
 }  // namespace tenon

@@ -62,7 +62,7 @@ struct FlagDevices {
 };
 inline constexpr FlagDevices kNowhere{}, kEverywhere{true, 0}, kOnHost{true}, kOnGpus{false, 0},
     kGpusFrom80{false, 80}, kGpusFrom89{false, 89}, kGpusOf90{false, 90, 90},
-    kHostAndFrom80{true, 80};
+    kHostAndFrom80{true, 80}, kHostAnd90{true, 90, 90};
 
 /// The flags of passes/pass_flags.def by name.
 struct PassFlag {

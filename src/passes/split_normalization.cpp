@@ -69,7 +69,7 @@ const Node* product_of_node(const Node& node) {
   const Node* product = nullptr;
   for (const auto& inner : node.bodies[0]->nodes()) {
     if (inner->is<Pointwise>() || inner->is<Cast>() || inner->is<Standardize>() ||
-        inner->is<RowMoments>())
+        inner->is<RowMoments>() || inner->is<GatedUnit>())
       continue;
     if (product != nullptr || !inner->is<MatMul>()) return nullptr;
     product = inner.get();

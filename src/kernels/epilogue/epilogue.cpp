@@ -27,7 +27,7 @@ bool takes_residual(const EpilogueStep& step, ElementType output_type) {
 }
 
 bool take_activation(const EpilogueStep& step, RegisterEpilogue& epilogue) {
-  if (step.from != 0) return false;
+  if (step.from != 0 || step.gates) return false;
   if (step.function == PointwiseFunction::k_relu) {
     epilogue.activation = RegisterActivation::clamp;
     epilogue.low = 0.0f;

@@ -34,7 +34,15 @@ struct EpilogueStep {
   /// the result of the step before.
   uint8_t from = 0;
   uint8_t back = 0;
+  /// Of each pair of columns the function of the first times the second: the last step, behind
+  /// which a row has half as many columns.
+  bool gates = false;
 };
+
+/// How many columns in front of the steps make one of the output.
+inline int64_t columns_of_result(std::span<const EpilogueStep> steps) {
+  return !steps.empty() && steps.back().gates ? 2 : 1;
+}
 
 /// Where a step's operand lies in one run. `row_stride` (in elements) serves `full` operands.
 struct EpilogueOperand {
@@ -42,7 +50,8 @@ struct EpilogueOperand {
   int64_t row_stride = 0;
 };
 
-/// A tile of accumulators to finish. The tile may be the output itself when that is float.
+/// A tile of accumulators to finish. The tile may be the output itself when that is float and has
+/// as many columns.
 struct FinishTile {
   float* tile = nullptr;
   int64_t tile_stride = 0;

@@ -65,6 +65,39 @@ struct Finish {
         });
   }
 
+  static constexpr int64_t kPairs = 64;
+
+  /// first = f(first) * second.
+  static void gate(const EpilogueStep& s, float* first, const float* second, int64_t count) {
+    with_function<V>(
+        s,
+        [&](auto f) {
+          for (int64_t i = 0; i < count; i += V::kWidth)
+            (f(V::load(first + i)) * V::load(second + i)).store(first + i);
+        },
+        [&](auto f) {
+          for (int64_t i = 0; i < count; i += V::kWidth)
+            (f(V::load(first + i), V::zero()) * V::load(second + i)).store(first + i);
+        });
+  }
+
+  /// Pairs of columns become one, at the front of the row. A few are taken apart at a time.
+  void gate(const EpilogueStep& s) const {
+    float first[kPairs] = {}, second[kPairs] = {};
+    for (int64_t r = 0; r < t.rows; ++r) {
+      float* row = t.tile + r * t.tile_stride;
+      for (int64_t c = 0; c < t.columns / 2; c += kPairs) {
+        const int64_t count = std::min(kPairs, t.columns / 2 - c);
+        for (int64_t i = 0; i < count; ++i) {
+          first[i] = row[2 * (c + i)];
+          second[i] = row[2 * (c + i) + 1];
+        }
+        gate(s, first, second, count);
+        std::copy_n(first, count, row + c);
+      }
+    }
+  }
+
   void store() const {
     if (t.output_type == ElementType::bf16)
       return store_rows<uint16_t>([](V x, auto... to) { x.store_bf16(to...); });
@@ -126,22 +159,33 @@ struct KeptValues {
 };
 
 template <class V>
-void finish(const FinishTile& tile, std::span<const EpilogueStep> steps,
-            const EpilogueOperand* operands) {
-  const Finish<V> finish{tile};
+void apply_steps(const Finish<V>& finish, std::span<const EpilogueStep> steps,
+                 const EpilogueOperand* operands) {
   const bool kept = std::any_of(steps.begin(), steps.end(), [](const EpilogueStep& s) {
     return s.from != 0 || s.operand == OperandKind::earlier;
   });
   if (!kept) {
     for (size_t i = 0; i < steps.size(); ++i) finish.step(steps[i], operands[i]);
-    return finish.store();
+    return;
   }
   KeptValues<V> values;
-  for (int64_t r = 0; r < tile.rows; ++r)
-    for (int64_t c = 0; c < tile.columns; c += KeptValues<V>::kColumns)
+  for (int64_t r = 0; r < finish.t.rows; ++r)
+    for (int64_t c = 0; c < finish.t.columns; c += KeptValues<V>::kColumns)
       values.run(finish, steps, operands, r, c,
-                 std::min<int64_t>(KeptValues<V>::kColumns, tile.columns - c));
-  finish.store();
+                 std::min<int64_t>(KeptValues<V>::kColumns, finish.t.columns - c));
+}
+
+template <class V>
+void finish(const FinishTile& tile, std::span<const EpilogueStep> steps,
+            const EpilogueOperand* operands) {
+  const Finish<V> finish{tile};
+  const int64_t each = columns_of_result(steps);
+  apply_steps(finish, steps.first(steps.size() - (each > 1 ? 1 : 0)), operands);
+  if (each == 1) return finish.store();
+  finish.gate(steps.back());
+  FinishTile half = tile;
+  half.columns /= each;
+  Finish<V>{half}.store();
 }
 
 }  // namespace

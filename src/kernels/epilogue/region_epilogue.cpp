@@ -87,7 +87,7 @@ std::optional<ElementType> element_type(DataType type) {
 }
 
 Result<std::vector<BoundStep>> matrix_steps(const Problem& problem, const AnchoredRegion& region) {
-  const Extents& output = problem.output().extents;
+  const Extents output = extents_of_steps(problem, region);
   const size_t rank = output.size();
   std::vector<BoundStep> steps;
   for (const RegionStep& step : region.steps) {
@@ -108,6 +108,13 @@ Result<std::vector<BoundStep>> matrix_steps(const Problem& problem, const Anchor
         copy_columns(bound, operand, output[rank - 1]);
     }
     steps.push_back(std::move(bound));
+  }
+  if (region.gate != nullptr) {
+    TENON_ASSIGN(BoundStep gate, begin_step(problem, {.function = region.gate->function,
+                                                      .alpha = region.gate->alpha,
+                                                      .beta = region.gate->beta}));
+    gate.step.gates = true;
+    steps.push_back(std::move(gate));
   }
   return steps;
 }

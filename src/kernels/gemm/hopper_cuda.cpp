@@ -83,6 +83,18 @@ void transpose_weights(FoldedProduct& p) {
   p.b.row_stride = p.k, p.b.k_stride = 1;
 }
 
+/// Columns of a block or warp that are halves of pieces of the result.
+constexpr int64_t kGateGroup = 32;
+
+/// Pairs of columns that leave as one result.
+Status check_gate(const FoldedProduct& p, const Problem& problem) {
+  const AnchoredRegion& region = p.product.region;
+  if (region.gate == nullptr) return {};
+  if (byte_size(problem.output().type) != 2 || region.moments != nullptr)
+    return unsupported("a gate whose result has not 16 bits, or is normalized");
+  return {};
+}
+
 /// Halves of a normalization over k, or over the columns.
 Status check_moments(const FoldedProduct& p, const Problem& problem) {
   const AnchoredRegion& region = p.product.region;
@@ -107,7 +119,7 @@ Status check_moments(const FoldedProduct& p, const Problem& problem) {
 
 Result<FoldedProduct> describe(const Problem& problem) {
   FoldedProduct p;
-  TENON_ASSIGN(p.product, describe_product(problem, {.cast = true, .moments = true}));
+  TENON_ASSIGN(p.product, describe_product(problem, {.cast = true, .moments = true, .gated = true}));
   const DeviceProduct& from = p.product;
   const Operand &a = problem.input(from.a), &b = problem.input(from.b), &y = problem.output();
   if (byte_size(a.type) != 2 || !is_real(a.type) || b.type != a.type)
@@ -132,6 +144,7 @@ Result<FoldedProduct> describe(const Problem& problem) {
                        p.k);
   TENON_TRY(check_side(p.a, p, a));
   TENON_TRY(check_moments(p, problem));
+  TENON_TRY(check_gate(p, problem));
   const bool is_turned = from.region.anchor.as<MatMul>()->transpose_b;
   if (b.rank() == 2 && !is_turned && p.k % 8 == 0) p.constant = b.constant;
   if (p.constant == nullptr) {
@@ -142,9 +155,11 @@ Result<FoldedProduct> describe(const Problem& problem) {
   return p;
 }
 
-/// Whether moments are those of whole groups of a block's columns, and threads have registers left.
-bool takes_moments(const Tiling& t, const FoldedProduct& p) {
+/// Whether moments and gates are those of whole groups of a block's columns, and threads have
+/// registers left.
+bool takes_groups(const Tiling& t, const FoldedProduct& p) {
   const AnchoredRegion& region = p.product.region;
+  if (region.gate != nullptr && t.columns / t.splits % kGateGroup != 0) return false;
   if (region.moments == nullptr && region.standardize == nullptr) return true;
   if (t.turns > 2 || (t.turns == 2 && t.parts * t.columns > 256)) return false;
   return region.moments == nullptr || t.columns / t.splits % kMomentsGroup == 0;
@@ -169,7 +184,7 @@ std::vector<std::string> tilings(const Problem& problem) {
   if (!p.ok()) return {""};
   std::vector<Tiling> possible;
   for (const Tiling& t : all_tilings())
-    if ((takes(t, *p) || p->constant != nullptr) && takes_moments(t, *p)) possible.push_back(t);
+    if ((takes(t, *p) || p->constant != nullptr) && takes_groups(t, *p)) possible.push_back(t);
   std::vector<std::string> texts;
   for (const Tiling& t : best_tilings(possible, p->sizes(), multiprocessors(problem), kOffered))
     texts.push_back(t.text());
@@ -209,6 +224,16 @@ std::vector<std::byte> column_sums(const Tensor& weights, bool transposed) {
   return bytes;
 }
 
+/// GATE(x) of gemm/hopper_store.cu. Results have 16 bits.
+Status add_gate(KernelCode& code, const AnchoredRegion& region) {
+  if (region.gate == nullptr) return {};
+  constexpr int kNumber = 99;  // Behind those of all steps.
+  const RegionStep step{region.gate->function, region.gate->alpha, region.gate->beta};
+  TENON_TRY(add_step_function(code, kNumber, step, true));
+  code.text(fmt::format("#define GATE(x) epilogue_step{}(x, Real(0))\n", kNumber));
+  return {};
+}
+
 void add_moments(KernelCode& code, const AnchoredRegion& region) {
   code.constant("kGroup", kMomentsGroup);
   if (region.moments != nullptr) code.text("#define GIVES_MOMENTS\n");
@@ -238,7 +263,7 @@ void add_moments(JitPlan& plan, JitLaunch& launch, const Problem& problem,
 void add_result(KernelCode& code, const Problem& problem, const FoldedProduct& p, int64_t rows) {
   code.type("Y", problem.output().type);
   code.round_to(problem.output().type);
-  code.located("YAt", p.product.loop, problem.output());
+  code.located("YAt", p.product.results, problem.output());
   code.open("kM", p.m());
   code.divider("DIVIDED_BY_TILES_M", "kTilesM", blocks_for(p.m(), rows));
   code.exact_flag("kWholeTiles", p.m() % rows == 0);
@@ -277,7 +302,7 @@ Result<JitArgument> bias_of(KernelCode& code, const Problem& problem, const Tili
 Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   TENON_ASSIGN(FoldedProduct p, describe(problem));
   TENON_ASSIGN(const Tiling t, parse_tiling(config, p.sizes()));
-  if (!takes_moments(t, p) || (!takes(t, p) && p.constant == nullptr))
+  if (!takes_groups(t, p) || (!takes(t, p) && p.constant == nullptr))
     return user_error("no tiling: {}", config);
   if (!takes(t, p)) transpose_weights(p);
   JitPlan plan;
@@ -289,6 +314,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   TENON_ASSIGN(const JitArgument bias, bias_of(code, problem, t, p, region));
   TENON_ASSIGN(const std::vector<int> operands,
                add_epilogue(code, problem, region, p.product.loop));
+  TENON_TRY(add_gate(code, region));
   JitLaunch launch;
   TENON_TRY(set_source(launch, code,
                        {"jit/hopper.cuh", "gemm/hopper_tiles.cu", "gemm/hopper_products.cu",
@@ -349,7 +375,9 @@ SparseColumns columns_of(const FoldedProduct& p) {
 
 /// Columns of which a warp has all or none.
 int64_t group_of(const FoldedProduct& p) {
-  return p.product.region.moments != nullptr ? kMomentsGroup : 16;
+  const AnchoredRegion& region = p.product.region;
+  if (region.moments != nullptr) return kMomentsGroup;
+  return region.gate != nullptr ? kGateGroup : 16;
 }
 
 std::vector<std::string> tilings(const Problem& problem) {
@@ -375,6 +403,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   TENON_ASSIGN(const JitArgument bias, bias_of(code, problem, {}, p, region));
   TENON_ASSIGN(const std::vector<int> operands,
                add_epilogue(code, problem, region, p.product.loop));
+  TENON_TRY(add_gate(code, region));
   JitLaunch launch;
   TENON_TRY(set_source(launch, code,
                        {"jit/hopper.cuh", "gemm/hopper_tiles.cu", "gemm/sparse_products.cu",

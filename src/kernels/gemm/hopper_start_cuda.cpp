@@ -20,7 +20,7 @@ Result<ExtraStep> first_step(const Problem& problem, const AnchoredRegion& regio
   ExtraStep first{step.function, step.operand, {}};
   if (step.operand < 0) return first;
   TENON_ASSIGN(first.strides,
-               broadcast_strides(problem.input(step.operand), problem.output().extents));
+               broadcast_strides(problem.input(step.operand), extents_of_steps(problem, region)));
   return first;
 }
 
@@ -35,7 +35,7 @@ Result<JitArgument> take_bias(KernelCode& code, const Problem& problem, const Ti
   const Operand& bias = problem.input(sum.operand);
   if (!is_real(bias.type) || device_type(bias.type) == nullptr ||
       wide_type(bias.type) != std::string_view("f32") ||
-      !varies_by_column_alone(sum.strides, problem.output().extents, column_axis))
+      !varies_by_column_alone(sum.strides, extents_of_steps(problem, region), column_axis))
     return JitArgument::null();
   code.text("#define BIASED\n");
   code.type("Bias", bias.type);

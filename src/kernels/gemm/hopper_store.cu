@@ -1,17 +1,26 @@
 // The epilogue of gemm/hopper.cu. Results leave each warp 16 rows and a slab of columns at a time, through its part of
 // shared memory, by pieces of 16 bytes that are aligned in the result: where its rows are not, each row lies as far behind
 // such a place as it does there.
+// GATE(x): each pair of columns is one result, GATE(first) times the second.
+#ifdef GATE
+enum : int { kEach = 2 };
+#else
+enum : int { kEach = 1 };
+#endif
+enum : int { kResults = kN / kEach };  // Of a row.
 // Slabs are 128 bytes wide, those of bytes 64 columns, whose operands take as many registers as others'.
 enum : int { kUnit = 16 / sizeof(Y), kLine = sizeof(Y) == 1 ? 64 : 128 / sizeof(Y) };
 enum : int { kSlab = kOwn % kLine == 0 ? kLine : (kOwn % 32 == 0 ? 32 : 16) };
-enum : int { kPitch = kSlab * sizeof(Y) + (sizeof(Y) == 4 ? 32 : 16) };
-enum : int { kPieces = kSlab / kUnit, kItems = 16 * kPieces / 32 };
+enum : int { kSlabResults = kSlab / kEach, kOwnResults = kOwn / kEach };
+enum : int { kPitch = kSlabResults * sizeof(Y) + (sizeof(Y) == 4 ? 32 : 16) };
+enum : int { kPieces = kSlabResults / kUnit, kItems = 16 * kPieces / 32 };
 static_assert(kItems > 0, "a piece for each thread of a warp");
 
-template <class At>
+/// Of kColumns elements: those of an operand, or of the result.
+template <class At, int kColumns = kN>
 __device__ constexpr bool lies_in_rows() {
   if constexpr (At::kRank == 0) return true;
-  else return At::template extent<At::kRank - 1>() % kN == 0;
+  else return At::template extent<At::kRank - 1>() % kColumns == 0;
 }
 template <class At>
 __device__ constexpr int column_stride() {
@@ -19,28 +28,30 @@ __device__ constexpr int column_stride() {
   else return int(At::template stride<At::kRank - 1>());
 }
 /// Where the row begins in a tensor that lies in rows.
-template <class At>
+template <class At, int kColumns = kN>
 __device__ inline Index row_start(Index row) {
   if constexpr (At::kRank == 0) return 0;
-  else if constexpr (At::template extent<At::kRank - 1>() != kN) return locate<At>(Index(row * kN));
+  else if constexpr (At::template extent<At::kRank - 1>() != kColumns) return locate<At>(Index(row * kColumns));
   else if constexpr (At::kRank == 1) return 0;
   else return offset_of<At, At::kRank - 2>(row);
 }
-template <class At>
+template <class At, int kColumns = kN>
 __device__ inline Index place_of(Index row, int column) {
   if constexpr (At::kRank == 0) return 0;
-  else if constexpr (lies_in_rows<At>()) return row_start<At>(row) + Index(column) * Index(Actual<At>::template stride<At::kRank - 1>());
-  else return locate<At>(Index(row * kN + column));
+  else if constexpr (lies_in_rows<At, kColumns>())
+    return row_start<At, kColumns>(row) + Index(column) * Index(Actual<At>::template stride<At::kRank - 1>());
+  else return locate<At>(Index(row * kColumns + column));
 }
-enum : bool { kWhole = kN % kUnit == 0 && packs_together<YAt, kUnit>() };
+__device__ inline Index place_of_result(Index row, int column) { return place_of<YAt, kResults>(row, column); }
+enum : bool { kWhole = kResults % kUnit == 0 && packs_together<YAt, kUnit>() };
 // Elements of 4 bytes leave one by one just as well: a warp writes 128 bytes, and no ends are written apart.
-enum : bool { kShifted = !kWhole && sizeof(Y) == 2 && lies_in_rows<YAt>() && column_stride<YAt>() == 1 };
+enum : bool { kShifted = !kWhole && sizeof(Y) == 2 && lies_in_rows<YAt, kResults>() && column_stride<YAt>() == 1 };
 
 /// Of the epilogue's operands, one that is like the result, element by element, passes through that memory, too.
 template <class At, class T>
 __device__ constexpr bool is_like_result() {
   if constexpr (At::kRank == 0) return false;
-  else return kWhole && sizeof(T) == sizeof(Y) && packs_together<At, kUnit>() && At::template stride<0>() != 0;
+  else return kEach == 1 && kWhole && sizeof(T) == sizeof(Y) && packs_together<At, kUnit>() && At::template stride<0>() != 0;
 }
 #define LIKE_RESULT(i, T) is_like_result<Epilogue##i##At, T>() ? i :
 enum : int { kStaged = EPILOGUE_EACH(LIKE_RESULT) - 1 };
@@ -94,7 +105,7 @@ __device__ inline void fetch_slab(SlabOperands& to, const Place& at, int n ROWS_
 
 /// Elements of shared memory that a row begins behind its place.
 __device__ inline int shift_of(const Y* y, Index row) {
-  if constexpr (kShifted) return int(reinterpret_cast<u64>(y + row_start<YAt>(row)) / sizeof(Y) % kUnit);
+  if constexpr (kShifted) return int(reinterpret_cast<u64>(y + row_start<YAt, kResults>(row)) / sizeof(Y) % kUnit);
   else return 0;
 }
 template <class F>
@@ -102,8 +113,12 @@ __device__ inline void take_pair(F& to, u32 address) {
   if constexpr (sizeof(to.v) / sizeof(to.v[0]) == 2) load_shared_pair(address, to.v[0], to.v[1]);
 }
 __device__ inline void store_pair(u32 address, const Real (&v)[2]) {
+#ifdef GATE
+  store_shared_element(Y(), address, GATE(v[0]) * v[1]);
+#else
   if constexpr (kWhole) store_shared_pair(Y(), address, v[0], v[1]);
   else store_shared_each(Y(), address, v[0], v[1]);
+#endif
 }
 
 /// Where rows are not aligned, the places of a thread's pieces of the first slab, 0 where there is no row.
@@ -116,7 +131,7 @@ struct ShiftedPieces {
       for (int i = 0; i < kItems; ++i) {
         const int item = i * 32 + threadIdx.x % 32, row = item / kPieces;
         const Index number = row_of(at, row);
-        Y* first = y + place_of<YAt>(number, at.column) - shift_of(y, number);
+        Y* first = y + place_of_result(number, at.column) - shift_of(y, number);
         to[i] = row_exists(at, row) ? first + item % kPieces * kUnit : nullptr;
       }
     }
@@ -132,7 +147,7 @@ __device__ inline void store_end(Y* y, u32 pieces, const Place& at, int n) {
     const Index number = row_of(at, row);
     const int shift = shift_of(y, number);
     if (row_exists(at, row) && shift > 0 && (element < shift) == kAhead)
-      y[place_of<YAt>(number, at.column + n) + element - shift] =
+      y[place_of_result(number, at.column + n) + element - shift] =
           load_shared_element(Y(), pieces + row * kPitch + element * sizeof(Y));
   }
 }
@@ -151,11 +166,11 @@ __device__ inline void store_shifted(const ShiftedPieces& pieces, Y* y, u32 slab
     if (pieces.to[i] != nullptr && is_whole) *reinterpret_cast<uint4*>(pieces.to[i] + n) = own[i];
   }
   if (n == 0) store_end<false>(y, slab, at, 0);
-  if (n + kSlab == kOwn || at.column + n + kSlab >= kN) {
-    store_end<true>(y, slab + kSlab * sizeof(Y), at, n + kSlab);
+  if (n + kSlabResults == kOwnResults || at.column + n + kSlabResults >= kResults) {
+    store_end<true>(y, slab + kSlabResults * sizeof(Y), at, n + kSlabResults);
   } else {
     __syncwarp();
-    if (lane < 16) store_shared_piece(slab + lane * kPitch, load_shared_piece(slab + lane * kPitch + kSlab * sizeof(Y)));
+    if (lane < 16) store_shared_piece(slab + lane * kPitch, load_shared_piece(slab + lane * kPitch + kSlabResults * sizeof(Y)));
   }
 }
 
@@ -166,21 +181,21 @@ __device__ inline void store_slab(const ShiftedPieces& pieces, Y* y, u32 slab, c
 #pragma unroll
     for (int i = 0; i < kItems; ++i) {
       const int row = (i * 32 + lane) / kPieces, piece = (i * 32 + lane) % kPieces, column = at.column + n + piece * kUnit;
-      if (row_exists(at, row) && column < kN)
-        *reinterpret_cast<uint4*>(y + place_of<YAt>(row_of(at, row), column)) = load_shared_piece(slab + row * kPitch + piece * 16);
+      if (row_exists(at, row) && column < kResults)
+        *reinterpret_cast<uint4*>(y + place_of_result(row_of(at, row), column)) = load_shared_piece(slab + row * kPitch + piece * 16);
     }
   } else {
-    if (kShifted && at.column + n + kSlab <= kN) {
+    if (kShifted && at.column + n + kSlabResults <= kResults) {
       store_shifted(pieces, y, slab, at, n);
-    } else if (at.column + n < kN) {
-      constexpr int kSlots = kShifted ? kSlab + kUnit : kSlab;
+    } else if (at.column + n < kResults) {
+      constexpr int kSlots = kShifted ? kSlabResults + kUnit : kSlabResults;
 #pragma unroll 4
       for (int i = lane; i < 16 * kSlots; i += 32) {
         const int row = i / kSlots, slot = i % kSlots;
         const Index number = row_of(at, row);
         const int shift = shift_of(y, number), column = at.column + n + slot - shift;
-        if (row_exists(at, row) && slot >= (n > 0 ? 0 : shift) && slot < kSlab + shift && column < kN)
-          y[place_of<YAt>(number, column)] = load_shared_element(Y(), slab + row * kPitch + slot * sizeof(Y));
+        if (row_exists(at, row) && slot >= (n > 0 ? 0 : shift) && slot < kSlabResults + shift && column < kResults)
+          y[place_of_result(number, column)] = load_shared_element(Y(), slab + row * kPitch + slot * sizeof(Y));
       }
     }
   }
@@ -196,12 +211,14 @@ __device__ inline void store_tile(const Accumulator (&sums)[kOwn / 2], SlabOpera
   bool exists[2];
   GroupMoments given;
   ShiftedPieces pieces;
-  pieces.begin(y, at);
+  Place result = at;
+  result.column /= kEach;
+  pieces.begin(y, result);
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
     const int row = row_lane() + half * 8;
     own_row[half] = row_of(at, row), exists[half] = row_exists(at, row);
-    mine[half] = slab + row * kPitch + (shift_of(y, own_row[half]) + pair_lane() * 2) * sizeof(Y);
+    mine[half] = slab + row * kPitch + (shift_of(y, own_row[half]) + pair_lane() * 2 / kEach) * sizeof(Y);
   }
 #pragma unroll
   for (int n = 0; n < kOwn; n += kSlab) {
@@ -218,7 +235,7 @@ __device__ inline void store_tile(const Accumulator (&sums)[kOwn / 2], SlabOpera
     for (int j = 0; j < kSlab / 8; ++j)
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
-        const u32 address = mine[half] + j * 8 * sizeof(Y);
+        const u32 address = mine[half] + j * 8 / kEach * sizeof(Y);
         const int s = (n + j * 8) / 2 + half * 2;
         [[maybe_unused]] Pair& operands = now.pairs[j][half];
 #define TAKE_PAIR(i, T) \
@@ -232,7 +249,7 @@ __device__ inline void store_tile(const Accumulator (&sums)[kOwn / 2], SlabOpera
         if (half > 0) given.give(own_row, exists, at.column + n, j ROWS_ARGUMENTS);
       }
     __syncwarp();
-    store_slab(pieces, y, slab, at, n);
+    store_slab(pieces, y, slab, result, n / kEach);
     __syncwarp();
   }
 }

@@ -55,6 +55,11 @@ Result<DeviceProduct> describe_product(const Problem& problem, RegionExtras extr
     p.loop.push_back({static_cast<int>(expected.size()), p.n});
     expected.push_back(p.n);
   }
+  p.results = p.loop;
+  if (p.region.gate != nullptr) {
+    if (b_vector || p.n % 2 != 0) return unsupported("a gate of columns without pairs");
+    expected.back() /= 2, p.results.back().extent /= 2;
+  }
   if (expected != y.extents) return unsupported("the epilogue broadcasts");
   p.a_batch = batch_strides(a, a_own, batch, rank);
   p.b_batch = batch_strides(b, b_own, batch, rank);

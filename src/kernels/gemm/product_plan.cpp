@@ -174,7 +174,9 @@ ProductPlan plan_product(const Microkernels& kernels, int64_t m, int64_t n, int6
                    .steps = std::move(steps),
                    .lines = part.lines};
   plan.registers = register_epilogue(plan.steps, output_type);
-  plan.finish_in_place = output_type == ElementType::f32 && !has_full_operand(plan.steps);
+  plan.columns_of_result = columns_of_result(plan.steps);
+  plan.finish_in_place = output_type == ElementType::f32 && plan.columns_of_result == 1 &&
+                         !has_full_operand(plan.steps);
   cut_depth(plan, part.depths);
   if (kernels.preparation != nullptr && part.lines.rows == 0 && m > 0 && n > 0)
     choose_prepared_blocks(plan, batch, threads);

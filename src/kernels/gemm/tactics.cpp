@@ -112,7 +112,7 @@ struct Matrices {
 };
 
 Result<Description> describe(const Problem& problem) {
-  TENON_ASSIGN(AnchoredRegion region, anchored_region(problem, {.branches = true}));
+  TENON_ASSIGN(AnchoredRegion region, anchored_region(problem, {.branches = true, .gated = true}));
   const auto* op = region.anchor.as<MatMul>();
   if (op == nullptr) return unsupported("not a matmul");
   Description d;
@@ -122,7 +122,8 @@ Result<Description> describe(const Problem& problem) {
   const Matrices all(problem.input(d.a), problem.input(d.b), problem.output());
   const Operand &a = all.a, &b = all.b, &c = all.c;
   // Steps name the axes of the result as it is.
-  if (all.vectors && !region.steps.empty()) return unsupported("steps behind a vector's product");
+  const bool is_plain = region.steps.empty() && region.gate == nullptr;
+  if (all.vectors && !is_plain) return unsupported("steps behind a vector's product");
   if (c.rank() > 2 + kMaxBatchDims) return unsupported("more than {} batch axes", kMaxBatchDims);
   for (const Operand* operand : {&a, &b, &c})
     if (!cpu::element_type(operand->type))
@@ -131,7 +132,7 @@ Result<Description> describe(const Problem& problem) {
     return unsupported("operands of {} and {}", name_of(a.type), name_of(b.type));
   const int axes = c.rank() - 2;
   cpu::GemmProblem& p = d.gemm;
-  p.m = c.extents[axes], p.n = c.extents[axes + 1];
+  p.m = c.extents[axes], p.n = c.extents[axes + 1] * region.columns_of_result();
   const bool transpose_a = op->transpose_a && problem.input(d.a).rank() > 1;
   const bool transpose_b = op->transpose_b && problem.input(d.b).rank() > 1;
   p.k = a.extents[a.rank() - (transpose_a ? 2 : 1)];

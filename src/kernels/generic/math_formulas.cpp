@@ -22,6 +22,15 @@ int64_t stride_of(int label, const einsum::Labels& labels, const Operand& operan
 
 }  // namespace
 
+Status gated_unit(const Problem& problem, const GatedUnit& op, Formula& f) {
+  if (!is_real(problem.output().type))
+    return unsupported("the type {}", name_of(problem.output().type));
+  f.constants += fmt::format("#define GATE {}\n", pointwise_info(op.function).formula);
+  f.real("kAlpha", op.alpha);
+  f.real("kBeta", op.beta);
+  return {};
+}
+
 Status einsum(const Problem& problem, const Einsum& op, Formula& f) {
   std::vector<Shape> shapes;
   for (const Operand& operand : problem.inputs) shapes.push_back(to_shape(operand.extents));

@@ -116,7 +116,7 @@ class EpilogueRecorder {
     const Operand& operand = problem_.input(index);
     if (device_type(operand.type) == nullptr || !is_real(operand.type))
       return unsupported("an operand of the epilogue is {}", name_of(operand.type));
-    const Extents& extents = problem_.output().extents;
+    const Extents extents = extents_of_steps(problem_, region_);
     std::vector<int64_t> strides;
     if (given != nullptr) {
       strides = *given;
@@ -167,10 +167,12 @@ Status add_step_function(KernelCode& code, int number, const RegionStep& step, b
   const PointwiseInfo& info = pointwise_info(step.function);
   if (info.category != PointwiseClass::arithmetic && info.category != PointwiseClass::real)
     return unsupported("{} in the epilogue", info.name);
-  const bool rough_erf = rough && step.function == PointwiseFunction::k_gelu_erf;
+  std::string_view formula = info.formula;
+  if (rough && step.function == PointwiseFunction::k_gelu_erf) formula = "rough_gelu_erf(x)";
+  if (rough && step.function == PointwiseFunction::k_gelu_tanh) formula = "rough_gelu_tanh_of(x)";
   const int64_t numbers[] = {number, std::bit_cast<int64_t>(double{step.alpha}),
                              std::bit_cast<int64_t>(double{step.beta})};
-  code.record(TextForm::kStepFunction, {rough_erf ? "rough_gelu_erf(x)" : info.formula}, numbers);
+  code.record(TextForm::kStepFunction, {formula}, numbers);
   return {};
 }
 

@@ -151,6 +151,13 @@ __device__ inline void store_shared_each(float, u32 address, float a, float b) {
   asm volatile("st.shared.f32 [%0], %1;\nst.shared.f32 [%0 + 4], %2;" ::"r"(address), "f"(a), "f"(b) : "memory");
 }
 template <class T>
+__device__ inline void store_shared_element(T type, u32 address, float v) {
+  asm volatile("st.shared.u16 [%0], %1;" ::"r"(address), "h"(u16(pair_of(type, v, v))) : "memory");
+}
+__device__ inline void store_shared_element(float, u32 address, float v) {
+  asm volatile("st.shared.f32 [%0], %1;" ::"r"(address), "f"(v) : "memory");
+}
+template <class T>
 __device__ inline void load_shared_pair(u32 address, T& a, T& b) {
   if constexpr (sizeof(T) == 2) {
     asm volatile("ld.shared.v2.u16 {%0, %1}, [%2];" : "=h"(a.bits), "=h"(b.bits) : "r"(address) : "memory");

@@ -223,6 +223,11 @@ __device__ inline void rough_gelu_tanh(float (&v)[N]) {
 #pragma unroll
   for (int i = 0; i < N; i += 2) rough_gelu_tanh(v[i], i + 1 < N ? v[i + 1 < N ? i + 1 : i] : none);
 }
+__device__ inline float rough_gelu_tanh_of(float x) {
+  float v[1] = {x};
+  rough_gelu_tanh<1>(v);
+  return v[0];
+}
 
 // Gate activations of recurrent cells, for states of 16 bits.
 __device__ inline float rough_sigmoid(float x) { return rough_inverse(1 + rough_power_of_2(-1.44269504f * x)); }

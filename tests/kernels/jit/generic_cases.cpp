@@ -86,6 +86,12 @@ void add_convolutions(Cases& cases) {
   // Windows that overlap find a value more than once; here any value may come from anywhere.
   add(cases, "max_unpool of meeting values", unpool,
       std::vector{reals({2, 3, 32, 32}, 1), integers({2, 3, 32, 32}, 2, 0, 999)});
+  GatedUnit gated;
+  for (const PointwiseFunction function : {PointwiseFunction::k_swish, PointwiseFunction::k_elu}) {
+    gated.function = function, gated.alpha = 0.7;
+    add(cases, "gated_unit", gated, std::vector{reals({3, 5, 34}, 1, kHalf)}).roundings(2, kHalf);
+    add(cases, "gated_unit of floats", gated, std::vector{reals({7, 2}, 2)});
+  }
   Lrn lrn;
   lrn.size = 4;
   lrn.alpha = 0.2;

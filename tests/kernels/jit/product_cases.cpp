@@ -503,6 +503,51 @@ Tensor made_sparse(Tensor weights, size_t axis) {
   return weights;
 }
 
+/// Products that end in a gate: one row and many, tails of rows and columns, rows of the result that
+/// are aligned by 16 bytes or by one element, sums that blocks share, a normalization in front.
+void add_gated_products(Cases& cases) {
+  using enum PointwiseFunction;
+  struct Gated {
+    Extents a;
+    int64_t n;  ///< Columns of the result.
+    PointwiseFunction function;
+    bool bias, transpose_b, standardizes, sparse;
+  };
+  const Gated products[] = {{{1, 64}, 32, k_swish, false, true, false, false},
+                            {{3, 2048}, 72, k_gelu_erf, false, false, false, false},
+                            {{1, 37, 256}, 344, k_swish, true, false, false, false},
+                            {{300, 192}, 1001, k_gelu_tanh, true, false, false, false},
+                            {{2, 130, 136}, 503, k_sigmoid, false, true, false, false},
+                            {{2100, 128}, 1536, k_relu, true, true, false, false},
+                            {{1040, 72}, 2050, k_swish, false, false, false, false},
+                            {{197, 768}, 1024, k_swish, true, true, true, false},
+                            {{5, 512}, 1376, k_gelu_tanh, false, false, true, false},
+                            {{128, 256}, 128, k_swish, true, false, false, true},
+                            {{197, 768}, 776, k_hard_sigmoid, false, true, true, true}};
+  int seed = 1300;
+  for (const DataType type : {DataType::kFloat16, DataType::kBFloat16})
+    for (const Gated& p : products) {
+      ++seed;
+      const auto [product, b, result] = product_of(p.a, 2 * p.n, p.transpose_b);
+      const Tensor rows = random_reals(type, p.a, seed);
+      Tensor weights = random_reals(type, b, seed + 50, -0.2, 0.2);
+      if (p.sparse) weights = made_sparse(weights, p.transpose_b ? 1 : 0);
+      const std::string name = fmt::format("hopper gated {} {}", name_of(type), seed);
+      auto& c =
+          p.standardizes
+              ? add(cases, name, Standardize(), std::vector{input(rows), input(moments_of(rows))})
+                    .into_op(product, {constant(weights)})
+              : add(cases, name, product, std::vector{input(rows), constant(weights)});
+      if (p.bias) c.then(k_add, constant(random_reals(type, {2 * p.n}, seed + 2)));
+      GatedUnit gate;
+      gate.function = p.function;
+      gate.alpha = p.function == k_hard_sigmoid ? 0.2 : 1;
+      gate.beta = 0.5;
+      // The reference rounds both columns of a pair, and the gate.
+      c.into_op(gate, {}).roundings(p.standardizes ? 4 : 3, type);
+    }
+}
+
 /// Weights for sparse tensor cores, with all that stands behind dense ones.
 void add_sparse_products(Cases& cases) {
   struct Sparse {
@@ -589,6 +634,7 @@ Cases product_cases() {
   add_widened_products(cases);
   add_tall_products(cases);
   add_halves_of_normalization(cases);
+  add_gated_products(cases);
   add_sparse_products(cases);
   add_sparse_convs(cases);
   return cases;
