@@ -17,8 +17,8 @@ struct Pointwise final : OpBase<Pointwise> {
   TENON_ATTRIBUTES(alpha, beta);
 };
 
-/// Gated linear unit over pairs of the last axis: y[..., i] = function(x[..., 2 i]) * x[..., 2 i + 1],
-/// the function a real one of one operand.
+/// Gated linear unit over pairs of the last axis: y[..., i] = function(x[..., 2 i]) * x[..., 2 i +
+/// 1], the function a real one of one operand.
 struct GatedUnit final : OpBase<GatedUnit> {
   TENON_OP_HEADER(GatedUnit, "gated_unit");
   PointwiseFunction function = PointwiseFunction::k_swish;

@@ -1,5 +1,5 @@
-// The gate of an MLP, f(a) * b of the two halves a and b of one product's columns, becomes the end of
-// that product: its weights are put in order so that both columns of a pair lie side by side, in
+// The gate of an MLP, f(a) * b of the two halves a and b of one product's columns, becomes the end
+// of that product: its weights are put in order so that both columns of a pair lie side by side, in
 // one thread's registers. So half as much leaves the product, and no step reads it again. Takes
 // linear units with one matrix as exporters write them, and the halves that merge_products made.
 // Must run behind lower_precision, since kernels take some types only, and before fuse_epilogue.
@@ -74,9 +74,8 @@ bool has_kernel(const Node& product, const PassContext& context) {
   if (weights == nullptr || weights->rank() != 2 || product.input(1)->uses().size() != 1 ||
       product.input(0)->type.shape.size() < 2)
     return false;
-  const DataType type = weights->type(), wide = context.options().gated_floats
-                                                    ? DataType::kFloat32
-                                                    : DataType::kFloat16;
+  const DataType type = weights->type(),
+                 wide = context.options().gated_floats ? DataType::kFloat32 : DataType::kFloat16;
   constexpr int64_t kPiece = 8;  // Elements of 16 bits that are loaded at once.
   return (type == wide || type == DataType::kBFloat16) && product.input(0)->type.type == type &&
          product.output()->type.type == type &&
@@ -130,10 +129,8 @@ std::optional<Place> place_of(const Graph& graph, Node* gate, int side,
   if (!a || !b || a->whole != b->whole || a->is_second == b->is_second ||
       !is_used_up(graph, a->whole, activation->input(0), other))
     return std::nullopt;
-  Place place{.product = nullptr,
-              .activation = activation,
-              .gate = gate,
-              .gate_is_second = a->is_second};
+  Place place{
+      .product = nullptr, .activation = activation, .gate = gate, .gate_is_second = a->is_second};
   if (!find_product(graph, a->whole, place) || !has_kernel(*place.product, context))
     return std::nullopt;
   for (const Node* node : {place.product, place.sum, activation, gate})
@@ -183,8 +180,8 @@ Value* interleaved(Graph& graph, const Tensor& from, int64_t axis, bool gate_is_
 /// The nodes that read the product before, which nothing reads any longer.
 void erase_gate(Graph& graph, const Place& place) {
   Node* first = place.activation->input(0)->producer();
-  Node* second = place.gate->input(place.gate->input(0) == place.activation->output() ? 1 : 0)
-                     ->producer();
+  Node* second =
+      place.gate->input(place.gate->input(0) == place.activation->output() ? 1 : 0)->producer();
   graph.erase(place.gate);
   graph.erase(place.activation);
   graph.erase(first);

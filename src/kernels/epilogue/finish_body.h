@@ -65,8 +65,6 @@ struct Finish {
         });
   }
 
-  static constexpr int64_t kPairs = 64;
-
   /// first = f(first) * second.
   static void gate(const EpilogueStep& s, float* first, const float* second, int64_t count) {
     with_function<V>(
@@ -81,20 +79,44 @@ struct Finish {
         });
   }
 
-  /// Pairs of columns become one, at the front of the row. A few are taken apart at a time.
-  void gate(const EpilogueStep& s) const {
-    float first[kPairs] = {}, second[kPairs] = {};
-    for (int64_t r = 0; r < t.rows; ++r) {
-      float* row = t.tile + r * t.tile_stride;
-      for (int64_t c = 0; c < t.columns / 2; c += kPairs) {
-        const int64_t count = std::min(kPairs, t.columns / 2 - c);
-        for (int64_t i = 0; i < count; ++i) {
-          first[i] = row[2 * (c + i)];
-          second[i] = row[2 * (c + i) + 1];
-        }
-        gate(s, first, second, count);
-        std::copy_n(first, count, row + c);
+  /// Stores pairs of columns as one each: of as many rows at a time as there is room for.
+  void store_gated(const EpilogueStep& s) const {
+    constexpr int64_t kRoom = 512;
+    float first[kRoom], second[kRoom];  // Not filled with zeros for each tile.
+    const int64_t pairs = t.columns / 2;
+    for (int64_t c = 0; c < pairs; c += kRoom) {
+      const int64_t count = std::min(kRoom, pairs - c);
+      const int64_t stride = (count + V::kWidth - 1) / V::kWidth * V::kWidth;
+      for (int64_t r = 0, rows; r < t.rows; r += rows) {
+        rows = std::min(kRoom / stride, t.rows - r);
+        for (int64_t i = 0; i < rows; ++i)
+          take_apart(t.tile + (r + i) * t.tile_stride + 2 * c, count, stride, first + i * stride,
+                     second + i * stride);
+        gate(s, first, second, rows * stride);
+        FinishTile half = t;
+        half.tile = first, half.tile_stride = stride;
+        half.rows = rows, half.columns = count;
+        half.output =
+            static_cast<char*>(t.output) + (r * t.output_stride + c) * element_size(t.output_type);
+        Finish<V>{half}.store();
       }
+    }
+  }
+
+  /// By whole vectors where there are such; zeros up to `room`.
+  static void take_apart(const float* pairs, int64_t count, int64_t room, float* first,
+                         float* second) {
+    constexpr int64_t kWidth = V::kWidth;
+    int64_t i = 0;
+    for (; i + kWidth <= count; i += kWidth)
+#pragma GCC ivdep
+      for (int64_t k = 0; k < kWidth; ++k) {
+        first[i + k] = pairs[2 * (i + k)];
+        second[i + k] = pairs[2 * (i + k) + 1];
+      }
+    for (; i < room; ++i) {
+      first[i] = i < count ? pairs[2 * i] : 0.0f;
+      second[i] = i < count ? pairs[2 * i + 1] : 0.0f;
     }
   }
 
@@ -181,11 +203,7 @@ void finish(const FinishTile& tile, std::span<const EpilogueStep> steps,
   const Finish<V> finish{tile};
   const int64_t each = columns_of_result(steps);
   apply_steps(finish, steps.first(steps.size() - (each > 1 ? 1 : 0)), operands);
-  if (each == 1) return finish.store();
-  finish.gate(steps.back());
-  FinishTile half = tile;
-  half.columns /= each;
-  Finish<V>{half}.store();
+  return each == 1 ? finish.store() : finish.store_gated(steps.back());
 }
 
 }  // namespace

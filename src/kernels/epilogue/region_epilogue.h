@@ -18,8 +18,8 @@ struct BoundStep {
   std::vector<float> copy;             ///< contents when they are constant and one number a column
 };
 
-/// Steps behind a matmul, the region's gate among them: the last two axes of the output are rows and
-/// columns.
+/// Steps behind a matmul, the region's gate among them: the last two axes of the output are rows
+/// and columns.
 Result<std::vector<BoundStep>> matrix_steps(const Problem& problem, const AnchoredRegion& region);
 
 /// Steps behind a convolution with a channels-last output: rows are pixels, columns are channels.

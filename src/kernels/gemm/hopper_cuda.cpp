@@ -119,7 +119,8 @@ Status check_moments(const FoldedProduct& p, const Problem& problem) {
 
 Result<FoldedProduct> describe(const Problem& problem) {
   FoldedProduct p;
-  TENON_ASSIGN(p.product, describe_product(problem, {.cast = true, .moments = true, .gated = true}));
+  TENON_ASSIGN(p.product,
+               describe_product(problem, {.cast = true, .moments = true, .gated = true}));
   const DeviceProduct& from = p.product;
   const Operand &a = problem.input(from.a), &b = problem.input(from.b), &y = problem.output();
   if (byte_size(a.type) != 2 || !is_real(a.type) || b.type != a.type)

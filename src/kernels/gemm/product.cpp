@@ -272,7 +272,8 @@ struct Run {
 
   /// Stores to lines that are in no cache would wait for memory one after the other.
   void fetch_output(const Tile& tile, const void* output) const {
-    const int64_t size = element_size(plan.output_type), bytes = tile.columns / plan.columns_of_result * size;
+    const int64_t size = element_size(plan.output_type),
+                  bytes = tile.columns / plan.columns_of_result * size;
     const char* line = static_cast<const char*>(output);
     for (int r = 0; r < tile.rows; ++r, line += operands.output_stride * size)
       for (int64_t at = 0; at < bytes; at += kLine) prefetch_for_writing(line + at);

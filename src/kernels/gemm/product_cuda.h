@@ -13,7 +13,7 @@ struct DeviceProduct {
   int64_t a_row = 0, a_column = 0, b_row = 0, b_column = 0;  ///< Strides; rows of b run along k.
   IndexLoop batch;                                           ///< Axes of the result.
   std::vector<int64_t> a_batch, b_batch;  ///< Strides by axis of the result; 0 where broadcast.
-  IndexLoop loop;     ///< batch, m, n of the steps' values.
+  IndexLoop loop;                         ///< batch, m, n of the steps' values.
   IndexLoop results;  ///< The same of the result, which has half of the columns behind a gate.
 
   int64_t batches() const { return loop_count(batch); }

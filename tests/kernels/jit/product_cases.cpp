@@ -503,8 +503,9 @@ Tensor made_sparse(Tensor weights, size_t axis) {
   return weights;
 }
 
-/// Products that end in a gate: one row and many, tails of rows and columns, rows of the result that
-/// are aligned by 16 bytes or by one element, sums that blocks share, a normalization in front.
+/// Products that end in a gate: one row and many, tails of rows and columns, rows of the result
+/// that are aligned by 16 bytes or by one element, sums that blocks share, a normalization in
+/// front.
 void add_gated_products(Cases& cases) {
   using enum PointwiseFunction;
   struct Gated {
