@@ -83,9 +83,6 @@ void transpose_weights(FoldedProduct& p) {
   p.b.row_stride = p.k, p.b.k_stride = 1;
 }
 
-/// Columns of a block or warp that are halves of pieces of the result.
-constexpr int64_t kGateGroup = 32;
-
 /// Pairs of columns that leave as one result.
 Status check_gate(const FoldedProduct& p, const Problem& problem) {
   const AnchoredRegion& region = p.product.region;
@@ -156,11 +153,9 @@ Result<FoldedProduct> describe(const Problem& problem) {
   return p;
 }
 
-/// Whether moments and gates are those of whole groups of a block's columns, and threads have
-/// registers left.
-bool takes_groups(const Tiling& t, const FoldedProduct& p) {
+/// Whether moments are those of whole groups of a block's columns, and threads have registers left.
+bool takes_moments(const Tiling& t, const FoldedProduct& p) {
   const AnchoredRegion& region = p.product.region;
-  if (region.gate != nullptr && t.columns / t.splits % kGateGroup != 0) return false;
   if (region.moments == nullptr && region.standardize == nullptr) return true;
   if (t.turns > 2 || (t.turns == 2 && t.parts * t.columns > 256)) return false;
   return region.moments == nullptr || t.columns / t.splits % kMomentsGroup == 0;
@@ -185,7 +180,7 @@ std::vector<std::string> tilings(const Problem& problem) {
   if (!p.ok()) return {""};
   std::vector<Tiling> possible;
   for (const Tiling& t : all_tilings())
-    if ((takes(t, *p) || p->constant != nullptr) && takes_groups(t, *p)) possible.push_back(t);
+    if ((takes(t, *p) || p->constant != nullptr) && takes_moments(t, *p)) possible.push_back(t);
   std::vector<std::string> texts;
   for (const Tiling& t : best_tilings(possible, p->sizes(), multiprocessors(problem), kOffered))
     texts.push_back(t.text());
@@ -303,7 +298,7 @@ Result<JitArgument> bias_of(KernelCode& code, const Problem& problem, const Tili
 Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   TENON_ASSIGN(FoldedProduct p, describe(problem));
   TENON_ASSIGN(const Tiling t, parse_tiling(config, p.sizes()));
-  if (!takes_groups(t, p) || (!takes(t, p) && p.constant == nullptr))
+  if (!takes_moments(t, p) || (!takes(t, p) && p.constant == nullptr))
     return user_error("no tiling: {}", config);
   if (!takes(t, p)) transpose_weights(p);
   JitPlan plan;
@@ -376,9 +371,7 @@ SparseColumns columns_of(const FoldedProduct& p) {
 
 /// Columns of which a warp has all or none.
 int64_t group_of(const FoldedProduct& p) {
-  const AnchoredRegion& region = p.product.region;
-  if (region.moments != nullptr) return kMomentsGroup;
-  return region.gate != nullptr ? kGateGroup : 16;
+  return p.product.region.moments != nullptr ? kMomentsGroup : 16;
 }
 
 std::vector<std::string> tilings(const Problem& problem) {

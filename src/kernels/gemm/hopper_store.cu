@@ -13,8 +13,10 @@ enum : int { kUnit = 16 / sizeof(Y), kLine = sizeof(Y) == 1 ? 64 : 128 / sizeof(
 enum : int { kSlab = kOwn % kLine == 0 ? kLine : (kOwn % 32 == 0 ? 32 : 16) };
 enum : int { kSlabResults = kSlab / kEach, kOwnResults = kOwn / kEach };
 enum : int { kPitch = kSlabResults * sizeof(Y) + (sizeof(Y) == 4 ? 32 : 16) };
-enum : int { kPieces = kSlabResults / kUnit, kItems = 16 * kPieces / 32 };
-static_assert(kItems > 0, "a piece for each thread of a warp");
+enum : int { kPieces = kSlabResults / kUnit, kItems = (16 * kPieces + 31) / 32 };
+static_assert(kPieces > 0, "whole pieces");
+/// Narrow slabs have fewer pieces than a warp has threads.
+__device__ inline bool has_piece(int item) { return 16 * kPieces % 32 == 0 || item < 16 * kPieces; }
 
 /// Of kColumns elements: those of an operand, or of the result.
 template <class At, int kColumns = kN>
@@ -132,7 +134,7 @@ struct ShiftedPieces {
         const int item = i * 32 + threadIdx.x % 32, row = item / kPieces;
         const Index number = row_of(at, row);
         Y* first = y + place_of_result(number, at.column) - shift_of(y, number);
-        to[i] = row_exists(at, row) ? first + item % kPieces * kUnit : nullptr;
+        to[i] = has_piece(item) && row_exists(at, row) ? first + item % kPieces * kUnit : nullptr;
       }
     }
   }
@@ -158,7 +160,7 @@ __device__ inline void store_shifted(const ShiftedPieces& pieces, Y* y, u32 slab
   uint4 own[kItems];
 #pragma unroll
   for (int i = 0; i < kItems; ++i)
-    own[i] = load_shared_piece(slab + (i * 32 + lane) / kPieces * kPitch + (i * 32 + lane) % kPieces * 16);
+    if (has_piece(i * 32 + lane)) own[i] = load_shared_piece(slab + (i * 32 + lane) / kPieces * kPitch + (i * 32 + lane) % kPieces * 16);
 #pragma unroll
   for (int i = 0; i < kItems; ++i) {
     const int item = i * 32 + lane;
@@ -181,7 +183,7 @@ __device__ inline void store_slab(const ShiftedPieces& pieces, Y* y, u32 slab, c
 #pragma unroll
     for (int i = 0; i < kItems; ++i) {
       const int row = (i * 32 + lane) / kPieces, piece = (i * 32 + lane) % kPieces, column = at.column + n + piece * kUnit;
-      if (row_exists(at, row) && column < kResults)
+      if (has_piece(i * 32 + lane) && row_exists(at, row) && column < kResults)
         *reinterpret_cast<uint4*>(y + place_of_result(row_of(at, row), column)) = load_shared_piece(slab + row * kPitch + piece * 16);
     }
   } else {
