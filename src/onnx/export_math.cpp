@@ -136,6 +136,17 @@ void export_pointwise(NodeExporter& n) {
   if (!value.empty()) n.give(value);
 }
 
+void export_gated_unit(NodeExporter& n) {
+  const GatedUnit& op = *n.node().as<GatedUnit>();
+  const auto each_second = [&](int64_t first) {
+    return n.step("Slice", {n.in(0), n.integers({first}), n.integers({INT64_MAX}),
+                            n.integers({n.rank(0) - 1}), n.integers({2})});
+  };
+  const std::string gate =
+      export_function(n, op.function, op.alpha, op.beta, {each_second(0)}, n.element(0));
+  n.result("Mul", {gate, each_second(1)});
+}
+
 void export_cast(NodeExporter& n) {
   const Cast& op = *n.node().as<Cast>();
   AddedNode added = n.plain("Cast").integer("to", onnx_number_of(op.to));

@@ -103,6 +103,22 @@ def test_regions_are_functions_named_after_them(optimize, tmp_path: Path):
     assert "fused regions" in optimize.text and "netron" in optimize.text
 
 
+def test_gated_products_are_products_and_halves(optimize, tmp_path: Path):
+    value, generator = helper.make_tensor_value_info, np.random.default_rng(2)
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["both"], "both"),
+             helper.make_node("Split", ["both"], ["a", "b"], "halves", axis=-1, num_outputs=2),
+             helper.make_node("Sigmoid", ["a"], ["s"], "sigmoid"), helper.make_node("Mul", ["a", "s"], ["silu"], "silu"),
+             helper.make_node("Mul", ["silu", "b"], ["y"], "gate")]
+    weights = numpy_helper.from_array(generator.standard_normal((16, 40)).astype(np.float32), "w")
+    graph = helper.make_graph(nodes, "g", [value("x", TensorProto.FLOAT, ["batch", 16])],
+                              [value("y", TensorProto.FLOAT, ["batch", 20])], [weights])
+    model = tmp_path / "gated.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), model)
+    out = optimize(model)
+    assert {n.op_type for n in onnx.load(out).graph.node} == {"both_gate"}
+    assert_same(model, out, extents=3)
+
+
 def test_flags_decide_about_passes_and_extents(optimize, tmp_path: Path):
     model = write_two_convolutions(tmp_path / "two.onnx")
     out = optimize(model, "--disablePass=fuse_epilogue,fuse_pointwise", "--shapes=x:4x3x16x16")
