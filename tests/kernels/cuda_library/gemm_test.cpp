@@ -5,6 +5,7 @@
 
 namespace tenon {
 TENON_DECLARE_TACTIC(gemm_cublaslt)
+TENON_DECLARE_TACTIC(gemm_cublaslt_gated)
 namespace {
 
 using F = PointwiseFunction;
@@ -124,6 +125,25 @@ TEST_P(GemmTypes, StepsBehindTheLibrarysEpilogue) {
     if (constant) y = test.step(F::k_add, y, test.constant({columns}));
     test.finish(Layout::kRowMajor);
     check(test, GetParam(), false, 2);
+  }
+}
+
+TEST_P(GemmTypes, GatesBehindTheProduct) {
+  namespace gated = tactics::gemm_cublaslt_gated;
+  for (const auto& [rows, columns, biased] : {std::tuple{37, 192, true}, {1, 50, false}}) {
+    RegionCase test(GetParam());
+    Value* a = test.input("a", {2, rows, 64});
+    Value* w = test.constant({64, columns}, 0.2);
+    Value* bias = test.constant({columns});
+    Value* y = test.add(matmul(), {a, w});
+    if (biased) y = test.step(F::k_add, y, bias);
+    auto gate = std::make_unique<GatedUnit>();
+    gate->alpha = 1;
+    test.add(std::move(gate), {y});
+    test.finish(Layout::kRowMajor);
+    // Both factors are rounded on their way.
+    check_configs(test, {gated::supports, gated::configs, gated::create, true},
+                  3 * library_tolerance(GetParam()));
   }
 }
 
