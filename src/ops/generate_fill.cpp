@@ -5,6 +5,7 @@
 
 #include "base/arithmetic.h"
 #include "ir/element.h"
+#include "ops/fill_value.h"
 #include "ops/generate.h"
 #include "ops/given_shape.h"
 #include "ops/reals.h"
@@ -40,11 +41,6 @@ Result<int64_t> range_length(const Tensor& start, const Tensor& limit, const Ten
   return is_real(start.type())
              ? steps_between(start.as_double(0), limit.as_double(0), delta.as_double(0))
              : integer_steps(start.as_int64(0), limit.as_int64(0), delta.as_int64(0));
-}
-
-/// One element, f32 zero when none was given.
-Tensor fill_value(const Fill& op) {
-  return op.value.defined() ? op.value : Tensor::scalar_f32(0);
 }
 
 Result<Shape> one_hot_shape(const OneHot& op, const Shape& indices, const Dim& depth,

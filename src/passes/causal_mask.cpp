@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/fill_value.h"
 #include "passes/match.h"
 
 namespace tenon {
@@ -281,11 +282,6 @@ MaybeForm form_of_pointwise(const Node& node, int depth) {
   return result;
 }
 
-MaybeForm form_of_fill(const Node& node) {
-  const Tensor& value = node.as<Fill>()->value;
-  return uniform(value.defined() && value.count() > 0 ? value.as_double(0) : 0);
-}
-
 MaybeForm form_of(const Value* value, int depth) {
   if (value == nullptr || depth > kMaxDepth) return std::nullopt;
   if (value->constant() != nullptr) return form_of_constant(*value);
@@ -296,7 +292,7 @@ MaybeForm form_of(const Value* value, int depth) {
   if (node->is<RangeOf>()) return form_of_range(*node);
   if (node->is<Trilu>()) return form_of_trilu(*node, depth + 1);
   if (node->is<Slice>()) return form_of_slice(*node, depth + 1);
-  if (node->is<Fill>()) return form_of_fill(*node);
+  if (const auto* fill = node->as<Fill>()) return uniform(fill_value(*fill).as_double(0));
   if (is_reshape(node) || node->is<Expand>()) return form_of_reshape(*node, depth + 1);
   return std::nullopt;
 }

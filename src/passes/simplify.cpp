@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/fill_value.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 #include "passes/quantized.h"
@@ -38,8 +39,7 @@ std::optional<double> filled_with(const Value* value) {
   if (const auto number = scalar_of(value)) return number;
   const Node* node = value->producer();
   if (node == nullptr) return std::nullopt;
-  if (const auto* fill = node->as<Fill>())
-    return fill->value.defined() ? fill->value.as_double(0) : 0.0;
+  if (const auto* fill = node->as<Fill>()) return fill_value(*fill).as_double(0);
   if (node->is<Expand>()) return scalar_of(node->input(0));
   if (!is_function(*node, k_mul)) return std::nullopt;
   const auto a = filled_with(node->input(0)), b = filled_with(node->input(1));

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "ops/generate.h"
+#include "ops/fill_value.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 #include "passes/repeats.h"
@@ -134,9 +134,7 @@ class Sinker {
   }
 
   Value* filled(const Fill& fill) {
-    if (fill.value.defined() && fill.value.count() != 1) return nullptr;
-    Tensor number = fill.value.defined() ? fill.value.reshaped({}) : Tensor::scalar_f32(0);
-    Value* small = graph_.add_constant(std::move(number), node_.name);
+    Value* small = graph_.add_constant(fill_value(fill).reshaped({}), node_.name);
     return add_op(graph_, std::make_unique<Expand>(), {small, node_.input(0)}, node_);
   }
 

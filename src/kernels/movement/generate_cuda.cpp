@@ -3,7 +3,7 @@
 
 #include "kernels/jit/tactic.h"
 #include "kernels/movement/pick_cuda.h"
-#include "ops/generate.h"
+#include "ops/fill_value.h"
 #include "ops/math.h"
 
 namespace tenon::tactics {
@@ -37,11 +37,10 @@ Elements eye_like(const EyeLike& op) {
 }
 
 Elements fill(const Fill& op) {
-  const Tensor& value = op.value;
-  std::string number = "0";
-  if (value.defined() && is_real(value.type())) number = device_real(value.as_double(0));
-  if (value.defined() && !is_real(value.type()))
-    number = fmt::format("{}ull", static_cast<uint64_t>(value.as_int64(0)));
+  const Tensor value = fill_value(op);
+  const std::string number = is_real(value.type())
+                                 ? device_real(value.as_double(0))
+                                 : fmt::format("{}ull", static_cast<uint64_t>(value.as_int64(0)));
   return {fmt::format("  value = Value({});\n", number), {}};
 }
 
