@@ -49,7 +49,10 @@ std::optional<Turn> turn_of(const Graph& graph, Node& node) {
     if (!shape[1].is_constant() || !is_reshape(x->producer())) return std::nullopt;
   }
   turn.heads = op->heads != 0 ? op->heads : shape[1].constant();
-  turn.size = shape.back().constant() / (op->heads != 0 ? op->heads : 1);
+  // No conditional as the divisor: GCC 12's undefined-behaviour sanitizer then reads a copy of `op`
+  // that was never made.
+  const int64_t inside = op->heads != 0 ? op->heads : 1;
+  turn.size = shape.back().constant() / inside;
   if (is_reshape(x->producer())) {
     turn.parted = x->producer();
     x = turn.parted->input(0);
