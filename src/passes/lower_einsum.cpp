@@ -1,6 +1,6 @@
 // Einstein summation as slices, transposes, sums, reshapes and a matrix product for each operand
-// behind the first, which have fast kernels and fuse. Must run before the passes that move
-// transposes and recognize attention.
+// behind the first (a multiplication where nothing is summed), which have fast kernels and fuse.
+// Must run before the passes that move transposes and recognize attention.
 #include <algorithm>
 #include <array>
 #include <unordered_map>
@@ -128,13 +128,29 @@ class Lowering {
     const auto axis = static_cast<int64_t>(left.size());
     for (const size_t i : {first, second})
       transpose->permutation.push_back(static_cast<int64_t>(i));
-    const int64_t extent = operand.extent(label).constant();
-    shape.emplace_back(extent * extent);
+    const Dim& extent = operand.extent(label);
+    shape.push_back(extent * extent);
     Value* rows = reshaped(add(std::move(transpose), {operand.value}), shape);
+    if (!extent.is_constant()) return {open_diagonal(rows, axis, extent), left + label};
+    const int64_t size = extent.constant();
     return {add(std::make_unique<Slice>(),
-                {rows, add_integers(graph_, {0}), add_integers(graph_, {extent * extent}),
-                 add_integers(graph_, {axis}), add_integers(graph_, {extent + 1})}),
+                {rows, add_integers(graph_, {0}), add_integers(graph_, {size * size}),
+                 add_integers(graph_, {axis}), add_integers(graph_, {size + 1})}),
             left + label};
+  }
+
+  /// The same for an extent that is open, from computed places: steps of slices are constants.
+  Value* open_diagonal(Value* rows, int64_t axis, const Dim& extent) {
+    Value* numbers =
+        add(std::make_unique<RangeOf>(),
+            {add_integers(graph_, {0}), add_shape(graph_, {extent}), add_integers(graph_, {1})});
+    Value* places = add_pointwise(graph_, PointwiseFunction::k_mul,
+                                  {numbers, add_shape(graph_, {extent + Dim(1)})}, node_);
+    auto gather = std::make_unique<Gather>();
+    gather->axis = axis;
+    Shape shape = rows->type.shape;
+    shape.back() = extent;
+    return reshaped(add(std::move(gather), {rows, places}), shape);
   }
 
   /// Sums over labels that nothing else has.
@@ -187,6 +203,22 @@ class Lowering {
     return reshaped(ordered(operand, batch + rows + columns).value, shape);
   }
 
+  /// A product in which nothing is summed.
+  Value* multiplied(const std::string& result) {
+    std::vector<Value*> factors;
+    for (const Labelled& operand : operands_) {
+      std::string own;
+      Shape shape;
+      for (const char label : result) {
+        const bool is_there = has(operand.labels, label);
+        if (is_there) own += label;
+        if (!own.empty()) shape.push_back(is_there ? operand.extent(label) : Dim(1));
+      }
+      factors.push_back(reshaped(ordered(operand, own).value, shape));
+    }
+    return add_pointwise(graph_, PointwiseFunction::k_mul, std::move(factors), node_);
+  }
+
   Value* product(const std::string& result) {
     std::string batch, rows, columns, inner;
     const std::string &a = operands_[0].labels, &b = operands_[1].labels;
@@ -194,9 +226,13 @@ class Lowering {
       (!has(b, label) ? rows : !has(a, label) ? columns : batch) += label;
     for (const char label : a)
       if (!has(result, label)) inner += label;
+    if (inner.empty()) return multiplied(result);
     Value* left = matrices(operands_[0], batch, rows, inner);
     Value* right = matrices(operands_[1], batch, inner, columns);
     Value* matrix = add(std::make_unique<MatMul>(), {left, right});
+    // Sums of short integers have 32 bits; those of an Einsum wrap.
+    if (const DataType type = left->type.type; matrix->type.type != type)
+      matrix = add(std::make_unique<Cast>(type), {matrix});
     matrix = reshaped(matrix, shape_of(batch + rows + columns));
     return ordered({matrix, batch + rows + columns}, result).value;
   }
@@ -207,15 +243,13 @@ class Lowering {
   std::array<Labelled, 2> operands_;  ///< Of the product at hand.
 };
 
-/// The extent of each label, 1 where all are; nothing where it is open whether operands agree, or
-/// how long a diagonal is.
+/// The extent of each label, 1 where all are; nothing where it is open whether operands agree.
 std::optional<LabelExtents> extents_of(const Equation& equation, const Node& node) {
   LabelExtents extents;
   for (size_t i = 0; i < equation.terms.size(); ++i) {
     const std::string& term = equation.terms[i];
     for (size_t axis = 0; axis < term.size(); ++axis) {
       const Dim& extent = node.input(static_cast<int>(i))->type.shape[axis];
-      if (!extent.is_constant() && std::ranges::count(term, term[axis]) > 1) return std::nullopt;
       auto [entry, is_new] = extents.emplace(term[axis], extent);
       if (is_new || entry->second == extent || extent == Dim(1)) continue;
       if (!(entry->second == Dim(1))) return std::nullopt;
@@ -230,7 +264,6 @@ std::optional<LabelExtents> extents_of(const Equation& equation, const Node& nod
 bool rewrite(Graph& graph, Node& node) {
   const auto* op = node.as<Einsum>();
   if (op == nullptr) return false;
-  if (!is_real(node.input(0)->type.type)) return false;
   const auto equation = read_equation(node);
   if (!equation) return false;
   const auto extents = extents_of(*equation, node);
