@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "network/widening.h"
 #include "ops/generate.h"
 #include "ops/movement.h"
 #include "ops/structure.h"
@@ -179,13 +180,8 @@ void Emitter::materialize_shape_operands(OpKind kind, std::vector<Value*>& input
 }
 
 void Emitter::widen_beside_wider(OpKind kind, std::vector<Value*>& inputs) {
-  if (kind != OpKind::kPointwise && kind != OpKind::kMatMul && kind != OpKind::kConcat) return;
-  const auto is_wide = [this](const Value* x) { return x && type(x) == DataType::kFloat32; };
-  if (std::ranges::none_of(inputs, is_wide)) return;
-  for (Value*& input : inputs)
-    if (input != nullptr &&
-        (type(input) == DataType::kFloat16 || type(input) == DataType::kBFloat16))
-      input = cast(input, DataType::kFloat32);
+  for (const int i : narrow_beside_wide(kind, inputs))
+    inputs[static_cast<size_t>(i)] = cast(inputs[static_cast<size_t>(i)], DataType::kFloat32);
 }
 
 std::vector<Value*> Emitter::add_node(std::unique_ptr<Op> op, std::vector<Value*> inputs, int count,

@@ -5,6 +5,8 @@
 #include "base/guard.h"
 #include "network/convert.h"
 #include "network/network.h"
+#include "network/widening.h"
+#include "ops/control_flow.h"
 #include "ops/structure.h"
 #include "ops/table.h"
 
@@ -32,6 +34,47 @@ std::string default_name(size_t index, LayerType type) {
 #include "network/layer_names.def"
   };
   return fmt::format("(Unnamed Layer* {}) [{}]", index, kNames[static_cast<size_t>(type)]);
+}
+
+/// An imported node reads its layer's operands as they are.
+void read_operands(const LayerCore& layer) {
+  Node& node = *layer.nodes()[0];
+  for (size_t i = 0; i < layer.operands().size(); ++i) {
+    const TensorHandle* operand = layer.operands()[i];
+    Value* value = operand == nullptr ? nullptr : operand->value();
+    const auto index = static_cast<int>(i);
+    if (node.input(index) != value) node.set_input(index, value);
+  }
+}
+
+/// Operands of a model's node and the types that it takes them in, which are not those that other
+/// layers give by now: bodies keep the model's types.
+std::vector<std::pair<int, tenon::DataType>> operands_to_cast(const Node& node) {
+  std::vector<std::pair<int, tenon::DataType>> casts;
+  if (!is_control_flow(node)) {
+    for (const int i : narrow_beside_wide(node.kind(), node.inputs()))
+      casts.emplace_back(i, tenon::DataType::kFloat32);
+    return casts;
+  }
+  const int first = node.is<If>() ? 1 : 0;
+  for (int i = first; i < static_cast<int>(node.inputs().size()); ++i) {
+    if (!node.has_input(i)) continue;
+    const auto inside = node.bodies[0]->inputs()[static_cast<size_t>(i - first)]->type.type;
+    const auto outside = node.input(i)->type.type;
+    if (inside != outside && is_real(inside) && is_real(outside)) casts.emplace_back(i, inside);
+  }
+  return casts;
+}
+
+std::vector<Node*> cast_operands(Node& node) {
+  std::vector<Node*> casts;
+  for (const auto& [i, type] : operands_to_cast(node)) {
+    Value* operand = node.input(i);
+    Node* cast = casts.emplace_back(node.graph().add_node(std::make_unique<Cast>(type), {operand}));
+    cast->output()->type = {type, operand->type.shape};
+    node.set_input(i, cast->output());
+  }
+  return casts;
 }
 
 /// Whether every reader of the constant takes it as its weights.
@@ -237,8 +280,16 @@ Status Network::infer_imported(LayerCore& layer) {
   Node& node = *layer.nodes_[0];
   std::vector<TensorType> before;
   for (const Value* output : node.outputs()) before.push_back(output->type);
-  TENON_TRY(infer_node(node));
-  std::vector<Node*> nodes = {&node};
+  read_operands(layer);
+  std::vector<Node*> nodes;
+  if (!getFlag(nvinfer1::NetworkDefinitionCreationFlag::kSTRONGLY_TYPED))
+    nodes = cast_operands(node);
+  if (Status status = infer_node(node); !status.ok()) {
+    read_operands(layer);
+    for (Node* cast : nodes) graph_->erase(cast);
+    return status;
+  }
+  nodes.insert(nodes.begin(), &node);
   std::vector<Value*> values;
   for (size_t i = 0; i < before.size(); ++i) values.push_back(typed_output(layer, i, nodes));
   replace_nodes(layer, std::move(nodes), values);

@@ -274,6 +274,30 @@ def test_types_that_layers_have_anyway_change_no_weights(trtexec, tmp_path: Path
     assert results[0] == results[1]
 
 
+@pytest.mark.parametrize("kind", ["fp16", "bf16"])
+def test_layers_of_two_types_of_results_meet(trtexec, tmp_path: Path, kind: str):
+    """The result of one layer has 16 bits; the layers that take it beside weights of 32 widen it, bodies too."""
+    value, random = helper.make_tensor_value_info, np.random.default_rng(3)
+    numbers = {name: random.normal(size=shape).astype(np.float32) for name, shape in
+               {"x": (2, 8), "w": (8, 8), "b": (8,), "v": (8, 8)}.items()}
+    branch = helper.make_graph([helper.make_node("Mul", ["m", "b"], ["t"], "inside")], "branch", [], [value("t", TensorProto.FLOAT, [2, 8])])
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["m"], "mm"), helper.make_node("Add", ["m", "b"], ["s"], "bias"),
+             helper.make_node("MatMul", ["m", "v"], ["p"], "again"), helper.make_node("Einsum", ["m", "v"], ["e"], "sum", equation="ij,jk->ik"),
+             helper.make_node("If", ["taken"], ["i"], "choice", then_branch=branch, else_branch=branch),
+             helper.make_node("Concat", ["m", "s", "p", "e", "i"], ["y"], "all", axis=1)]
+    graph = helper.make_graph(nodes, "g", [value("x", TensorProto.FLOAT, [2, 8]), value("taken", TensorProto.BOOL, [])],
+                              [value("y", TensorProto.FLOAT, [2, 40])], [numpy_helper.from_array(numbers[name], name) for name in "wbv"])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), tmp_path / "m.onnx")
+    numbers["x"].tofile(tmp_path / "x.bin")
+    trtexec("--onnx=m.onnx", "--loadInputs=x:x.bin", "--exportOutput=o.json", f"--{kind}", "--precisionConstraints=obey",
+            f"--layerOutputTypes=mm:{kind}")
+    product = numbers["x"] @ numbers["w"]
+    again = product @ numbers["v"]
+    expected = np.concatenate([product, product + numbers["b"], again, again, product * numbers["b"]], axis=1)
+    result = np.array(json.loads((tmp_path / "o.json").read_text())[0]["values"]).reshape(2, 40)
+    assert np.abs(result - expected).max() < 0.02 * np.abs(expected).max()
+
+
 def test_profiles_out_of_order_are_named(trtexec, tmp_path: Path):
     write_dynamic(tmp_path / "d.onnx")
     text = trtexec("--onnx=d.onnx", "--minShapes=x:3x3", "--optShapes=x:2x3", "--maxShapes=x:8x3", passes=False)

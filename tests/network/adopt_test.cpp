@@ -77,6 +77,52 @@ TEST_F(Adopt, LayersAreOfTheirClasses) {
   EXPECT_STREQ(network_->getOutput(0)->getName(), "y");
 }
 
+TEST_F(Adopt, OutputTypesOfHalfMeetOperandsOfFloat) {
+  std::unique_ptr<nvinfer1::INetworkDefinition> owner(builder_->createNetworkV2(0));
+  auto* network = dynamic_cast<Network*>(owner.get());
+  auto graph = std::make_unique<Graph>();
+  const auto ones = [&](Extents extents, const char* name) {
+    const std::vector<float> numbers(static_cast<size_t>(element_count(extents)), 1.0F);
+    return graph->add_constant(Tensor::of<float>(tenon::DataType::kFloat32, extents, numbers),
+                               name);
+  };
+  Value* x = graph->add_input("x", {tenon::DataType::kFloat32, {2, 3}});
+  Value* value = add(*graph, std::make_unique<MatMul>(), {x, ones({3, 4}, "w")}, "mm");
+  value = add(*graph, std::make_unique<Pointwise>(PointwiseFunction::k_add),
+              {value, ones({4}, "b")}, "bias");
+  graph->add_output(value);
+  ASSERT_TRUE(network->adopt(std::move(graph)).ok());
+  const auto casts = [&] {
+    int64_t count = 0;
+    const auto finished = network->finished_graph();
+    EXPECT_TRUE(finished.ok());
+    if (finished.ok())
+      for (const auto& node : (*finished)->nodes()) count += node->is<Cast>() ? 1 : 0;
+    return count;
+  };
+  const auto layer = [&](std::string_view name) {
+    int32_t i = 0;
+    while (network->getLayer(i)->getName() != name) ++i;
+    return network->getLayer(i);
+  };
+  nvinfer1::ILayer *mm = layer("mm"), *bias = layer("bias");
+  EXPECT_EQ(casts(), 0);
+  mm->setOutputType(0, nvinfer1::DataType::kHALF);
+  EXPECT_EQ(casts(), 2);
+  EXPECT_EQ(mm->getOutput(0)->getType(), nvinfer1::DataType::kHALF);
+  EXPECT_EQ(bias->getOutput(0)->getType(), nvinfer1::DataType::kFLOAT);
+  EXPECT_EQ(bias->getInput(0), mm->getOutput(0));
+  bias->setOutputType(0, nvinfer1::DataType::kHALF);
+  EXPECT_EQ(casts(), 3);
+  bias->setInput(1, *network->getInput(0));  // Of other extents.
+  EXPECT_FALSE(network->finished_graph().ok());
+  bias->setInput(1, *mm->getOutput(0));
+  EXPECT_EQ(casts(), 1);  // Both operands are of 16 bits, and so is the sum.
+  mm->resetOutputType(0);
+  bias->resetOutputType(0);
+  EXPECT_EQ(casts(), 0);
+}
+
 TEST_F(Adopt, AttentionHasItsHandle) {
   std::unique_ptr<nvinfer1::INetworkDefinition> owner(builder_->createNetworkV2(0));
   auto graph = std::make_unique<Graph>();
