@@ -41,9 +41,10 @@ TENSORRTAPI const char* getAppliedPass(const nvinfer1::ICudaEngine& engine, int3
 /// Writes the network, behind all passes of a build with the configuration, as an ONNX model: fused
 /// regions are local functions of standard operators, named after the region, so that other
 /// runtimes compute the same and viewers show it. Extents stay open where the configuration has no
-/// profile. Weights of more than 1 GiB go to a file `path`.data. Returns false, with an error in
-/// `logger`, where nodes have no form in ONNX, all of which it names, and where the file cannot be
-/// written.
+/// profile. Weights of more than 1 GiB go to a file `path`.data. The configuration's progress
+/// monitor may stop it until the file has its name. Returns false, with an error in `logger`, where
+/// nodes have no form in ONNX, all of which it names, where the file cannot be written, and where
+/// it is stopped; a file of that name is then as it was.
 TENSORRTAPI bool writeOptimizedModel(nvinfer1::INetworkDefinition& network,
                                      nvinfer1::IBuilderConfig& config, const char* path,
                                      nvinfer1::ILogger& logger) noexcept;

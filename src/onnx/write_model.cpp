@@ -1,8 +1,11 @@
 #include "onnx/write_model.h"
 
+#include <fmt/format.h>
+
 #include <optional>
 
 #include "base/draft_file.h"
+#include "base/stop.h"
 #include "onnx_proto/onnx.pb.h"
 
 namespace tenon::importer {
@@ -44,6 +47,7 @@ Status write_model(::onnx::ModelProto& model, const std::string& path, WeightPla
     move_weights(model, beside, weights.emplace(beside).stream());
   DraftFile file(path);
   if (!model.SerializeToOstream(&file.stream())) file.stream().setstate(std::ios::badbit);
+  TENON_TRY(go_on(fmt::format("writing '{}'", path)));
   if (weights && file.stream().flush()) TENON_TRY(weights->keep());
   return file.keep();
 }

@@ -186,3 +186,18 @@ def test_models_are_not_written_behind_ctrl_c(pytestconfig, tmp_path: Path):
     status, text, _ = run(0.3 * whole)
     assert status == 3 and "error E-305" in text
     assert not (tmp_path / "o.onnx").exists()
+
+
+def test_models_that_are_written_stay_behind_ctrl_c(pytestconfig, tmp_path: Path):
+    """Ctrl-C comes as soon as the file is there, which is then whole; nothing else is left beside it."""
+    write_convolutions(tmp_path / "convolutions.onnx", 120)
+    program = Path(pytestconfig.getoption("build")).resolve() / "bin/tenon"
+    process = subprocess.Popen([program, "optimize", "convolutions.onnx", "-o", "o.onnx", "--device=-1"], cwd=tmp_path, text=True,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, preexec_fn=heed_interrupts)
+    while process.poll() is None and not (tmp_path / "o.onnx").exists():
+        time.sleep(0.0005)
+    process.send_signal(signal.SIGINT)
+    text = process.communicate(timeout=20)[0]
+    assert process.returncode == 0, text
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["convolutions.onnx", "o.onnx"]
+    onnx.checker.check_model(onnx.load(tmp_path / "o.onnx"))

@@ -1,9 +1,9 @@
 // `tenon optimize`.
 #include <algorithm>
-#include <filesystem>
 
 #include "tenon/passes.h"
 #include "tools/build.h"
+#include "tools/build_progress.h"
 #include "tools/commands/engine_source.h"
 #include "tools/commands/plan_table.h"
 #include "tools/interrupt.h"
@@ -102,11 +102,12 @@ Status optimize(Session& session, const CommandLine& line) {
   TENON_ASSIGN(
       const PreparedBuild made,
       prepare_build(arguments, session.console(), session.logger(), &staged, OpenExtents::kStay));
-  if (!writeOptimizedModel(*made.network, *made.config, file.c_str(), session.logger()))
+  BuildProgress progress(session.console(), /*shown=*/false);
+  made.config->setProgressMonitor(&progress);
+  if (!writeOptimizedModel(*made.network, *made.config, file.c_str(), session.logger())) {
+    if (interrupted())
+      return session.fail(ErrorId::kInterrupted, "stopped: '{}' is not written", file);
     return user_error("the optimized graph of '{}' could not be written to '{}'", model, file);
-  if (interrupted()) {
-    std::filesystem::remove(file);
-    return session.fail(ErrorId::kInterrupted, "stopped: '{}' is not written", file);
   }
   TENON_TRY(show_both(session, model, file));
   session.show_warnings();
