@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <cmath>
 
+#include "ops/extent_rules.h"
 #include "ops/nn.h"
 #include "ops/reals.h"
 #include "ops/shapes.h"
@@ -21,14 +23,20 @@ Status check_channel_vector(const InferContext& context, int index) {
   return expect_equal(shape[0], channels, fmt::format("input {} and channels", index), context);
 }
 
+bool broadcasts_to(const Shape& shape, const Shape& x, const InferContext& context) {
+  const auto joined = joined_shape(x, shape, context);
+  return joined.ok() && std::ranges::equal(*joined, x, [](const Dim& a, const Dim& b) {
+           return !surely_differ(a, b);
+         });
+}
+
 Status check_normalization(const Normalization& op, const InferContext& context) {
   const Shape& x = context.shape(0);
   if (!is_real(context.input(0).type)) return context.fail("x must have a real type");
   if (over_last_axes(op)) {
-    TENON_ASSIGN(const int axis, resolve_axis(op.axis, context.rank(0), context));
-    const Shape normalized(x.begin() + axis, x.end());
+    TENON_TRY(resolve_axis(op.axis, context.rank(0), context));
     for (int i = 1; i < 3; ++i)
-      if (context.has_input(i) && context.rank(i) > context.rank(0))
+      if (context.has_input(i) && !broadcasts_to(context.shape(i), x, context))
         return context.fail(fmt::format("input {} does not broadcast to x", i));
     return {};
   }

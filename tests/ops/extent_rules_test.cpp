@@ -44,6 +44,16 @@ TEST(ExtentRules, OperandsThatAreJoinedFitTogether) {
   EXPECT_EQ(broken(kSum, {{"n", 3}}), "") << "what is not known yet is asked for later";
 }
 
+TEST(ExtentRules, FactorsOfNormalizedRowsHaveTheirLength) {
+  const std::string text = R"((%0: f32[2,n], %1: f32[3]) {
+  %2 = normalization "rows"(%0, %1) : f32[2,n]
+  return %2
+})";
+  EXPECT_EQ(broken(text, {{"n", 3}}), "");
+  const std::string differ = broken(text, {{"n", 4}});
+  EXPECT_NE(differ.find("layer 'rows'"), std::string::npos) << differ;
+}
+
 TEST(ExtentRules, RangesTellWhichExtentIsBroadcast) {
   const SymbolRanges larger = {{"n", {1, 6}}, {"m", {2, 6}}};
   EXPECT_EQ(broken(kSum, {{"n", 1}, {"m", 3}}, larger), "");
