@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "kernels/strides.h"
+#include "ops/extent_rules.h"
 
 namespace tenon {
 namespace {
@@ -30,9 +31,18 @@ void align_inputs(const ConcreteGraph& graph, const Node& node, ConcreteGraph& i
   for (int i = 0; i < recurrence.first; ++i) inside.align(inputs[i], 8);
 }
 
+/// What a branch assumes of extents: the graph around it does not, since the branch may never run.
+Status check_branch(const Graph& branch, const SymbolValues& symbols) {
+  if (symbols.empty()) return {};
+  const auto copy = branch.clone();
+  TENON_ASSIGN(const ExtentRules rules, ExtentRules::of(*copy));
+  return rules.check(symbols);
+}
+
 }  // namespace
 
 Result<ConcreteGraph> concrete_body(const ConcreteGraph& graph, const Node& node, int body) {
+  if (node.is<If>()) TENON_TRY(check_branch(*node.bodies[body], graph.symbols()));
   TENON_ASSIGN(ConcreteGraph inside, ConcreteGraph::create(*node.bodies[body], graph.symbols()));
   align_inputs(graph, node, inside);
   if (node.bodies.size() == 2) return inside;

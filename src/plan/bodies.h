@@ -9,7 +9,7 @@ namespace tenon {
 inline constexpr std::string_view kBodiesTactic = "bodies";
 
 /// A body of one of the graph's nodes under the same symbols. Knows that slices of sequences need
-/// not be aligned as whole buffers are.
+/// not be aligned as whole buffers are. The user's error for a branch that does not allow them.
 Result<ConcreteGraph> concrete_body(const ConcreteGraph& graph, const Node& node, int body);
 
 /// Whether all values of the graph have extents.

@@ -72,6 +72,10 @@ Status select_in_bodies(Node& node, const ConcreteGraph& concrete, const Backend
   for (size_t i = 0; i < node.bodies.size(); ++i) {
     if (!may_run(node, static_cast<int>(i))) continue;
     Graph& body = *node.bodies[i];
+    // A branch that does not fit the usual shapes runs untuned where it does.
+    if (const auto usual = concrete_body(concrete, node, static_cast<int>(i));
+        node.is<If>() && !usual.ok() && usual.error().kind == ErrorKind::kUser)
+      continue;
     TENON_TRY(fit_regions(body, backend, symbols, options.threads, options.logger, options.notes));
     TENON_TRY(choose_views(body, backend, symbols, options.threads));
     TENON_ASSIGN(const ConcreteGraph inside, concrete_body(concrete, node, static_cast<int>(i)));
