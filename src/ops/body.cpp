@@ -31,16 +31,19 @@ void pass_input(const InferContext& context, int index, Value& body_input) {
   body_input.elements = context.elements(index);
 }
 
-Status infer_body(InferContext& context, Graph& body) {
-  Graph& outer = context.mutable_node().graph();
+void share_symbols(const Graph& outer, Graph& body) {
   const auto note = [&body](const Dim& dim) {
     for (std::string& symbol : dim.symbols())
       body.symbol_ranges.emplace(std::move(symbol), Range{});
   };
-  // So that the body's own symbols differ from all that are visible outside.
   for (const auto& [symbol, range] : outer.symbol_ranges) body.symbol_ranges[symbol] = range;
   for (const Value* input : outer.inputs())
     for (const Dim& extent : input->type.shape) note(extent);
+}
+
+Status infer_body(InferContext& context, Graph& body) {
+  Graph& outer = context.mutable_node().graph();
+  share_symbols(outer, body);
   const Status status = infer_graph(body);
   for (const auto& [symbol, range] : body.symbol_ranges) outer.symbol_ranges.emplace(symbol, range);
   if (status.ok()) return {};

@@ -12,6 +12,7 @@
 #include "base/stopwatch.h"
 #include "device/device_family.h"
 #include "device/open_extents.h"
+#include "ops/fitting_branches.h"
 #include "ops/ops.h"
 #include "ops/table.h"
 #include "passes/explain_apart.h"
@@ -107,7 +108,9 @@ Status apply_profiles(Graph& graph, std::vector<Profile>& profiles) {
   }
   TENON_TRY(name_shape_values(graph, profiles));
   replace_shape_inputs(graph);
-  return {};
+  const bool has_bodies =
+      std::ranges::any_of(graph.nodes(), [](const auto& node) { return !node->bodies.empty(); });
+  return has_bodies ? keep_fitting_branches(graph) : Status();
 }
 
 namespace {

@@ -166,8 +166,9 @@ constexpr std::string_view kTakesTwoRows[] = {
       %3 = reduce "mean"(%2) {function = mean, axes = [0]} : f32[1,8])"};
 
 Result<std::unique_ptr<Graph>> graph_with_branch(std::string_view branch) {
-  TENON_ASSIGN(auto graph, parse_graph(fmt::format(
-                               R"(graph "" (%0 "taken": bool[], %1 "x": f32[n,8]) where n in [2,4] {{
+  TENON_ASSIGN(auto graph,
+               parse_graph(fmt::format(
+                   R"(graph "" (%0 "taken": bool[], %1 "x": f32[n,8]) where n in [2,4] {{
   %2 "y" = if "if"(%0, %1) graph "then" (%0: f32[n,8]) where n in [2,4] {{
       {}
       return %3
@@ -177,7 +178,7 @@ Result<std::unique_ptr<Graph>> graph_with_branch(std::string_view branch) {
     }} : f32[1,8]
   return %2
 }})",
-                               branch)));
+                   branch)));
   TENON_TRY(infer_graph(*graph));
   return graph;
 }
@@ -206,6 +207,18 @@ TEST(ControlFlow, BranchesThatAreNotTakenMayNotFit) {
       const auto engine = engine_of((*graph)->clone(), {profile});
       ASSERT_TRUE(engine.ok()) << engine.error().message;
       for (const int64_t rows : {2, 3, 4}) expect_branches(**graph, *engine, rows);
+    }
+}
+
+TEST(ControlFlow, BranchesThatAreNeverTakenMayNotFit) {
+  for (const std::string_view branch : kTakesTwoRows)
+    for (const int64_t rows : {2, 3}) {
+      const auto graph = graph_with_branch(branch);
+      ASSERT_TRUE(graph.ok()) << graph.error().message;
+      const Profile profile = {{"taken", {{}, {}, {}}}, {"x", {{rows, 8}, {rows, 8}, {rows, 8}}}};
+      const auto engine = engine_of((*graph)->clone(), {profile});
+      ASSERT_TRUE(engine.ok()) << engine.error().message;
+      expect_branches(**graph, *engine, rows);
     }
 }
 
