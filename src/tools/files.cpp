@@ -11,6 +11,7 @@
 #include "base/bytes.h"
 #include "base/file_place.h"
 #include "base/mapped_file.h"
+#include "base/unnamed_file.h"
 #include "tools/exports.h"
 
 namespace tenon::tools {
@@ -75,32 +76,12 @@ int closed(std::FILE* stream, int error) {
   return std::fclose(stream) == 0 || error != 0 ? error : errno;
 }
 
-/// A file that has no name yet, in the folder of `path`; null where the file system has none.
-File open_unnamed(const std::string& path) {
-#ifdef O_TMPFILE
-  const auto folder = std::filesystem::path(path).parent_path();
-  const int descriptor =
-      open(folder.empty() ? "." : folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
-  if (descriptor < 0) return nullptr;
-  File file(fdopen(descriptor, "wb"));
-  if (!file) close(descriptor);
-  return file;
-#else
-  return nullptr;
-#endif
-}
-
-bool give_name(std::FILE* stream, const std::string& path) {
-  const std::string unnamed = fmt::format("/proc/self/fd/{}", fileno(stream));
-  return linkat(AT_FDCWD, unnamed.c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) == 0;
-}
-
 /// Gives errno. Where it can, the file is whole from the start: an earlier end of the process
 /// leaves nothing behind.
 int write_new(const std::string& path, Contents& contents) {
-  if (const File file = open_unnamed(path)) {
+  if (const File file{fdopen(open_unnamed(path), "wb")}) {
     if (const int error = write_all(file.get(), contents); error != 0) return error;
-    if (give_name(file.get(), path)) return 0;
+    if (give_name(fileno(file.get()), path)) return 0;
     if (const int error = contents.move_to(file.get()); error != 0) return error;
   }
   std::FILE* stream = std::fopen(path.c_str(), "wb");
