@@ -371,7 +371,7 @@ class ITensor : public INoCopy {
   /// shape tensor.
   bool isExecutionTensor() const noexcept;
   /// Names a dynamic axis of an input, `index` from 0. Equal names of two inputs' axes say that
-  /// their extents are equal. Ignored for constant extents and other tensors.
+  /// their extents are equal. Constant extents take none; other axes and tensors are errors.
   void setDimensionName(int32_t index, const char* name) noexcept;
   /// Returns the name, or the expression, of a dynamic extent; null for constant ones. The text is
   /// valid until the next call.

@@ -41,18 +41,27 @@ bool BuilderConfig::accepts(const char* setting, int64_t value) const {
 }
 
 bool BuilderConfig::is_flag(const char* method, BuilderFlag flag) const {
-  const auto value = static_cast<int32_t>(flag);
-  if (value >= 0 && value < kFlagCount) return true;
-  reporter_->report(user_error("{}({}): there is no such flag", method, value));
-  return false;
+  return network::is_flag(*reporter_, method, static_cast<int32_t>(flag), kFlagCount);
+}
+bool BuilderConfig::is_flag(const char* method, QuantizationFlag flag) const {
+  return network::is_flag(*reporter_, method, static_cast<int32_t>(flag),
+                          EnumMax<QuantizationFlag>());
+}
+
+void BuilderConfig::setDeviceType(const ILayer* layer, DeviceType type) noexcept {
+  const bool known = type >= DeviceType::kGPU && type <= DeviceType::kCPU;
+  reporter_->guarded_call("setDeviceType", [&] {
+    if (layer != nullptr && known)
+      layer_devices_[layer] = type;
+    else
+      reporter_->report(user_error("setDeviceType was given {} and device type {}",
+                                   layer == nullptr ? "no layer" : "a layer",
+                                   static_cast<int32_t>(type)));
+  });
 }
 
 void BuilderConfig::setFlags(BuilderFlags value) noexcept {
-  if (value >> kFlagCount == 0)
-    flags_ = value;
-  else
-    reporter_->report(user_error("setFlags({:#x}): there are {} flags; they stay as they were",
-                                 value, kFlagCount));
+  if (network::are_flags(*reporter_, "setFlags", value, kFlagCount)) flags_ = value;
 }
 
 void BuilderConfig::setMemoryPoolLimit(MemoryPoolType pool, std::size_t size) noexcept {

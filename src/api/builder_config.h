@@ -130,17 +130,15 @@ class BuilderConfig final : public surface::Implementation<IBuilderConfig> {
     return is_flag("getFlag", flag) && (flags_ & bit(flag)) != 0;
   }
   void clearQuantizationFlag(QuantizationFlag flag) noexcept override {
-    quantization_flags_ &= ~bit(flag);
+    if (is_flag("clearQuantizationFlag", flag)) quantization_flags_ &= ~bit(flag);
   }
   void setQuantizationFlag(QuantizationFlag flag) noexcept override {
-    quantization_flags_ |= bit(flag);
+    if (is_flag("setQuantizationFlag", flag)) quantization_flags_ |= bit(flag);
   }
   bool getQuantizationFlag(QuantizationFlag flag) const noexcept override {
-    return (quantization_flags_ & bit(flag)) != 0;
+    return is_flag("getQuantizationFlag", flag) && (quantization_flags_ & bit(flag)) != 0;
   }
-  void setDeviceType(const ILayer* layer, DeviceType type) noexcept override {
-    layer_devices_[layer] = type;
-  }
+  void setDeviceType(const ILayer* layer, DeviceType type) noexcept override;
   DeviceType getDeviceType(const ILayer* layer) const noexcept override;
   bool isDeviceTypeSet(const ILayer* layer) const noexcept override {
     return layer_devices_.count(layer) != 0;
@@ -233,6 +231,7 @@ class BuilderConfig final : public surface::Implementation<IBuilderConfig> {
   /// Whether the value is one that api/builder_settings.def allows; reports it otherwise.
   bool accepts(const char* setting, int64_t value) const;
   bool is_flag(const char* method, BuilderFlag flag) const;
+  bool is_flag(const char* method, QuantizationFlag flag) const;
 
   std::shared_ptr<network::Reporter> reporter_;
   int32_t avg_timing_iterations_ = 1;

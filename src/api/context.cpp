@@ -352,8 +352,9 @@ bool ContextHandle::getDebugState(const char* name) const noexcept {
   return name != nullptr && debug_.enabled(name);
 }
 IRuntimeConfig* ContextHandle::getRuntimeConfig() const noexcept {
-  return reporter_->guarded("getRuntimeConfig", nullptr,
-                            [&]() -> IRuntimeConfig* { return new RuntimeConfig(strategy_); });
+  return reporter_->guarded("getRuntimeConfig", nullptr, [&]() -> IRuntimeConfig* {
+    return new RuntimeConfig(strategy_, reporter_);
+  });
 }
 bool ContextHandle::setAllTensorsDebugState(bool flag) noexcept {
   debug_.enable_all(flag);

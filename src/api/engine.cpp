@@ -25,27 +25,49 @@
 namespace tenon::api {
 namespace {
 
+/// Whether it is one; reports it otherwise.
+bool is_strategy(ExecutionContextAllocationStrategy strategy, network::Reporter& reporter) {
+  const auto value = static_cast<int32_t>(strategy);
+  if (value >= 0 && value < EnumMax<ExecutionContextAllocationStrategy>()) return true;
+  reporter.guarded_call("ExecutionContextAllocationStrategy", [&] {
+    reporter.report(user_error("there is no ExecutionContextAllocationStrategy {}", value));
+  });
+  return false;
+}
+
 /// ISerializationConfig: flags.
 class SerializationConfig final : public surface::Implementation<ISerializationConfig> {
  public:
+  explicit SerializationConfig(std::shared_ptr<network::Reporter> reporter)
+      : reporter_(std::move(reporter)) {}
+
   bool setFlags(SerializationFlags flags) noexcept override {
+    if (!network::are_flags(*reporter_, "setFlags", flags, kCount)) return false;
     flags_ = flags;
     return true;
   }
   SerializationFlags getFlags() const noexcept override { return flags_; }
   bool clearFlag(SerializationFlag flag) noexcept override {
+    if (!is_flag("clearFlag", flag)) return false;
     flags_ &= ~(1U << static_cast<uint32_t>(flag));
     return true;
   }
   bool setFlag(SerializationFlag flag) noexcept override {
+    if (!is_flag("setFlag", flag)) return false;
     flags_ |= 1U << static_cast<uint32_t>(flag);
     return true;
   }
   bool getFlag(SerializationFlag flag) const noexcept override {
-    return (flags_ >> static_cast<uint32_t>(flag) & 1U) != 0;
+    return is_flag("getFlag", flag) && (flags_ >> static_cast<uint32_t>(flag) & 1U) != 0;
   }
 
  private:
+  static constexpr int32_t kCount = EnumMax<SerializationFlag>();
+  bool is_flag(const char* method, SerializationFlag flag) const {
+    return network::is_flag(*reporter_, method, static_cast<int32_t>(flag), kCount);
+  }
+
+  std::shared_ptr<network::Reporter> reporter_;
   SerializationFlags flags_ = 0;
 };
 
@@ -152,6 +174,7 @@ IHostMemory* EngineHandle::serialized(bool strip) const {
 
 IExecutionContext* EngineHandle::make_context(
     ExecutionContextAllocationStrategy strategy) noexcept {
+  if (!is_strategy(strategy, *reporter_)) return nullptr;
   const auto made = guarded("createExecutionContext", [&]() -> Result<IExecutionContext*> {
     TENON_ASSIGN(auto context, Context::create(engine_));
     if (strategy == ExecutionContextAllocationStrategy::kUSER_MANAGED) context->expect_arena();
@@ -161,6 +184,11 @@ IExecutionContext* EngineHandle::make_context(
   if (made.ok()) return *made;
   reporter_->report(made.error());
   return nullptr;
+}
+
+void RuntimeConfig::setExecutionContextAllocationStrategy(
+    ExecutionContextAllocationStrategy strategy) noexcept {
+  if (is_strategy(strategy, *reporter_)) strategy_ = strategy;
 }
 
 IExecutionContext* EngineHandle::createExecutionContext(
@@ -176,8 +204,8 @@ IExecutionContext* EngineHandle::createExecutionContextWithoutDeviceMemory() noe
   return make_context(ExecutionContextAllocationStrategy::kUSER_MANAGED);
 }
 IRuntimeConfig* EngineHandle::createRuntimeConfig() noexcept {
-  return reporter_->guarded("createRuntimeConfig", nullptr, []() -> IRuntimeConfig* {
-    return new RuntimeConfig(ExecutionContextAllocationStrategy::kSTATIC);
+  return reporter_->guarded("createRuntimeConfig", nullptr, [&]() -> IRuntimeConfig* {
+    return new RuntimeConfig(ExecutionContextAllocationStrategy::kSTATIC, reporter_);
   });
 }
 
@@ -384,8 +412,9 @@ int32_t EngineHandle::getNbAuxStreams() const noexcept {
   return engine_->aux_stream_count();
 }
 ISerializationConfig* EngineHandle::createSerializationConfig() noexcept {
-  return reporter_->guarded("createSerializationConfig", nullptr,
-                            []() -> ISerializationConfig* { return new SerializationConfig; });
+  return reporter_->guarded("createSerializationConfig", nullptr, [&]() -> ISerializationConfig* {
+    return new SerializationConfig(reporter_);
+  });
 }
 IHostMemory* EngineHandle::serializeWithConfig(ISerializationConfig& config) const noexcept {
   const bool strip = config.getFlag(SerializationFlag::kEXCLUDE_WEIGHTS);

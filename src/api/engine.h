@@ -21,11 +21,11 @@ using nvinfer1::Dims;
 /// IRuntimeConfig: the one setting it has.
 class RuntimeConfig final : public surface::Implementation<IRuntimeConfig> {
  public:
-  explicit RuntimeConfig(ExecutionContextAllocationStrategy strategy) : strategy_(strategy) {}
+  RuntimeConfig(ExecutionContextAllocationStrategy strategy,
+                std::shared_ptr<network::Reporter> reporter)
+      : strategy_(strategy), reporter_(std::move(reporter)) {}
   void setExecutionContextAllocationStrategy(
-      ExecutionContextAllocationStrategy strategy) noexcept override {
-    strategy_ = strategy;
-  }
+      ExecutionContextAllocationStrategy strategy) noexcept override;
   ExecutionContextAllocationStrategy getExecutionContextAllocationStrategy()
       const noexcept override {
     return strategy_;
@@ -33,6 +33,7 @@ class RuntimeConfig final : public surface::Implementation<IRuntimeConfig> {
 
  private:
   ExecutionContextAllocationStrategy strategy_;
+  std::shared_ptr<network::Reporter> reporter_;
 };
 
 /// ICudaEngine over a loaded plan. Tensors are numbered inputs first, then outputs.

@@ -36,6 +36,10 @@ std::vector<const Node*> layers_of(const Graph& graph) {
 }
 
 bool Inspector::setExecutionContext(const IExecutionContext* context) noexcept {
+  if (context != nullptr && &context->getEngine() != &engine_) {
+    reporter_->report(user_error("setExecutionContext: the context is one of another engine"));
+    return false;
+  }
   context_ = context;
   return true;
 }

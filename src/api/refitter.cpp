@@ -167,7 +167,12 @@ bool Refitter::setNamedWeights(const char* name, Weights weights) noexcept {
 
 bool Refitter::setNamedWeightsWithLocation(const char* name, Weights weights,
                                            TensorLocation location) noexcept {
-  if (location != TensorLocation::kDEVICE) return setNamedWeights(name, weights);
+  if (location == TensorLocation::kHOST) return setNamedWeights(name, weights);
+  if (location != TensorLocation::kDEVICE) {
+    reporter_->report(
+        user_error("setNamedWeights: there is no location {}", static_cast<int32_t>(location)));
+    return false;
+  }
   return reporter_->guarded("setNamedWeights", false,
                             [&] { return take_from_device(name, weights); });
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 
 #include "api/application.h"
 #include "api/context.h"
@@ -198,18 +199,21 @@ int32_t Runtime::getMaxThreads() const noexcept {
   return std::max(max_threads_, 1);
 }
 void Runtime::setTemporaryDirectory(const char* path) noexcept {
-  temporary_directory_ = path == nullptr ? "" : path;
+  reporter_->guarded_call("setTemporaryDirectory", [&] {
+    std::error_code unknown;
+    if (path == nullptr || std::filesystem::is_directory(path, unknown))
+      temporary_directory_ = path == nullptr ? "" : path;
+    else
+      reporter_->report(user_error("setTemporaryDirectory: there is no folder '{}'", path));
+  });
 }
 const char* Runtime::getTemporaryDirectory() const noexcept {
   return temporary_directory_.c_str();
 }
 void Runtime::setTempfileControlFlags(TempfileControlFlags flags) noexcept {
-  if (flags >> EnumMax<TempfileControlFlag>() == 0)
+  if (network::are_flags(*reporter_, "setTempfileControlFlags", flags,
+                         EnumMax<TempfileControlFlag>()))
     tempfile_flags_ = flags;
-  else
-    reporter_->report(
-        user_error("setTempfileControlFlags({:#x}): there are {} flags; they stay as they were",
-                   flags, EnumMax<TempfileControlFlag>()));
 }
 TempfileControlFlags Runtime::getTempfileControlFlags() const noexcept {
   return tempfile_flags_;

@@ -39,10 +39,15 @@ void LayerCore::set_operand(int32_t index, ITensor& tensor) {
   });
 }
 
+void LayerCore::set_precision(std::optional<PublicType> type) {
+  if (permit(!type || is_valid(*type), "setPrecision", "a data type")) precision_ = type;
+}
+
 void LayerCore::set_result_type(int32_t index, std::optional<PublicType> type) {
   const bool strong = network_.getFlag(nvinfer1::NetworkDefinitionCreationFlag::kSTRONGLY_TYPED);
   if (!permit(!strong || !type, "setOutputType", "a network that is not strongly typed")) return;
-  if (!permit(index >= 0 && index < result_count(), "setOutputType", "the index of an output"))
+  if (!permit(index >= 0 && index < result_count(), "setOutputType", "the index of an output") ||
+      !permit(!type || is_valid(*type), "setOutputType", "a data type"))
     return;
   if (!network_.reporter().guarded_call("setOutputType",
                                         [&] { result_types_.resize(results_.size()); }))

@@ -73,7 +73,7 @@ class LayerCore {
   int32_t result_count() const { return static_cast<int32_t>(results_.size()); }
   ITensor* result(int32_t index) const;
   void set_operand(int32_t index, ITensor& tensor);
-  void set_precision(std::optional<PublicType> type) { precision_ = type; }
+  void set_precision(std::optional<PublicType> type);
   std::optional<PublicType> precision() const { return precision_; }
   void set_result_type(int32_t index, std::optional<PublicType> type);
   bool result_type_is_set(int32_t index) const;

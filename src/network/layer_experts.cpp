@@ -23,20 +23,24 @@ class MoeLayer final : public LayerOf<nvinfer1::IMoELayer, LayerType::kMOE> {
   }
   TENON_LAYER_CHECKED(MoEActType, ActivationType, activation_, is_valid(value), "an activation")
   void setQuantizationStatic(ITensor& scale, PublicType type) noexcept override {
+    if (!permit(is_valid(type), "setQuantizationStatic", "a data type")) return;
     set_operand(9, scale);
     assign(quantized_, type);
   }
   void setQuantizationDynamicDblQ(ITensor& scale, PublicType type, const Dims& block,
                                   PublicType scale_type) noexcept override {
+    if (!permit(is_valid(type) && is_valid(scale_type), "setQuantizationDynamicDblQ",
+                "two data types"))
+      return;
     set_operand(10, scale);
     assign(quantized_, type);
     assign(block_, block);
     assign(scale_type_, scale_type);
   }
-  TENON_LAYER_ATTRIBUTE(PublicType, QuantizationToType, quantized_)
+  TENON_LAYER_CHECKED(PublicType, QuantizationToType, quantized_, is_valid(value), "a data type")
   void setQuantizationBlockShape(const Dims& value) noexcept override { assign(block_, value); }
   Dims getQuantizationBlockShape() const noexcept override { return block_; }
-  TENON_LAYER_ATTRIBUTE(PublicType, DynQOutputScaleType, scale_type_)
+  TENON_LAYER_CHECKED(PublicType, DynQOutputScaleType, scale_type_, is_valid(value), "a data type")
   void setSwigluParams(float limit, float alpha, float beta) noexcept override {
     setSwigluParamLimit(limit);
     setSwigluParamAlpha(alpha);

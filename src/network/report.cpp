@@ -53,4 +53,20 @@ void Reporter::set_recorder(nvinfer1::IErrorRecorder* recorder) {
   if (nvinfer1::IErrorRecorder* const former = recorder_.exchange(recorder)) former->decRefCount();
 }
 
+bool is_flag(Reporter& reporter, const char* method, int32_t flag, int32_t count) {
+  if (flag >= 0 && flag < count) return true;
+  reporter.guarded_call(
+      method, [&] { reporter.report(user_error("{}({}): there is no such flag", method, flag)); });
+  return false;
+}
+
+bool are_flags(Reporter& reporter, const char* method, uint32_t flags, int32_t count) {
+  if (flags >> count == 0) return true;
+  reporter.guarded_call(method, [&] {
+    reporter.report(
+        user_error("{}({:#x}): there are {} flags; they stay as they were", method, flags, count));
+  });
+  return false;
+}
+
 }  // namespace tenon::network

@@ -56,4 +56,9 @@ class Reporter final : public Logger {
   std::atomic<nvinfer1::IErrorRecorder*> recorder_ = nullptr;
 };
 
+/// Whether it is one of `count` flags; reports it otherwise.
+bool is_flag(Reporter& reporter, const char* method, int32_t flag, int32_t count);
+/// The same for a set of flags.
+bool are_flags(Reporter& reporter, const char* method, uint32_t flags, int32_t count);
+
 }  // namespace tenon::network

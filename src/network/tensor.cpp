@@ -146,13 +146,24 @@ float TensorHandle::getDynamicRangeMax() const noexcept {
   return range_set_ ? range_max_ : std::numeric_limits<float>::quiet_NaN();
 }
 
+void TensorHandle::setAllowedFormats(nvinfer1::TensorFormats formats) noexcept {
+  if (are_flags(network_.reporter(), "setAllowedFormats", formats,
+                nvinfer1::EnumMax<nvinfer1::TensorFormat>()))
+    formats_ = formats;
+}
+
 void TensorHandle::setDimensionName(int32_t index, const char* name) noexcept {
   Shape& shape = value_->type.shape;
-  if (name == nullptr || index < 0 || index >= static_cast<int32_t>(shape.size()) ||
-      !isNetworkInput())
+  const bool is_axis = index >= 0 && index < static_cast<int32_t>(shape.size());
+  if (!network_.require(name != nullptr && is_axis && isNetworkInput(), "setDimensionName",
+                        "a name, and an axis of an input of the network"))
     return;
   network_.reporter().guarded_call("setDimensionName", [&] {
-    if (!shape[index].is_constant()) shape[index] = Dim::symbol(name);
+    if (shape[index].is_constant())
+      return network_.reporter().warning(
+          "setDimensionName has no effect: axis {} of '{}' has {} elements in any case", index,
+          getName(), shape[index].constant());
+    shape[index] = Dim::symbol(name);
     network_.mark_users_stale(*value_);
   });
 }

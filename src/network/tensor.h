@@ -43,7 +43,7 @@ class TensorHandle final : public surface::Implementation<nvinfer1::ITensor> {
   void resetDynamicRange() noexcept override { range_set_ = false; }
   float getDynamicRangeMin() const noexcept override;
   float getDynamicRangeMax() const noexcept override;
-  void setAllowedFormats(nvinfer1::TensorFormats formats) noexcept override { formats_ = formats; }
+  void setAllowedFormats(nvinfer1::TensorFormats formats) noexcept override;
   nvinfer1::TensorFormats getAllowedFormats() const noexcept override { return formats_; }
   bool isShapeTensor() const noexcept override;
   bool isExecutionTensor() const noexcept override { return !isShapeTensor(); }

@@ -14,6 +14,14 @@
 namespace tenon::importer {
 namespace {
 
+using nvonnxparser::EnumMax;
+
+constexpr int32_t kFlagCount = EnumMax<OnnxParserFlag>();
+
+bool is_known(OnnxParserFlag flag) {
+  return static_cast<int32_t>(flag) >= 0 && static_cast<int32_t>(flag) < kFlagCount;
+}
+
 uint32_t bit(OnnxParserFlag flag) {
   return 1U << static_cast<uint32_t>(flag);
 }
@@ -147,14 +155,27 @@ const char* const* Parser::getUsedVCPluginLibraries(int64_t& count) const noexce
   return nullptr;
 }
 
+bool Parser::is_flag(const char* method, OnnxParserFlag flag) noexcept {
+  return is_known(flag) ||
+         errors_.refuse(ImportCode::kInvalidValue, fmt::format("{}({}): there is no such flag",
+                                                               method, static_cast<int>(flag)));
+}
+void Parser::setFlags(OnnxParserFlags flags) noexcept {
+  if (flags >> kFlagCount == 0)
+    flags_ = flags;
+  else
+    errors_.refuse(ImportCode::kInvalidValue,
+                   fmt::format("setFlags({:#x}): there are {} flags; they stay as they were", flags,
+                               kFlagCount));
+}
 void Parser::clearFlag(OnnxParserFlag flag) noexcept {
-  flags_ &= ~bit(flag);
+  if (is_flag("clearFlag", flag)) flags_ &= ~bit(flag);
 }
 void Parser::setFlag(OnnxParserFlag flag) noexcept {
-  flags_ |= bit(flag);
+  if (is_flag("setFlag", flag)) flags_ |= bit(flag);
 }
 bool Parser::getFlag(OnnxParserFlag flag) const noexcept {
-  return (flags_ & bit(flag)) != 0;
+  return is_known(flag) && (flags_ & bit(flag)) != 0;
 }
 
 const nvinfer1::ITensor* Parser::getLayerOutputTensor(const char* name, int64_t i) noexcept {

@@ -31,7 +31,7 @@ class Parser final : public IParser {
   const IParserError* getError(int index) const noexcept override { return errors_.get(index); }
   void clearErrors() noexcept override { errors_.clear(); }
   const char* const* getUsedVCPluginLibraries(int64_t& count) const noexcept override;
-  void setFlags(OnnxParserFlags flags) noexcept override { flags_ = flags; }
+  void setFlags(OnnxParserFlags flags) noexcept override;
   OnnxParserFlags getFlags() const noexcept override { return flags_; }
   void clearFlag(OnnxParserFlag flag) noexcept override;
   void setFlag(OnnxParserFlag flag) noexcept override;
@@ -47,6 +47,8 @@ class Parser final : public IParser {
   bool setBuilderConfig(const nvinfer1::IBuilderConfig* const config) noexcept override;
 
  private:
+  /// Reports flags that there are not.
+  bool is_flag(const char* method, OnnxParserFlag flag) noexcept;
   bool guarded(FunctionRef<bool()> f) noexcept;
   bool find_supported(const ImportRequest& request);
   ImportRequest request(const void* model, size_t size, const char* path) const;

@@ -31,7 +31,30 @@ def getters_of_header() -> set[tuple[str, str]]:
     return found
 
 
+# Implemented by applications.
+THEIRS = {"IPluginV2", "IPluginCreator", "IPluginV3OneRuntime"}
+
+
+def all_setters() -> set[tuple[str, str]]:
+    """Of every public header."""
+    found = set()
+    for header in sorted(ROOT.glob("include/*.h")):
+        text = re.sub(r"//.*", "", header.read_text())
+        for name, body in re.findall(r"class (I\w+)\s*(?::[^{]*)?\{(.*?)\n\};", text, re.S):
+            found |= {(name, setter) for setter in re.findall(r"^  (?:[A-Z_]+ )?(?:virtual )?[\w:]+[ *&]+set(\w+)\(", body, re.M)}
+    return {row for row in found if row[0] not in THEIRS}
+
+
 class Setters(unittest.TestCase):
+    def test_every_setter_of_the_surface_is_in_a_table(self):
+        of_layers = set(re.findall(r"^TENON_SETTER\((\w+), (\w+)\)$", (ROOT / "tests/onnx/setters/setters.def").read_text(), re.M))
+        numbers = re.findall(r"^TENON_BUILDER_SETTING\((\w+),", (ROOT / "src/api/builder_settings.def").read_text(), re.M)
+        rows = set(re.findall(r"^TENON_GIVEN\((?:\w+::)?(\w+), (\w+),", (ROOT / "tests/api/calls/setters.def").read_text(), re.M))
+        self.assertGreater(len(rows), 80)
+        listed = rows | of_layers | {("IBuilderConfig", name) for name in numbers}
+        self.assertEqual(all_setters() - listed, set())
+        self.assertEqual(rows - all_setters(), set())
+
     def test_every_getter_of_a_layer_is_in_the_table(self):
         table = (ROOT / "tests/onnx/getters/getters.def").read_text()
         rows = set(re.findall(r"^TENON_GETTER\((\w+), (\w+)\)$", table, re.M))

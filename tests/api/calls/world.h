@@ -115,6 +115,8 @@ class World {
   /// 1 MiB, at a multiple of 256.
   void* memory() { return memory_.data(); }
   std::array<ITensor*, 64> tensors{};
+  static inline const char* const no_files[] = {"/none/plugin.so", nullptr};
+  static inline const int64_t extents[] = {1, 1};
 
  private:
   void add_layers();
@@ -129,5 +131,51 @@ C* World::subject() {
   return dynamic_cast<C*>(
       layer_where([](ILayer* layer) { return dynamic_cast<C*>(layer) != nullptr; }));
 }
+
+/// Of classes that are no layers.
+template <>
+IPluginRegistry* World::subject<IPluginRegistry>();
+template <>
+IHostMemory* World::subject<IHostMemory>();
+template <>
+IRuntime* World::subject<IRuntime>();
+template <>
+IRefitter* World::subject<IRefitter>();
+template <>
+IOptimizationProfile* World::subject<IOptimizationProfile>();
+template <>
+ISerializationConfig* World::subject<ISerializationConfig>();
+template <>
+IRuntimeConfig* World::subject<IRuntimeConfig>();
+template <>
+ICudaEngine* World::subject<ICudaEngine>();
+template <>
+IExecutionContext* World::subject<IExecutionContext>();
+template <>
+IEngineInspector* World::subject<IEngineInspector>();
+template <>
+ITensor* World::subject<ITensor>();
+template <>
+ILoop* World::subject<ILoop>();
+template <>
+IIfConditional* World::subject<IIfConditional>();
+template <>
+IAttention* World::subject<IAttention>();
+template <>
+INetworkDefinition* World::subject<INetworkDefinition>();
+template <>
+IBuilderConfig* World::subject<IBuilderConfig>();
+template <>
+IBuilder* World::subject<IBuilder>();
+template <>
+ITimingCache* World::subject<ITimingCache>();
+template <>
+nvonnxparser::IParser* World::subject<nvonnxparser::IParser>();
+template <>
+nvonnxparser::IParserRefitter* World::subject<nvonnxparser::IParserRefitter>();
+template <>
+nvonnxparser::IOnnxConfig* World::subject<nvonnxparser::IOnnxConfig>();
+template <>
+const nvonnxparser::IParserError* World::subject<const nvonnxparser::IParserError>();
 
 }  // namespace api_calls
