@@ -75,6 +75,8 @@ class Plan:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1
         options.log_severity_level = 3
+        # Its own fusions round activations of products with weights of bytes.
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
         session = onnxruntime.InferenceSession(str(self.file), options, providers=["CPUExecutionProvider"])
         for symbols in self.runs:
             inputs = {v.name: array_for(v, symbols) for v in self.model.graph.input}
