@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "api/builder_config.h"
 #include "ops/numerics.h"
 #include "tenon/precision.h"
@@ -8,7 +10,7 @@ namespace tenon {
 
 TENON_EXPORT bool setPrecisionBudget(nvinfer1::IBuilderConfig& config, double error) noexcept {
   auto* settings = dynamic_cast<api::BuilderConfig*>(&config);
-  if (settings == nullptr) return false;
+  if (settings == nullptr || std::isnan(error)) return false;
   settings->set_precision_budget(error);
   return true;
 }

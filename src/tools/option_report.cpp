@@ -1,6 +1,7 @@
 #include "tools/option_report.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <initializer_list>
 
 #include "tools/tensor_words.h"
@@ -122,6 +123,14 @@ Status check_tempfile_controls(const Arguments& arguments) {
           "--tempfileControls: '{}:{}' is not in_memory or temporary, :allow or :deny", entry.name,
           entry.text);
   }
+  return {};
+}
+
+Status check_tempdir(const Arguments& arguments) {
+  const std::string folder = arguments.text(OptionId::tempdir);
+  std::error_code unknown;
+  if (arguments.has(OptionId::tempdir) && !std::filesystem::is_directory(folder, unknown))
+    return user_error("--tempdir: there is no folder '{}'", folder);
   return {};
 }
 
@@ -312,6 +321,7 @@ Status check_values(const Arguments& arguments) {
   TENON_TRY(check_refused_words(arguments));
   TENON_TRY(check_previews(arguments));
   TENON_TRY(check_dump_forms(arguments));
+  TENON_TRY(check_tempdir(arguments));
   TENON_TRY(check_tempfile_controls(arguments));
   TENON_TRY(check_layer_types(arguments));
   TENON_TRY(check_ranges(arguments));

@@ -194,7 +194,7 @@ Result<std::vector<NamedText>> parse_map(std::string_view text) {
   for (std::string_view piece : split_outside_quotes(text, ',')) {
     const size_t colon = piece.rfind(':');
     const std::string_view name = without_quotes(piece.substr(0, colon));
-    if (colon == std::string_view::npos || name.empty()) {
+    if (colon == std::string_view::npos || name.empty() || colon + 1 == piece.size()) {
       return user_error("'{}' is not of the form name:value", piece);
     }
     entries.push_back({std::string(name), std::string(piece.substr(colon + 1))});

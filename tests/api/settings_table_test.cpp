@@ -1,6 +1,9 @@
 // Every flag and setter of IBuilderConfig behaves as its table says: it has an effect, or a build
 // that has it says why it has none, or it is refused. Values that make no sense change nothing.
 #include <tenon/inspect.h>
+#include <tenon/numerics.h>
+#include <tenon/precision.h>
+#include <tenon/progress.h>
 
 #include <algorithm>
 #include <functional>
@@ -482,6 +485,21 @@ TEST(SettingsTable, ObjectsThatNothingAsksForAreToldOf) {
   for (const char* setter :
        {"setProfileStream", "setDeviceType", "setPreviewFeature(1)", "setRemoteAutoTuningConfig"})
     EXPECT_TRUE(session.warned(std::string(setter) + " has no effect")) << setter;
+}
+
+TEST(SettingsTable, OwnSettersRefuseNonsense) {
+  Session s;
+  const double none = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_FALSE(tenon::setPrecisionBudget(*s.config, none));
+  EXPECT_FALSE(tenon::setBuildBudget(*s.config, none));
+  EXPECT_FALSE(tenon::setBuildBudget(*s.config, -1));
+  EXPECT_FALSE(tenon::setNumerics(*s.config, static_cast<tenon::Numerics>(99)));
+  EXPECT_EQ(tenon::getNumerics(*s.config), tenon::Numerics::kDefault);
+  EXPECT_FALSE(tenon::setBuildDevice(*s.config, -7));
+  EXPECT_FALSE(tenon::setBuildDeviceDescription(*s.config, nullptr));
+  EXPECT_FALSE(tenon::setBuildDeviceDescription(*s.config, "no description"));
+  const std::unique_ptr<IRuntime> runtime(createInferRuntime(s.log));
+  EXPECT_FALSE(tenon::setRunDevice(*runtime, -7));
 }
 
 TEST(SettingsTable, RuntimesAndContextsRefuseNonsense) {

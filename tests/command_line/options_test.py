@@ -142,7 +142,7 @@ CASES = {
     "device": (["MODEL", "--device=-1"], r"Selected Device ID: -1"),
     "staticPlugins": (["MODEL", "--staticPlugins=none.so"], "!--staticPlugins=none.so"),
     "setPluginsToSerialize": (["MODEL", "--setPluginsToSerialize=m.onnx"], "!is no shared library"),
-    "tempdir": (["MODEL", "--tempdir=none"], r"PASSED"),
+    "tempdir": (["MODEL", "--tempdir=none"], "!--tempdir: there is no folder 'none'"),
     "tempfileControls": (["MODEL", "--tempfileControls=in_memory:deny,temporary:deny"], r"PASSED"),
     "dynamicPlugins": (["MODEL", "--dynamicPlugins=none.so"], "!--dynamicPlugins=none.so"),
     "shapes": (["DYNAMIC", "--shapes=x:5x3"], r"Input binding for z with dimensions 5x3"),
@@ -202,7 +202,7 @@ CASES = {
 # These only show that they are taken: their effects have tests of their own (self_check_test, plugin_test,
 # stored_library_test, settings_table_test), or is
 # always so.
-TAKEN = {"allowFailedSelfCheck", "enablePluginOverride", "noSelfCheck", "recordCandidates", "selfCheckRegions", "selfCheckCost", "tempdir", "tempfileControls", "useSpinWait", "threads", "noDataTransfers",
+TAKEN = {"allowFailedSelfCheck", "enablePluginOverride", "noSelfCheck", "recordCandidates", "selfCheckRegions", "selfCheckCost", "tempfileControls", "useSpinWait", "threads", "noDataTransfers",
          "versionCompatible"}
 
 
@@ -237,6 +237,7 @@ def test_flags_that_work_do_something(trtexec, tmp_path: Path, name: str):
     (["--memPoolSize=cellar:1M"], "there is no pool 'cellar'"),
     (["--layerPrecisions=mul:fp61"], "--layerPrecisions: 'fp61' is no type"),
     (["--layerOutputTypes=mul:fp32+fp61"], "--layerOutputTypes: 'fp61' is no type"),
+    (["--precisionConstraints=obey", "--layerOutputTypes=*:"], "--layerOutputTypes: '*:' is not of the form name:value"),
     (["--selfCheckCost=-7"], "--selfCheckCost=-7 is out of range"),
     (["--passes=many"], "--passes=many: expected one of list, applied\n"),
 ])
