@@ -3,12 +3,13 @@
 how long it took.
 
 usage: eta.py --tenon build/release/bin/tenon --models build/models [--models build/zoo] [--varied] [--device -1]
-              [--repeat N] [--cache DIR] [--logs DIR] [BUILD...]
+              [--repeat N] [--cache DIR] [--logs DIR] [--results FILE] [BUILD...]
 
 A BUILD is a model's name with flags behind it, each behind a comma: bert_base,--shapes=input:1x128. Without any, twenty
 builds of the models of the suite, or (--varied) of these and of bench/zoo.py's, in several precisions and levels, with and
 without a timing cache. They share a cache folder, which is empty at first: the first build is a machine's first. --cache
-names one that is there. --logs keeps the progress that each build told. The last line counts builds whose estimate at half
+names one that is there. --logs keeps the progress that each build told, --results what is printed as lines of JSON: of each
+build its seconds, those left at half time as they were said and as they were, and both for each step. The last line counts builds whose estimate at half
 time was within 30 % of the time that was left, and of the whole build's.
 """
 import argparse
@@ -64,9 +65,8 @@ def build(tenon: str, model: Path, words: list[str], device: str, cache: Path, l
 STEPS = ["optimize", "choose", "sequence", "check", "write"]
 
 
-def at(lines: list[dict], share: float) -> tuple[float, float, float, str]:
-    """A build's total seconds; then, when that share of them had passed, the seconds left, the estimate, and both step by
-    step."""
+def at(lines: list[dict], share: float) -> dict:
+    """A build's seconds; then, when that share of them had passed, the seconds left, the estimate, and both step by step."""
     states = [line for line in lines if "elapsed" in line]
     total = sum(line["seconds"] for line in lines if "ended" in line)
     state = min(states, key=lambda state: abs(state["elapsed"] - total * share))
@@ -74,9 +74,13 @@ def at(lines: list[dict], share: float) -> tuple[float, float, float, str]:
     left = [0.0] * len(STEPS)
     for other, end in zip(states, ends):
         left[other["step"] - 2] += max(end - max(other["elapsed"], state["elapsed"]), 0)
-    parts = [f"{name} {said:.2f} for {took:.2f}" for name, said, took in zip(STEPS, state["left"], left)
-             if max(said, took) > 0.01 * total]
-    return total, total - state["elapsed"], state["remaining"], ", ".join(parts)
+    steps = {name: {"said": said, "left": took} for name, said, took in zip(STEPS, state["left"], left)}
+    return {"seconds": total, "left": total - state["elapsed"], "said": state["remaining"], "steps": steps}
+
+
+def steps_text(half: dict) -> str:
+    return ", ".join(f"{name} {step['said']:.2f} for {step['left']:.2f}" for name, step in half["steps"].items()
+                     if max(step.values()) > 0.01 * half["seconds"])
 
 
 def main() -> int:
@@ -88,6 +92,7 @@ def main() -> int:
     parser.add_argument("--repeat", type=int, default=1)
     parser.add_argument("--cache", type=Path)
     parser.add_argument("--logs", type=Path)
+    parser.add_argument("--results", type=Path)
     parser.add_argument("builds", nargs="*")
     options = parser.parse_args()
     good = whole = count = 0
@@ -100,11 +105,15 @@ def main() -> int:
         if model is None:
             print(f"{words[0]}: no such model", file=sys.stderr)
             continue
-        total, left, said, parts = at(build(options.tenon, model, words, options.device, cache, options.logs), 0.5)
+        half = at(build(options.tenon, model, words, options.device, cache, options.logs), 0.5)
+        total, left, said = half["seconds"], half["left"], half["said"]
+        if options.results is not None:
+            with options.results.open("a") as results:
+                print(json.dumps({"build": " ".join(words), **half}), file=results)
         off = said / left - 1
         good, count = good + (abs(off) <= LIMIT), count + 1
         whole += abs(said - left) / total <= LIMIT
-        print(f"{' '.join(words):60} {total:8.2f} {left:13.2f} {said:8.2f} {off:+8.0%}  {parts}", flush=True)
+        print(f"{' '.join(words):60} {total:8.2f} {left:13.2f} {said:8.2f} {off:+8.0%}  {steps_text(half)}", flush=True)
     print(f"{good} of {count} within {LIMIT:.0%} of the time left, {whole} of the whole time")
     return 0 if good == count else 1
 
