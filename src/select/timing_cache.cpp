@@ -127,7 +127,7 @@ Result<TimingCache> TimingCache::deserialize(std::span<const std::byte> bytes) {
   Reader beginning(bytes);
   // Whatever else the file is must not be deleted.
   if (!beginning.read(magic) || (magic != kMagic && magic != kEarlierMagic))
-    return user_error("this is not a timing cache: it begins as none");
+    return user_error("this is not a timing cache: no such file begins so");
   if (bytes.size() < 3 * sizeof(uint64_t)) return damaged;
   const size_t body = bytes.size() - sizeof checksum;
   std::memcpy(&checksum, bytes.data() + body, sizeof checksum);

@@ -59,7 +59,9 @@ Result<std::unique_ptr<ITimingCache>> load_timing_cache(IBuilderConfig& config,
     console.info("Loaded {} bytes of timing cache from {}", bytes.size(), file);
   }
   std::unique_ptr<ITimingCache> cache(config.createTimingCache(bytes.data(), bytes.size()));
-  if (!cache) return user_error("'{}' is not a timing cache", file);
+  if (!cache)
+    return user_error("--timingCacheFile={}: {}", file,
+                      console.take_error("this is not a timing cache"));
   if (!config.setTimingCache(*cache, false))
     return user_error("the timing cache '{}' is of another device", file);
   return cache;

@@ -82,6 +82,11 @@ std::vector<std::string> Console::take_errors() {
   return std::exchange(errors_, {});
 }
 
+std::string Console::take_error(std::string_view otherwise) {
+  const std::vector<std::string> errors = take_errors();
+  return errors.empty() ? std::string(otherwise) : errors.front();
+}
+
 void Console::write(Severity severity, std::string_view message) {
   if (const std::lock_guard lock(mutex_); keep(severity, message)) return;
   if (severity > threshold_) return;

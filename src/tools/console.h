@@ -54,6 +54,8 @@ class Console final : public Logger {
   /// The messages that a page has kept since it was last asked, oldest first.
   std::vector<std::string> take_warnings();
   std::vector<std::string> take_errors();
+  /// The first of these, for a message that says where it was; `otherwise` where there is none.
+  std::string take_error(std::string_view otherwise);
 
  private:
   using Clock = std::chrono::steady_clock;

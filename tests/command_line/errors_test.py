@@ -210,7 +210,17 @@ def test_errors_are_explained(tenon, number: int):
 def test_other_files_than_timing_caches_are_not_to_be_deleted(tenon, tmp_path: Path):
     write_model(tmp_path / "m.onnx", 2)
     text = tenon("cache", "ls", "m.onnx", status=3)
-    assert "is not a timing cache" in text and "delete it" not in text
+    assert "'m.onnx': this is not a timing cache" in text and "delete it" not in text
+
+
+def test_of_several_timing_caches_the_wrong_one_is_named(tenon, tmp_path: Path):
+    write_model(tmp_path / "m.onnx", 2)
+    tenon("build", "m.onnx", "--timingCacheFile=good.cache", *CPU)
+    text = tenon("cache", "merge", "all.cache", "good.cache", "m.onnx", status=3)
+    assert "error E-304: " in text and "'m.onnx': this is not a timing cache" in text
+    (tmp_path / "notes").write_text("no cache")
+    text = tenon("build", "m.onnx", "--timingCacheFile=notes", *CPU, status=3)
+    assert "error E-304: " in text and "--timingCacheFile=notes: this is not a timing cache" in text
 
 
 def test_the_page_of_errors_is_current(tenon):

@@ -46,10 +46,14 @@ constexpr Usage kUsage = {
 
 using Memory = std::unique_ptr<nvinfer1::IHostMemory>;
 
+Error no_cache(Session& session, const std::string& file) {
+  return user_error("'{}': {}", file, session.console().take_error("this is not a timing cache"));
+}
+
 Result<Json> cache_json(Session& session, std::span<const char> bytes, const std::string& file) {
   ApiLogger logger(session.console());
   const Memory text(describeTimingCache(bytes.data(), bytes.size(), logger));
-  if (!text) return user_error("'{}' is not a timing cache", file);
+  if (!text) return no_cache(session, file);
   const auto* begin = static_cast<const char*>(text->data());
   return Json::parse(begin, begin + text->size(), nullptr, /*allow_exceptions=*/false);
 }
@@ -131,8 +135,7 @@ Status merge(Session& session, std::span<const std::string> files) {
     if (!bytes.ok()) return std::move(bytes).error();
     const std::unique_ptr<nvinfer1::ITimingCache> cache(
         config->createTimingCache(bytes->data(), bytes->size()));
-    if (!cache || !all->combine(*cache, true))
-      return user_error("'{}' is not a timing cache", file);
+    if (!cache || !all->combine(*cache, true)) return no_cache(session, file);
   }
   const Memory bytes(all->serialize());
   if (!bytes) return internal_error("the timing cache could not be serialized");
@@ -144,7 +147,7 @@ Status prune_file(Session& session, const std::string& file, const std::string& 
   TENON_ASSIGN(const std::vector<char> bytes, read_file(file));
   ApiLogger logger(session.console());
   const Memory kept(pruneTimingCache(bytes.data(), bytes.size(), device.c_str(), logger));
-  if (!kept) return user_error("'{}' is not a timing cache", file);
+  if (!kept) return no_cache(session, file);
   return save(session, file, *kept);
 }
 
