@@ -92,7 +92,8 @@ function prepare(report) {
   report.byName = new Map(layers.map((layer) => [layer.name, layer]));
   report.byOrigin = new Map();
   for (const layer of layers) for (const origin of layer.origins || []) report.byOrigin.set(origin, layer);
-  report.listOf = new Map((report.choices || []).map((choice) => [choice.layer, (report.lists || [])[choice.list] || []]));
+  const lists = (report.lists || []).map((list) => list.map((one) => (typeof one === "number" ? report.refused[one] : one)));
+  report.listOf = new Map((report.choices || []).map((choice) => [choice.layer, lists[choice.list] || []]));
   report.accuracyOf = new Map((report.accuracy || []).map((row) => [row.layer, row]));
   report.kernelsOf = new Map();
   for (const kernel of recordedKernels(report)) report.kernelsOf.set(kernel.layer, [...(report.kernelsOf.get(kernel.layer) || []), kernel]);

@@ -1,5 +1,7 @@
 #include "tools/report/page.h"
 
+#include <map>
+
 namespace tenon::tools {
 namespace {
 
@@ -40,6 +42,32 @@ std::string escaped(std::string_view text) {
   return result;
 }
 
+/// Most candidates of a layer are refused for the same reasons as those of other layers: lists name
+/// these by their numbers in `refused`.
+void shorten_lists(Json& report) {
+  if (!member(report, "lists").is_array()) return;
+  Json refused = Json::array();
+  std::map<std::string, size_t> numbers;
+  for (Json& list : report["lists"]) {
+    if (!list.is_array()) continue;
+    for (Json& candidate : list) {
+      if (!candidate.is_object() || candidate.contains("ms")) continue;
+      const auto [found, is_new] = numbers.try_emplace(dumped(candidate), refused.size());
+      if (is_new) refused.push_back(candidate);
+      candidate = found->second;
+    }
+  }
+  report["refused"] = std::move(refused);
+}
+
+/// As the page's script reads it.
+Json shortened(Json document) {
+  shorten_lists(document);
+  for (const char* const side : {"a", "b"})
+    if (document.contains(side)) shorten_lists(document[side]);
+  return document;
+}
+
 }  // namespace
 
 std::string report_page(const Json& document) {
@@ -47,7 +75,7 @@ std::string report_page(const Json& document) {
   put(page, "@title@", escaped(text_of(document, "title")));
   put(page, "/*style*/", joined(".css"));
   put(page, "/*script*/", joined(".js"));
-  put(page, "@data@", embeddable(document));
+  put(page, "@data@", embeddable(shortened(document)));
   return page;
 }
 

@@ -1,5 +1,6 @@
 #include "tools/report/document.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "tools/report/markdown.h"
@@ -145,6 +146,31 @@ TEST(Page, HoldsTheDocumentAndNeedsNothingElse) {
   EXPECT_NE(page.find("<title>&lt;/script>"), std::string::npos);
   for (const char* mark : {"@data@", "@title@", "/*style*/", "/*script*/", "src=\"http", "@import"})
     EXPECT_EQ(page.find(mark), std::string::npos) << mark;
+}
+
+/// A thousand layers of different times have one text of why a candidate is not theirs, on both
+/// sides of a comparison.
+TEST(Page, NamesWhatManyLayersRefuseOnce) {
+  Json document = make_report(three_layers());
+  Json lists = Json::array();
+  for (int i = 0; i < 1000; ++i)
+    lists.push_back({{{"tactic", "taken"}, {"ms", i}},
+                     {{"tactic", "a"}, {"reason", "not a product"}},
+                     {{"tactic", fmt::format("b{}", i % 2)}, {"reason", "not a sum"}}});
+  document["lists"] = std::move(lists);
+  const auto count = [](const std::string& text, std::string_view piece) {
+    size_t found = 0;
+    for (size_t at = text.find(piece); at != std::string::npos; at = text.find(piece, at + 1))
+      ++found;
+    return found;
+  };
+  const std::string page = report_page(document);
+  EXPECT_EQ(count(page, "not a product"), 1);
+  EXPECT_EQ(count(page, "not a sum"), 2);
+  EXPECT_EQ(count(page, R"({"tactic":"taken")"), 1000);
+  EXPECT_NE(page.find(R"([{"tactic":"taken","ms":999},0,2])"), std::string::npos);
+  const Json both = {{"title", "two"}, {"a", document}, {"b", document}};
+  EXPECT_EQ(count(report_page(both), "not a product"), 2);
 }
 
 TEST(Markdown, HasTheSlowestLayersAndAdvice) {
