@@ -3,6 +3,7 @@ gpu/), opened and used in headless Chromium at two widths, light and dark. Run b
 pytest tests/browser --build build/release --models build/models"""
 import gzip
 import json
+import re
 import subprocess
 import sys
 import time
@@ -223,6 +224,29 @@ def test_a_layer_is_marked_in_both_graphs(page, reports, name):
     page.run("document.dispatchEvent(new KeyboardEvent('keydown', {key: 'Escape'}))")
     assert not drawer.is_displayed()
     assert page.errors() == []
+
+
+def test_a_layer_lists_what_was_tried_and_refused(page, reports):
+    page.open(reports["compare"], "tactics")
+    page.one("main tbody tr").click()
+    text = page.one("#drawer").text
+    assert "not a softmax" in text and "undefined" not in text
+    assert page.errors() == []
+
+
+def test_the_buttons_of_a_large_graph_stand_side_by_side(page, reports):
+    page.open(reports["yolo_s"], "graph")
+    page.run("document.querySelector('.pane h3 .note').textContent = '12345 operators as they were given'")
+    tops = page.run("return [...document.querySelectorAll('.pane:first-child h3 button')].map((e) => e.getBoundingClientRect().top)")
+    assert len(tops) == 2 and tops[0] == tops[1]
+
+
+def test_functions_of_elements_have_one_color(page, reports):
+    page.open(reports["yolo_s"])
+    functions = re.findall(r"^\w+\((\w+)", (ROOT / "src/ops/pointwise.def").read_text(), re.M)
+    assert len(functions) > 60
+    assert page.run("return arguments[0].filter((name) => familyOf(name) !== 'pointwise')", functions) == []
+    assert page.run("return ['order', 'sample'].map(familyOf)") == ["other", "other"]
 
 
 def test_a_comparison_shows_the_slower_first(page, reports):

@@ -60,7 +60,10 @@ const FAMILIES = [
   ["quantize", /quant/],
   ["normalization", /norm|moments|standardize/], ["pool", /pool|resize|grid/], ["reduce", /reduce|topk|cumul|nms/],
   ["move", /reformat|transpose|concat|slice|split|pad|gather|scatter|expand|tile|reshape|shuffle|cast|copy|squeeze/],
-  ["pointwise", /pointwise|elementwise|pwn|^(add|sub|mul|div|relu|sigmoid|tanh|gelu|erf|exp|sqrt|pow|neg|clip|min|max|silu)/],
+  ["pointwise", /pointwise|elementwise|pwn/], ["pointwise", /^(add|sub|mul|(floor_)?div|f?mod|pow|min|max|neg|abs|sign|reciprocal|r?sqrt|exp|log)/],
+  ["pointwise", /^(a?(sin|cos|tan)|erf|ceil|floor|round|shrink|clip|affine|is_(nan|inf)|where)/],
+  ["pointwise", /^(gelu|[cs]?elu|silu|mish|softsign|p?relu|(leaky|thresholded)_relu|(hard_)?(sigmoid|swish)|(scaled_)?(softplus|tanh))/],
+  ["pointwise", /^(equal|greater|less|shift_(left|right)|(bit_)?(and|or|xor|not)\b)/],
 ];
 
 /** The family whose color an operator has. */
