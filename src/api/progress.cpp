@@ -53,7 +53,7 @@ constexpr std::chrono::milliseconds kFirstBeat{20};
 /// Of a build that has not ended.
 constexpr double kMostDone = 0.99;
 /// After so long a monitor is told its last step again.
-constexpr std::chrono::milliseconds kSilence{700};
+constexpr std::chrono::milliseconds kSilence{500};
 
 }  // namespace
 
