@@ -63,11 +63,12 @@ double CheckForecast::regions(double seconds, const BuildWatch::Known& known) co
 }
 
 /// About half of the values are kept: the others never leave a kernel. They go to new memory, and
-/// to get them into its order takes as long again. Of a device, which gets the weights too, earlier
-/// checks tell.
+/// to get them into its order takes as long again: as in earlier checks, which also tell of a
+/// device, which gets the weights too.
 double CheckForecast::run(const BuildWatch::Known& known) const {
   if (beside_build) return known.kernels.running_there(kernels, narrow * (bytes + weights));
-  return known.kernels.running(operations, bytes) + narrow * bytes * known.pace.byte;
+  return known.kernels.running(operations, bytes) +
+         known.kernels.keeping_values(kernels, narrow * bytes);
 }
 
 double CheckForecast::seconds(const BuildWatch::Known& known) const {
@@ -82,7 +83,7 @@ double CheckForecast::seconds(const BuildWatch::Known& known) const {
                                                  : waited;
   if (all_regions) return left + evaluation * kEvaluations + ran + regions(kForever, known);
   const double behind = evaluations * evaluation;
-  const double rounding = rounds ? known.pace.byte * weights : 0;
+  const double rounding = rounds ? known.kernels.rounding(weights) : 0;
   const double passes = evaluations > (rounds ? 1 : 0) ? known.passes : 0;
   const double ahead = known.kernels.chance_to_deviate() * (rounds * evaluation + rounding);
   const Shares look = shares(look_seconds(built, waited + ran + ahead), behind);

@@ -389,9 +389,7 @@ class CheckedBuild {
     TENON_ASSIGN(const std::vector<Tensor> outputs, regions.run(inputs_));
     const ReferenceWork work = reference_work(*network_, request_.profiles[0]);
     double ran = watch.lap();
-    if (watch_ != nullptr && !on_host_cores())
-      watch_->kernels(
-          [&](BuildForecast& k) { k.ran_there(work.kernels, narrow() * work.bytes(), ran); });
+    tell_run(work, ran);
     outputs_ = outputs;
     rounded_.clear();
     rounded_by_time_ = false;
@@ -418,6 +416,18 @@ class CheckedBuild {
     if (!deviates_.empty() && report_.wrong.empty()) report_ = regions.compare(end);
     if (request_.select.notes != nullptr) note_accuracy(regions, *request_.select.notes);
     return {};
+  }
+
+  /// Of the plan with all of its values.
+  void tell_run(const ReferenceWork& work, double seconds) const {
+    if (watch_ == nullptr) return;
+    watch_->kernels([&](BuildForecast& kernels) {
+      if (!on_host_cores())
+        return kernels.ran_there(work.kernels, narrow() * work.bytes(), seconds);
+      const double values = sizeof(float) * work.elements;
+      const auto cost = static_cast<double>(reference_cost(*network_, request_.profiles[0]));
+      kernels.kept_values(work.kernels, narrow() * values, seconds - kernels.running(cost, values));
+    });
   }
 
   /// Forms of the graph that serve other shapes, under these.
@@ -460,8 +470,14 @@ class CheckedBuild {
   }
 
   void look_at_rounding(const Graph& plan, const std::vector<Tensor>& outputs) {
+    Stopwatch watch;
     auto rounded = reference_->rounded(plan, request_.passes.precision, in_tf32());
     if (!rounded.ok()) return;
+    const double weights = reference_work(*network_, request_.profiles[0]).weights;
+    if (watch_ != nullptr)
+      watch_->kernels([&, took = watch.lap()](BuildForecast& kernels) {
+        kernels.rounded(weights, took - evaluation_);
+      });
     rounded_ = std::move(rounded).value();
     deviates_ = difference(outputs);
   }

@@ -25,10 +25,15 @@ constexpr double kRecalledMemory = 0.02;
 // of one that runs, of which vectors do many at a time; copies of a byte of weights, and of an
 // operand.
 constexpr double kMake = 3e4, kOperation = 0.01, kWeightByte = 2.5, kByte = 0.5;
+// And around launches: to bind operands and look at a result, or to empty a core's caches; of a
+// byte of operands, few of which are looked at.
+constexpr double kBind = 1e4, kEmpty = 6e4, kByteAround = 0.05;
 
 constexpr std::string_view kAnyKind;
-constexpr const char *kWriting = "writing", *kNewMemory = "new memory", *kDeviating = "deviating",
-                     *kWeights = "weights of ";
+constexpr const char *kKeeping = "keeping values", *kRounding = "rounding", *kWriting = "writing",
+                     *kNewMemory = "new memory", *kDeviating = "deviating",
+                     *kWeights = "weights of ", *kAroundWarm = "around warm launches",
+                     *kAroundCold = "around cold launches";
 
 bool is_same(const KernelWork& a, const KernelWork& b) {
   return a.operations == b.operations && a.bytes == b.bytes && a.weights == b.weights;
@@ -57,9 +62,13 @@ BuildForecast::BuildForecast(int threads, const MachinePace& pace, int runs)
       runs_(runs),
       pace_(pace),
       all_(new_trials()),
+      around_warm_(kBind * pace.step, kByteAround * pace.byte),
+      around_cold_(kEmpty * pace.step, kByteAround * pace.byte),
       other_making_(kMake * pace.step, kWeightByte * pace.byte),
       other_run_(kOperation * pace.step, kByte * pace.byte),
       there_(kMake * pace.step, pace.byte),
+      keeping_(kBind * pace.step, pace.byte),
+      rounding_(0, pace.byte),
       writing_(kMake * pace.step, pace.byte) {}
 
 BuildForecast::Trials BuildForecast::new_trials() const {
@@ -98,7 +107,11 @@ void BuildForecast::recall(const PaceBook& book) {
   knows_others_ = !others_made.empty() && !others_ran.empty();
   other_making_.recall(others_made);
   other_run_.recall(others_ran);
+  around_warm_.recall(book.find(prefix_of(kAroundWarm)));
+  around_cold_.recall(book.find(prefix_of(kAroundCold)));
   there_.recall(book.find(prefix_of("there")));
+  keeping_.recall(book.find(prefix_of(kKeeping)));
+  rounding_.recall(book.find(prefix_of(kRounding)));
   writing_.recall(book.find(kWriting));
   for (const auto& [kind, figures] : book.with_prefix(kWeights))
     if (figures.size() == 2 && figures[1] > 0)
@@ -117,7 +130,11 @@ void BuildForecast::keep(PaceBook& book) const {
   for (const auto& [kind, rates] : kinds_) book.set(prefix_of("kind") + kind, rates.learned());
   book.set(prefix_of("all"), learned(all_));
   for (const auto& [kind, rates] : making_) book.set(prefix_of("making") + kind, rates.learned());
+  book.set(prefix_of(kAroundWarm), around_warm_.learned());
+  book.set(prefix_of(kAroundCold), around_cold_.learned());
   book.set(prefix_of("there"), there_.learned());
+  book.set(prefix_of(kKeeping), keeping_.learned());
+  book.set(prefix_of(kRounding), rounding_.learned());
   book.set(kWriting, writing_.learned());
   for (const auto& [kind, weights] : weights_)
     book.set(kWeights + kind, {weights.kept, weights.given});
@@ -145,11 +162,13 @@ void BuildForecast::trying(const std::string& tactic, const KernelWork& work) {
   const Candidate candidate{tactic, work};
   const double launch = launch_of(candidate);
   current_ = load_ * trial_of(candidate, launch, std::min(launch, best_tried(work)));
+  running_ = work;
   left_out(tactic, work);
 }
 
-void BuildForecast::launched(double seconds) {
-  if (current_.has_value()) current_ = seconds;
+void BuildForecast::launched(double seconds, int launches) {
+  if (!current_.has_value()) return;
+  current_ = seconds + (running_.is_cold ? load_ * around(running_, launches) : 0);
 }
 
 void BuildForecast::tried(const std::string& tactic, const KernelWork& work,
@@ -159,7 +178,7 @@ void BuildForecast::tried(const std::string& tactic, const KernelWork& work,
   const double make = times.make / load_;
   layers.makes[tactic] = make;
   if (times.packed > 0) layers.packs[tactic] = times.packed;
-  const double rest = std::max(times.all / load_ - make, 0.0);
+  const double rest = std::max((times.all - times.around) / load_ - make, 0.0);
   const double launch = times.launches > 0 ? rest / times.launches : 0;
   Trials& own = trials_.try_emplace(named(tactic, work.type), new_trials()).first->second;
   for (Trials* trials : {&own, &all_}) {
@@ -169,6 +188,8 @@ void BuildForecast::tried(const std::string& tactic, const KernelWork& work,
     trials->launch.add(work.operations / threads_, work.bytes, launch);
   }
   if (times.launches == 0) return;
+  const double share = work.is_cold ? times.launches : 1;
+  (work.is_cold ? around_cold_ : around_warm_).add(share, share * work.bytes, times.around / load_);
   layers.launch = std::min(layers.launch, launch);
   if (times.is_preferred)
     of_kind(kinds_, named(work.kind, work.type))
@@ -192,6 +213,18 @@ void BuildForecast::ran_there(double kernels, double bytes, double seconds) {
 
 double BuildForecast::running_there(double kernels, double bytes) const {
   return load_ * there_.seconds(kernels, bytes);
+}
+
+void BuildForecast::kept_values(double kernels, double bytes, double seconds) {
+  keeping_.add(kernels, bytes, std::max(seconds, 0.0) / load_);
+}
+
+double BuildForecast::keeping_values(double kernels, double bytes) const {
+  return load_ * keeping_.seconds(kernels, bytes);
+}
+
+void BuildForecast::rounded(double bytes, double seconds) {
+  rounding_.add(1, bytes, std::max(seconds, 0.0) / load_);
 }
 
 void BuildForecast::decided(const std::string& tactic, const KernelWork& work) {
@@ -377,8 +410,8 @@ double BuildForecast::usual_make(const KernelWork& work) const {
 
 /// Short kernels run more often; long ones are given up behind their first run where they are far
 /// behind the best: as likely as not at the limit, since neither time is known better than by half.
-double BuildForecast::launches(double launch, double best) const {
-  const double all = effort::launches_of_trial(1e3 * launch, runs_);
+double BuildForecast::launches(const KernelWork& work, double launch, double best) const {
+  const double all = effort::launches_of_trial(1e3 * launch, runs_, work.is_cold);
   if (1e3 * launch <= effort::kShortMilliseconds) return all;
   const double behind = launch / (effort::kHopeless * best);
   return effort::kFirstLaunches + (all - effort::kFirstLaunches) / (1 + std::pow(behind, kSteep));
@@ -415,7 +448,14 @@ double BuildForecast::best_tried(const KernelWork& work) const {
 
 /// `best`: of the layer's candidates.
 double BuildForecast::trial_of(const Candidate& candidate, double launch, double best) const {
-  return make_of(candidate) + launch * launches(launch, best);
+  const double launches = this->launches(candidate.work, launch, best);
+  return make_of(candidate) + launch * launches + around(candidate.work, launches);
+}
+
+/// Ahead of the first launch, or of each cold one.
+double BuildForecast::around(const KernelWork& work, double launches) const {
+  return work.is_cold ? around_cold_.seconds(launches, launches * work.bytes)
+                      : around_warm_.seconds(1, work.bytes);
 }
 
 double BuildForecast::trials_left() const {

@@ -27,6 +27,7 @@ struct KernelWork {
   double weights = 0;          ///< Bytes of constants, which it keeps in a form of its own.
   std::string_view kind = {};  ///< The operation that most of it goes to: paces differ.
   DataType type = DataType::kFloat32;  ///< Of its operands: paces differ.
+  bool is_cold = false;                ///< Its trials empty caches ahead of each launch.
 };
 
 /// How long a build's candidates will take to be tried, and its kernels to be made and run, where
@@ -56,6 +57,7 @@ class BuildForecast {
     int launches = 0;           ///< 0: the kernel failed.
     bool is_preferred = false;  ///< The choice where nothing is timed.
     double packed = 0;          ///< Bytes of weights in the kernel's own form.
+    double around = 0;          ///< Of `all`: neither to make it nor in its launches.
   };
   void tried(const std::string& tactic, const KernelWork& work, const TrialTimes& times);
   void left_out(const std::string& tactic, const KernelWork& work);
@@ -64,8 +66,8 @@ class BuildForecast {
 
   /// The trial of a candidate begins.
   void trying(const std::string& tactic, const KernelWork& work);
-  /// Its first launches have ended; so many seconds of launches follow.
-  void launched(double seconds);
+  /// Its first launches have ended; so many follow, which take so many seconds.
+  void launched(double seconds, int launches);
 
   /// Of the candidates that are still to be tried, without the one that is being tried.
   double trials_left() const;
@@ -85,6 +87,14 @@ class BuildForecast {
   /// weights, where these went to another device.
   void ran_there(double kernels, double bytes, double seconds);
   double running_there(double kernels, double bytes) const;
+  /// The same on the host's own cores, whose kernels' times are known: what it took beyond these,
+  /// for values that go to memory of their own.
+  void kept_values(double kernels, double bytes, double seconds);
+  double keeping_values(double kernels, double bytes) const;
+  /// An evaluation with rounding took so much longer than one without, for constants of so many
+  /// bytes that are rounded first; and will.
+  void rounded(double bytes, double seconds);
+  double rounding(double bytes) const { return load_ * rounding_.seconds(1, bytes); }
   /// To make and run such kernels one after the other, where this or an earlier build did: of all
   /// kernels, by their number, weights, multiplications and bytes.
   std::optional<double> others(double kernels, const KernelWork& work) const;
@@ -144,7 +154,7 @@ class BuildForecast {
   LocalRates& of_kind(Kinds& kinds, std::string_view kind) const;
   const TwoRates& making_of(std::string_view kind) const;
   Trials new_trials() const;
-  double launches(double launch, double best) const;
+  double launches(const KernelWork& work, double launch, double best) const;
   double make_of(const KernelWork& work, const Layers& layers) const;
   double new_memory(double bytes) const;
   double usual_launch(const KernelWork& work) const;
@@ -155,6 +165,7 @@ class BuildForecast {
   double make_of(const Candidate& candidate) const;
   double best_tried(const KernelWork& work) const;
   double trial_of(const Candidate& candidate, double launch, double best) const;
+  double around(const KernelWork& work, double launches) const;
   double guessed(double kernels, double weights) const;
   double guessed_launch(const KernelWork& work) const;
 
@@ -168,18 +179,24 @@ class BuildForecast {
   std::vector<Candidate> open_;
   std::map<std::string, Trials> trials_;
   Trials all_;
+  /// Of trials, what is neither making nor launches: operands are bound, results compared, and
+  /// between cold launches caches emptied.
+  TwoRates around_warm_, around_cold_;
   std::map<Key, Layers> layers_;
   /// The share of weights that kernels which are not the plan's keep, by the number of weights.
   std::map<double, double> others_;
   std::map<std::string, TwoRates, std::less<>> making_;  ///< Of the plan's kernels, by kind.
   TwoRates other_making_, other_run_;               ///< Of kernels that are not the plan's.
   TwoRates there_;                                  ///< On another device, by kernels and bytes.
+  TwoRates keeping_;                                ///< Of a plan's values, by both.
+  TwoRates rounding_;                               ///< Of constants.
   bool knows_others_ = false, has_others_ = false;  ///< From any build; from this one.
   Kinds kinds_;                                     ///< Of preferred kernels, by kind.
   /// Of kernels that are not the plan's, by kind, in ascending order: the seconds of a run over the
   /// guess of them. Each ran once: the median tells nothing of runs that were stopped on the way.
   std::map<std::string, std::vector<double>, std::less<>> other_kinds_;
   std::optional<double> current_;
+  KernelWork running_;          ///< Of the trial under way.
   double said_ = 0, took_ = 0;  ///< Of the plan's kernels that were made.
   /// Trials find memory that is there, the plan's kernels need new one: a first guess of the time
   /// for that, and how much longer than its trial each kernel took; of this build and earlier ones.

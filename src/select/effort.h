@@ -27,8 +27,11 @@ inline int runs_for(double milliseconds, int asked) {
 /// Runs of a trial: one, with a warm one before, that tells whether and how many more follow, which
 /// are behind a warm one too.
 inline constexpr int kFirstLaunches = 2;
-inline int launches_of_trial(double milliseconds, int asked) {
-  return kFirstLaunches + 1 + runs_for(milliseconds, asked);
+/// Runs with cold caches differ little, and much goes on between them.
+inline constexpr int kColdRuns = 8;
+inline int launches_of_trial(double milliseconds, int asked, bool is_cold = false) {
+  const int runs = runs_for(milliseconds, asked);
+  return kFirstLaunches + 1 + (is_cold ? std::min(runs, kColdRuns) : runs);
 }
 /// Candidates a level times at most.
 inline constexpr int kCandidates[] = {1, 2, 4, 64, 256, 256};

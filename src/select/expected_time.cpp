@@ -4,6 +4,7 @@
 
 #include "device/device.h"
 #include "ops/ops.h"
+#include "select/measure.h"
 
 namespace tenon {
 namespace {
@@ -66,6 +67,7 @@ KernelWork work_of(const Problem& problem) {
   const Operation heavy = problem.outputs.empty() ? Operation() : heaviest(problem.operation);
   KernelWork work{.operations = multiplications(problem),
                   .kind = heavy ? heavy.name() : problem.operation.name()};
+  work.is_cold = is_timed_cold(problem);
   if (!problem.inputs.empty()) work.type = problem.input(0).type;
   for (const auto* operands : {&problem.inputs, &problem.outputs})
     for (const Operand& operand : *operands) {

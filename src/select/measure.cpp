@@ -8,6 +8,7 @@
 #include <random>
 #include <set>
 
+#include "base/stopwatch.h"
 #include "device/cpu/caches.h"
 #include "kernels/strides.h"
 #include "select/effort.h"
@@ -66,9 +67,6 @@ constexpr size_t kCacheShare = 32;
 /// A run leaves constants in the shared cache for the next one where they are this small a part of
 /// it: activations and other programs use it too.
 constexpr size_t kSharedPart = 2;
-/// Runs with cold caches differ little.
-constexpr int kColdRuns = 8;
-
 bool reads_many_constants(const Problem& problem) {
   size_t bytes = 0;
   for (const Operand& operand : problem.inputs)
@@ -87,7 +85,25 @@ void read_all(cpu::ThreadPool& pool, const void* memory, size_t bytes) {
                     });
 }
 
+/// Adds the seconds of its life to a sum.
+class Counted {
+ public:
+  explicit Counted(double& sum) : sum_(sum) {}
+  Counted(const Counted&) = delete;
+  Counted& operator=(const Counted&) = delete;
+  ~Counted() { sum_ += watch_.lap(); }
+
+ private:
+  double& sum_;
+  Stopwatch watch_;
+};
+
 }  // namespace
+
+bool is_timed_cold(const Problem& problem) {
+  return problem.device != nullptr && problem.device->capabilities().host_cores &&
+         reads_many_constants(problem);
+}
 
 Measurer::Measurer(const Backend& backend, int threads, bool warm)
     : backend_(backend),
@@ -195,8 +211,11 @@ Status Measurer::run_once(const Problem& problem, const Kernel& kernel, const La
   const LaunchArguments& arguments = launch.arguments;
   const Sampler sampler(device_, arguments.queue, problem, arguments.outputs.data());
   if (sample != nullptr) TENON_TRY(sampler.poison());
-  TENON_TRY(kernel.run(arguments));
-  TENON_TRY(device_.synchronize(arguments.queue));
+  {
+    const Counted counted(in_launches_);
+    TENON_TRY(kernel.run(arguments));
+    TENON_TRY(device_.synchronize(arguments.queue));
+  }
   if (sample != nullptr) {
     TENON_ASSIGN(*sample, sampler.read());
   }
@@ -211,7 +230,8 @@ Result<double> Measurer::time(const Problem& problem, const Kernel& kernel, int 
   // Warm: first use pays for pages and caches.
   TENON_TRY(run_once(problem, kernel, launch, sample));
   if (device_.capabilities().host_cores && reads_many_constants(problem))
-    return cold_time(problem, kernel, launch, std::min(runs, kColdRuns));
+    return cold_time(problem, kernel, launch, std::min(runs, effort::kColdRuns));
+  const Counted counted(in_launches_);
   return device_.time(arguments.queue, runs, [&] { return kernel.run(arguments); });
 }
 
@@ -256,6 +276,7 @@ Result<double> Measurer::cold_time(const Problem& problem, const Kernel& kernel,
   double least = std::numeric_limits<double>::infinity();
   for (int i = 0; i < runs; ++i) {
     cool(problem, kernel, launch);
+    const Counted counted(in_launches_);
     TENON_ASSIGN(const double time, device_.time(launch.arguments.queue, 1,
                                                  [&] { return kernel.run(launch.arguments); }));
     least = std::min(least, time);

@@ -19,6 +19,10 @@ struct SequenceTime {
   double median = 0, spread = 0;
 };
 
+/// Whether runs of its kernels are timed with constants out of the caches, for which much is done
+/// between them.
+bool is_timed_cold(const Problem& problem);
+
 /// Buffers with random contents to time kernels on, reused from problem to problem.
 class Measurer {
  public:
@@ -33,6 +37,9 @@ class Measurer {
   Result<double> time(const Problem& problem, const Kernel& kernel, int runs, Sample* sample);
   /// The kernel's results from the same contents, in one launch.
   Result<Sample> sample(const Problem& problem, const Kernel& kernel);
+
+  /// Seconds that all launches of time() took so far.
+  double in_launches() const { return in_launches_; }
 
   /// Time of the launches that `launch_all` puts on queue(), as one captured graph.
   Result<SequenceTime> time_sequence(const std::function<Status()>& launch_all);
@@ -82,6 +89,7 @@ class Measurer {
   cpu::ThreadPool pool_;
   DeviceHandle stream_;
   bool awake_ = false;
+  double in_launches_ = 0;
   bool constants_stay_ = true;  ///< In a cache that the cores share, from run to run.
   std::map<Place, Buffer> buffers_;
   std::map<DataType, Tensor> contents_;  ///< Of one period.

@@ -14,7 +14,7 @@
 namespace tenon {
 namespace {
 
-constexpr const char* kTitle = "tenon paces 4";
+constexpr const char* kTitle = "tenon paces 5";
 /// A file that was not written here is not read for long.
 constexpr size_t kMostNames = 10'000, kMostFigures = 256;
 

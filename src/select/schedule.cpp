@@ -113,9 +113,10 @@ void Schedule::tries(const Problem& problem, const Option& option) const {
   });
 }
 
-void Schedule::launched(const Problem& problem, double seconds) const {
+void Schedule::launched(const Problem& problem, double seconds, int launches) const {
   if (!is_announced(problem) || makes_several()) return;
-  scope_.options.watch->kernels([&](BuildForecast& kernels) { kernels.launched(seconds); });
+  scope_.options.watch->kernels(
+      [&](BuildForecast& kernels) { kernels.launched(seconds, launches); });
 }
 
 void Schedule::did(const Problem& problem, const Option& option,

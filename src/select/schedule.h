@@ -32,7 +32,7 @@ class Schedule {
   /// An option whose time is not known will be tried.
   void tries(const Problem& problem, const Option& option) const;
   /// Its first launches have ended, and launches of so many seconds follow.
-  void launched(const Problem& problem, double seconds) const;
+  void launched(const Problem& problem, double seconds, int launches) const;
   /// It was tried.
   void did(const Problem& problem, const Option& option,
            const BuildForecast::TrialTimes& times) const;

@@ -39,6 +39,7 @@ void Trials::run(const Problem& problem, Shortlist& list, size_t index) {
   making_ = 0;
   launches_ = 0;
   packed_ = 0;
+  const double launched = measurer_->in_launches();
   if (!is_known) schedule_.tries(problem, option);
   trial.time = time_of(problem, option, trial, list.best());
   trial.kernel.reset();
@@ -50,7 +51,8 @@ void Trials::run(const Problem& problem, Shortlist& list, size_t index) {
                    .all = took,
                    .launches = launches_,
                    .is_preferred = index == 0,
-                   .packed = packed_});
+                   .packed = packed_,
+                   .around = took - making_ - (measurer_->in_launches() - launched)});
   if (!trial.time->ok()) report_failure(problem, option.text(), trial.time->error().message);
 }
 
@@ -115,8 +117,10 @@ Result<double> Trials::measured(const Problem& problem, const Kernel& kernel, Sa
   }
   if (is_hopeless(once, best)) return once;
   const int runs = effort::runs_for(once, asked);
-  schedule_.launched(problem, 1e-3 * once * (runs + Measurer::kWarmUps));
-  launches_ += runs + Measurer::kWarmUps;
+  const int more =
+      effort::launches_of_trial(once, asked, is_timed_cold(problem)) - effort::kFirstLaunches;
+  schedule_.launched(problem, 1e-3 * once * more, more);
+  launches_ += more;
   return measurer_->time(problem, kernel, runs, nullptr);
 }
 

@@ -302,10 +302,81 @@ TEST(BuildForecast, ATrialUnderWayFollowsItsFirstLaunches) {
   forecast.trying("a", work);
   EXPECT_EQ(forecast.trials_left(), 0);
   EXPECT_DOUBLE_EQ(*forecast.trial_left(), guessed);
-  forecast.launched(0.3);
+  forecast.launched(0.3, 3);
   EXPECT_DOUBLE_EQ(*forecast.trial_left(), 0.3);
   forecast.tried("a", work, {1e-6, 0.5, 5, true});
   EXPECT_FALSE(forecast.trial_left().has_value());
+}
+
+/// A machine on which more goes on between the launches of short kernels than in these.
+struct Around {
+  double cold = 4e-4, byte = 1e-10, bind = 1e-4;
+
+  BuildForecast::TrialTimes trial(const KernelWork& work) const {
+    const double once = work.operations * 1e-11;
+    const int launches = effort::launches_of_trial(1e3 * once, 1, work.is_cold);
+    const double around =
+        work.is_cold ? launches * (cold + work.bytes * byte) : bind + work.bytes * byte;
+    return {1e-6, 1e-6 + launches * once + around, launches, true, 0, around};
+  }
+  void tries(BuildForecast& forecast) const {
+    for (int i = 1; i <= 8; ++i) {
+      const KernelWork cold{2e6 * i, 1e6 * (9 - i), 1e5, {}, DataType::kFloat32, true};
+      forecast.tried("a", cold, trial(cold));
+      const KernelWork warm{2e6 * i, 1e6 * (9 - i), 0};
+      forecast.tried("a", warm, trial(warm));
+    }
+  }
+};
+
+/// Neither long kernels nor those whose constants stay in the caches take as much around them.
+TEST(BuildForecast, WhatGoesOnAroundLaunchesHasPacesOfItsOwn) {
+  const Around machine;
+  const KernelWork long_one{4e8, 1e6, 0}, warm{4e6, 2e6, 0};
+  const KernelWork cold{4e6, 4e6, 1e5, {}, DataType::kFloat32, true};
+  BuildForecast earlier;
+  machine.tries(earlier);
+  PaceBook book;
+  earlier.keep(book);
+  BuildForecast next;
+  next.recall(book);
+  for (const KernelWork& work : {long_one, warm, cold}) {
+    BuildForecast forecast = earlier, behind = next;
+    forecast.will_try("a", work);
+    behind.will_try("a", work);
+    const double takes = machine.trial(work).all;
+    EXPECT_NEAR(forecast.trials_left(), takes, 0.2 * takes) << work.operations;
+    EXPECT_NEAR(behind.trials_left(), takes, 0.3 * takes) << work.operations;
+  }
+}
+
+TEST(BuildForecast, ColdLaunchesOfATrialUnderWayTakeWhatGoesOnAroundThem) {
+  const Around machine;
+  BuildForecast forecast;
+  machine.tries(forecast);
+  const KernelWork warm{4e6, 0, 0}, cold{4e6, 0, 1e5, {}, DataType::kFloat32, true};
+  for (const KernelWork& work : {warm, cold}) {
+    forecast.trying("a", work);
+    forecast.launched(0.01, 9);
+    EXPECT_NEAR(*forecast.trial_left(), work.is_cold ? 0.01 + 9 * machine.cold : 0.01, 1e-3);
+  }
+}
+
+/// A plan that ran with all of its values tells of the next one.
+TEST(BuildForecast, KeptValuesAndRoundingHavePacesOfTheirOwn) {
+  BuildForecast earlier;
+  EXPECT_NEAR(earlier.keeping_values(1, 1e9), 1e9 * earlier.pace().byte, 0.01);
+  EXPECT_NEAR(earlier.rounding(1e9), 1e9 * earlier.pace().byte, 0.01);
+  earlier.beside(2);
+  earlier.kept_values(10, 5e8, 2);
+  earlier.rounded(5e8, 4);
+  EXPECT_NEAR(earlier.keeping_values(10, 1e9), 4, 0.1);
+  PaceBook book;
+  earlier.keep(book);
+  BuildForecast forecast;
+  forecast.recall(book);
+  EXPECT_NEAR(forecast.keeping_values(10, 1e9), 2, 0.3);
+  EXPECT_NEAR(forecast.rounding(1e9), 4, 0.6);
 }
 
 TEST(BuildForecast, KernelsThatAreMadeFollowTheirWeights) {

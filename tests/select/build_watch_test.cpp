@@ -111,7 +111,7 @@ TEST(BuildWatch, ATrialCountsDown) {
   watch.kernels([](BuildForecast& kernels) {
     kernels.will_try("a", {1e9, 1e6, 1e6});
     kernels.trying("a", {1e9, 1e6, 1e6});
-    kernels.launched(0.3);
+    kernels.launched(0.3, 3);
   });
   const auto left = [&] { return watch.state().left[static_cast<size_t>(Step::kChoose)]; };
   wait(0.2);

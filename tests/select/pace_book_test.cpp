@@ -67,11 +67,11 @@ TEST(PaceBook, OtherFilesAreEmptyBooks) {
   EXPECT_TRUE(PaceBook::read(file).with_prefix("").empty());
   PaceBook().write(file);
   for (const char* text :
-       {"", "something else\na\t1\n", "tenon paces 3\na\t1\n", "tenon paces 4\nno figures\n"}) {
+       {"", "something else\na\t1\n", "tenon paces 4\na\t1\n", "tenon paces 5\nno figures\n"}) {
     std::ofstream(file) << text;
     EXPECT_TRUE(PaceBook::read(file).with_prefix("").empty()) << text;
   }
-  std::ofstream(file) << "tenon paces 4\na\t1 x 2\n";
+  std::ofstream(file) << "tenon paces 5\na\t1 x 2\n";
   EXPECT_EQ(PaceBook::read(file).find("a").size(), 1u);
 }
 
