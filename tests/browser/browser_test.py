@@ -230,7 +230,7 @@ def test_a_layer_lists_what_was_tried_and_refused(page, reports):
     page.open(reports["compare"], "tactics")
     page.one("main tbody tr").click()
     text = page.one("#drawer").text
-    assert "not a softmax" in text and "undefined" not in text
+    assert "tactics for other operators refused" in text and "undefined" not in text
     assert page.errors() == []
 
 
