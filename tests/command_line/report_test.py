@@ -256,6 +256,18 @@ def test_accuracy_as_junit(report, tenon_report, tmp_path: Path):
     assert {case.get("classname") for case in suite} == {"layer", "output"}
 
 
+def test_a_thousand_different_layers_fit_a_page_of_two_megabytes(trtexec, tmp_path: Path):
+    sizes = [CHANNELS, *(8 + 37 * i % 499 for i in range(1000))]
+    names = ["x", *(f"/model/block{i}/product/MatMul_output" for i in range(1000))]
+    nodes = [helper.make_node("MatMul", [names[i], f"w{i}"], [names[i + 1]], f"/model/block{i}/product/MatMul") for i in range(1000)]
+    weights = {f"w{i}": random_weights(sizes[i], sizes[i + 1]) / np.float32(sizes[i]) ** 0.5 for i in range(1000)}
+    save(tmp_path / "deep.onnx", nodes, [names[-1]], weights)
+    trtexec("--onnx=deep.onnx", "--builderOptimizationLevel=1", "--noSelfCheck", "--html=deep.html", "--exportReport=deep.json")
+    layers = json.loads((tmp_path / "deep.json").read_text())["layers"]
+    assert sum(layer["kind"] == "matmul" for layer in layers) == 1000
+    assert (tmp_path / "deep.html").stat().st_size < 2 << 20
+
+
 def test_without_files_the_markdown_is_printed(report, tenon_report, tmp_path: Path):
     write_model(tmp_path / "model.onnx")
     report("--onnx=model.onnx")
