@@ -12,7 +12,7 @@ namespace tenon::tools {
 namespace {
 
 /// In the cache folder.
-constexpr const char* kFile = "saving";
+constexpr const char* kFile = "saving_pace";
 /// A first guess, that both take as long, weighs as much as a plan of so many seconds.
 constexpr double kGuess = 1e-3;
 /// How much less a build counts for each one behind it.
@@ -23,22 +23,25 @@ constexpr double kEarlier = 0.85;
 SavingPace::SavingPace() {
   const auto folder = cache_folder();
   if (folder.empty()) return;
-  double expected = 0, took = 0;
+  double expected = 0, sum = 0;
   std::ifstream file(folder / kFile);
-  if (!(file >> expected >> took) || !(expected >= 0) || !(took >= 0)) return;
+  if (!(file >> expected >> sum) || !(expected >= 0) || !std::isfinite(sum)) return;
   expected_ = expected;
-  took_ = took;
+  sum_ = sum;
 }
 
 double SavingPace::seconds(double expected) const {
-  return expected * (took_ + kGuess) / (expected_ + kGuess);
+  return expected * std::exp(sum_ / (expected_ + kGuess));
 }
 
+/// By the mean of logarithms: now and then a plan takes several times as long, for pages or a disk
+/// that are busy, which says little of the next one.
 void SavingPace::saved(double expected, double seconds) {
+  if (!(expected > 0) || !(seconds > 0)) return;
   expected_ = kEarlier * expected_ + expected;
-  took_ = kEarlier * took_ + seconds;
+  sum_ = kEarlier * sum_ + expected * std::log(seconds / expected);
   if (const auto folder = cache_folder(); !folder.empty())
-    replace_file(folder / kFile, fmt::format("{:.6g} {:.6g}\n", expected_, took_));
+    replace_file(folder / kFile, fmt::format("{:.6g} {:.6g}\n", expected_, sum_));
 }
 
 }  // namespace tenon::tools

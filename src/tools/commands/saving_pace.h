@@ -14,7 +14,9 @@ class SavingPace {
   void saved(double expected, double seconds);
 
  private:
-  double expected_ = 0, took_ = 0;  ///< Sums over earlier builds.
+  /// Sums over earlier builds: of the seconds that plans were expected to be put together in, and
+  /// of these times the logarithm of how many times as long they took to be saved.
+  double expected_ = 0, sum_ = 0;
 };
 
 }  // namespace tenon::tools
