@@ -308,7 +308,7 @@ void BuildForecast::made(const KernelWork& work, double kept, double seconds) {
     took_ += seconds;
     if (tried >= 0) {
       new_memory_.guessed += packed * pace_.byte;
-      new_memory_.took += std::max(seconds - tried, 0.0);
+      new_memory_.took += seconds - tried;
     }
     --found->second.open;
   }
@@ -323,7 +323,7 @@ void BuildForecast::made(const KernelWork& work, double kept, double seconds) {
 double BuildForecast::new_memory(double bytes) const {
   const double share =
       new_before_.guessed > 0 ? std::min(kRecalledMemory / new_before_.guessed, 1.0) : 0;
-  const double took = new_memory_.took + share * new_before_.took + kGuessSeconds;
+  const double took = std::max(new_memory_.took + share * new_before_.took, 0.0) + kGuessSeconds;
   const double guessed = new_memory_.guessed + share * new_before_.guessed + kGuessSeconds;
   return bytes * pace_.byte * took / guessed;
 }
@@ -408,13 +408,15 @@ double BuildForecast::usual_make(const KernelWork& work) const {
   return all_.make.seconds(1, work.weights);
 }
 
-/// Short kernels run more often; long ones are given up behind their first run where they are far
-/// behind the best: as likely as not at the limit, since neither time is known better than by half.
+/// Short kernels run more often; long ones that are far behind the best are given up behind their
+/// first run, or another one where that may have been disturbed: as likely as not at the limit,
+/// since neither time is known better than by half.
 double BuildForecast::launches(const KernelWork& work, double launch, double best) const {
   const double all = effort::launches_of_trial(1e3 * launch, runs_, work.is_cold);
   if (1e3 * launch <= effort::kShortMilliseconds) return all;
-  const double behind = launch / (effort::kHopeless * best);
-  return effort::kFirstLaunches + (all - effort::kFirstLaunches) / (1 + std::pow(behind, kSteep));
+  const double goes_on = 1 / (1 + std::pow(launch / (effort::kHopeless * best), kSteep));
+  const double again = launch < effort::kDoubtful * best ? effort::kFirstLaunches : 0;
+  return effort::kFirstLaunches + goes_on * (all - effort::kFirstLaunches) + (1 - goes_on) * again;
 }
 
 /// Null where the tactic is not known.

@@ -14,6 +14,9 @@ inline constexpr double kFailed = std::numeric_limits<double>::infinity();
 inline constexpr double kWrong = -1;
 /// A candidate whose first run takes so many times the best's is not run again.
 inline constexpr double kHopeless = 2;
+/// Unless it takes so many times as long, that may have been a run during which others had the
+/// core: it is done once more.
+inline constexpr double kDoubtful = 8;
 /// Kernels below this are short: all their runs are done, however slow they are.
 inline constexpr double kShortMilliseconds = 1;
 /// Candidates are timed for about so long each: short kernels run often, which tells them apart

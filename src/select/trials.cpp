@@ -11,10 +11,6 @@
 namespace tenon {
 namespace {
 
-// A first run of so many times the best's may be one during which others had the core: it is done
-// once more.
-constexpr double kDoubtful = 8;
-
 /// Whether it is not run again.
 bool is_hopeless(double once, double best) {
   return once > effort::kShortMilliseconds && once > best * effort::kHopeless;
@@ -110,7 +106,7 @@ Result<double> Trials::measured(const Problem& problem, const Kernel& kernel, Sa
     return measurer_->time(problem, kernel, asked, &sample);
   TENON_ASSIGN(double once, measurer_->time(problem, kernel, 1, &sample));
   launches_ = 1 + Measurer::kWarmUps;
-  if (is_hopeless(once, best) && once < best * kDoubtful) {
+  if (is_hopeless(once, best) && once < best * effort::kDoubtful) {
     TENON_ASSIGN(const double again, measurer_->time(problem, kernel, 1, nullptr));
     launches_ *= 2;
     once = std::min(once, again);

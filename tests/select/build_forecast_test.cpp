@@ -26,7 +26,7 @@ struct Machine {
     const double once = launch(tactic, work);
     const bool is_given_up = tactic == "slow" && once * 1e3 > effort::kShortMilliseconds;
     const int launches =
-        is_given_up ? effort::kFirstLaunches : effort::launches_of_trial(once * 1e3, 1);
+        is_given_up ? 2 * effort::kFirstLaunches : effort::launches_of_trial(once * 1e3, 1);
     return {make, make + launches * once, launches, tactic == "fast"};
   }
 };
@@ -135,6 +135,39 @@ TEST(BuildForecast, HopelessCandidatesAreGivenUp) {
   forecast.left_out("b", open);
   forecast.will_try("a", alone);
   EXPECT_NEAR(forecast.trials_left(), launches * 1e-2, 0.01);
+}
+
+/// Unless they are so far behind that nothing else can be the reason, they run once more.
+TEST(BuildForecast, DoubtfulCandidatesRunOnceMore) {
+  for (const double times : {3.9, 7.9, 8.1}) {
+    BuildForecast forecast;
+    const double best = 5e-3, slow = times * best;
+    const KernelWork work{1e9, 0, 0};
+    for (int i = 0; i < 8; ++i)
+      forecast.tried("slow", {1e9, 1.0 + i, 0}, {1e-6, 4 * slow + 1e-6, 4, true});
+    forecast.tried("best", work, {1e-6, 8 * best + 1e-6, 8, false});
+    forecast.will_try("slow", work);
+    const int launches = times < effort::kDoubtful ? 4 : 2;
+    EXPECT_NEAR(forecast.trials_left(), launches * slow, 0.2 * launches * slow) << times;
+  }
+}
+
+/// Noise lets some kernels be made faster than their trials had it, others slower: on average none
+/// needs more time.
+TEST(BuildForecast, NoiseIsNoNewMemory) {
+  BuildForecast forecast;
+  for (int i = 0; i < 20; ++i) {
+    const KernelWork work{1e9 + i, 1e6, 1e6};
+    forecast.will_make(work);
+    forecast.tried("a", work, {0.01, 0.02, 5, true, 1e6});
+    forecast.decided("a", work);
+    forecast.made(work, 1e6, i % 2 == 0 ? 0.006 : 0.014);
+  }
+  const KernelWork next{2e9, 1e6, 1e6};
+  forecast.will_make(next);
+  forecast.tried("a", next, {0.01, 0.02, 5, true, 1e6});
+  forecast.decided("a", next);
+  EXPECT_NEAR(forecast.making_left(), 0.01, 1e-3);
 }
 
 /// Of a thousand trials of an earlier build the few long ones were given up; here they are not.
