@@ -29,7 +29,7 @@ import check_gpu  # noqa: E402
 import layer_floors  # noqa: E402
 import quantized_models  # noqa: E402
 from compare_gpu import Ours, take_turns  # noqa: E402
-from worker_client import WorkerError, draw, shapes_text  # noqa: E402
+from worker_client import Worker, WorkerError, draw, shapes_text  # noqa: E402
 
 CASES = ["resnet50:4", "resnet50:32", "resnet50:128", "bert_base:1", "bert_base:32", "vit_b_16:32", "gpt2:8", "yolo_s:1",
          "yolo_s:8", "mobilenet_v3_large:1", "mobilenet_v3_large:32"]
@@ -155,6 +155,44 @@ def product_model(folder: Path, depth: int, columns: int) -> Path:
     return source
 
 
+def bytes_of(kind: str, seed: int) -> np.ndarray:
+    """Elements of a square operand, drawn as those of PyTorch's products are (bench/gpu_peaks.py)."""
+    import ml_dtypes
+    numbers = np.random.default_rng(seed).standard_normal((EXTENT, EXTENT), np.float32)
+    return np.clip(numbers * 32, -127, 127).astype(np.int8) if kind == "int8" else numbers.astype(ml_dtypes.float8_e4m3fn)
+
+
+def byte_product_model(folder: Path, kind: str) -> Path:
+    """One product whose operands have 8 bits; its result has 16."""
+    import onnx
+    from onnx import TensorProto, helper
+    kinds = {"int8": TensorProto.INT8, "fp8": TensorProto.FLOAT8E4M3FN}
+    target = folder / f"bytes.{kind}.onnx"
+    scale = helper.make_tensor("s", TensorProto.FLOAT16, [], np.float16(2**-7).tobytes(), raw=True)
+    weights = helper.make_tensor("w", kinds[kind], [EXTENT, EXTENT], bytes_of(kind, 2).tobytes(), raw=True)
+    graph = helper.make_graph(
+        [helper.make_node("DequantizeLinear", ["x", "s"], ["a"]), helper.make_node("DequantizeLinear", ["w", "s"], ["b"]),
+         helper.make_node("MatMul", ["a", "b"], ["y"], "product")], "product",
+        [helper.make_tensor_value_info("x", kinds[kind], [EXTENT, EXTENT])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT16, [EXTENT, EXTENT])], [scale, weights])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 19)], ir_version=9), target)
+    return target
+
+
+class ByteProduct:
+    """Our plan of that product, bound and captured."""
+
+    def __init__(self, tenon: str, folder: Path, kind: str):
+        self.worker = Worker(tenon, "worker")
+        model, x = byte_product_model(folder, kind), folder / f"bytes.{kind}.bin"
+        x.write_bytes(bytes_of(kind, 1).tobytes())
+        self.worker.ask("build", name="m", options=[f"--onnx={model}", "--stronglyTyped"])
+        self.worker.ask("bind", name="m", graph=True, transfers=False, shapes=f"x:{EXTENT}x{EXTENT}", inputs=f"x:{x}")
+
+    def time(self, count: int) -> list[float]:
+        return self.worker.ask("run", name="m", count=count)["ms"]
+
+
 def torch_products(warm: float) -> dict[str, float]:
     """TFLOP/s of PyTorch's products; weights have k contiguous."""
     import torch
@@ -169,14 +207,21 @@ def torch_products(warm: float) -> dict[str, float]:
     return rates
 
 
+def print_rates(title: str, times: dict[str, float]) -> None:
+    print(f"{title}: " + ", ".join(f"{kind} {2 * EXTENT**3 / ms / 1e9:.0f}" for kind, ms in times.items()), flush=True)
+
+
 def products(quantizer: Quantizer, kinds: list[str], warm: float) -> None:
     contestants = contestants_of(quantizer, product_model(quantizer.folder, EXTENT, EXTENT), EXTENT, kinds)
     times = take_turns(contestants, COUNT, warm)
     for contestant in contestants.values():
         contestant.worker.close()
     # The quantization of the left operand is a kernel of its own.
-    print(f"products of {EXTENT}, TFLOP/s: "
-          + ", ".join(f"{kind} {2 * EXTENT**3 / ms / 1e9:.0f}" for kind, ms in times.items()), flush=True)
+    print_rates(f"products of {EXTENT}, TFLOP/s", times)
+    alone = {kind: ByteProduct(quantizer.tenon, quantizer.folder, kind) for kind in kinds if kind in ("int8", "fp8")}
+    print_rates("of operands that have 8 bits already", take_turns(alone, COUNT, warm))
+    for contestant in alone.values():
+        contestant.worker.close()
     try:
         print("PyTorch: " + ", ".join(f"{name} {rate:.0f}" for name, rate in torch_products(warm).items()), flush=True)
     except ImportError as error:
