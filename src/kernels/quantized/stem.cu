@@ -4,6 +4,8 @@
 // Images of reals (ROUNDS_IMAGE) are quantized on the way there.
 // Weights: [kN][kPitchB] words of four channels, those of taps t and t + 4 of eight beside each other; columns in the order
 // in which a thread has kRun that lie beside each other. Shifts: a column's sum of the zero point.
+// With GROUP_PRODUCTS (sm_90a) warp groups multiply: each warp's pixels in its registers by all columns, whose weights lie in
+// shared memory as such products take them, taps one behind the other in panels of 128 bytes.
 
 enum : int { kColumns = 16 };  // Of a tile, one matrix high.
 enum : int { kRowsOfWarp = kRows / kWarps, kSteps = (kKernel1 * kKernel2 + 7) / 8 };
@@ -137,7 +139,15 @@ struct Taps {
 };
 
 struct Sums {
+#if GROUP_PRODUCTS
+  Accumulator v[kRowsOfWarp][kN / 2];
+  __device__ Accumulator& at(int i, int j, int k) { return v[i][j * 4 + k]; }
+  __device__ Accumulator at(int i, int j, int k) const { return v[i][j * 4 + k]; }
+#else
   Accumulator v[kRowsOfWarp][kN / 8][4];
+  __device__ Accumulator& at(int i, int j, int k) { return v[i][j][k]; }
+  __device__ Accumulator at(int i, int j, int k) const { return v[i][j][k]; }
+#endif
 };
 __device__ inline int column_of(int slab) { return slab * kSlab + threadIdx.x % 4 * kRun; }
 
@@ -149,10 +159,36 @@ __device__ inline void start_sums(Sums& sums, const int* shifts) {
       Accumulator start = 0;
       if constexpr (kZero != 0) start = -shifts[column_of(j / (kSlab / 8)) + j % (kSlab / 8) * 2 + k];
 #pragma unroll
-      for (int i = 0; i < kRowsOfWarp; ++i) sums.v[i][j][k] = sums.v[i][j][k + 2] = start;
+      for (int i = 0; i < kRowsOfWarp; ++i) sums.at(i, j, k) = sums.at(i, j, k + 2) = start;
     }
 }
 
+#if GROUP_PRODUCTS
+__device__ inline void multiply_tile(Sums& sums, const u32* patch, const u32* filters, const Taps& taps) {
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const u32* from = patch + warp * kRowsOfWarp * kStride1 * kPatchPitch + lane / 4 * kStride2 + kShift - kBegin2;
+  const u64 b = rows_descriptor<128>(shared_address(filters));
+#pragma unroll
+  for (int i = 0; i < kRowsOfWarp; ++i) {
+    const u32* row = from + i * kStride1 * kPatchPitch;
+    u32 a[kSteps][4];
+#pragma unroll
+    for (int s = 0; s < kSteps; ++s) {
+      a[s][0] = row[taps.low[s]], a[s][1] = row[taps.low[s] + 8 * kStride2];
+      a[s][2] = row[taps.high[s]], a[s][3] = row[taps.high[s] + 8 * kStride2];
+    }
+    products_begin();
+#pragma unroll
+    for (int s = 0; s < kSteps; ++s) group_product(sums.v[i], a[s], b + s / 4 * (kN * 128 / 16) + s % 4 * 2, 1);
+    products_commit();
+    // Their operands' registers are free then.
+    if (i > 0) products_wait<1>();
+  }
+  products_wait<0>();
+#pragma unroll
+  for (int i = 0; i < kRowsOfWarp * kN / 2; ++i) asm volatile("" : "+r"(sums.v[i / (kN / 2)][i % (kN / 2)])::"memory");
+}
+#else
 __device__ inline void multiply_tile(Sums& sums, const u32* patch, const u32* filters, const Taps& taps) {
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const u32* from = patch + warp * kRowsOfWarp * kStride1 * kPatchPitch + lane / 4 * kStride2 + kShift - kBegin2;
@@ -171,6 +207,8 @@ __device__ inline void multiply_tile(Sums& sums, const u32* patch, const u32* fi
     }
   }
 }
+
+#endif
 
 __device__ inline float number_of(float sum) { return sum; }
 __device__ inline float number_of(int sum) {
@@ -194,9 +232,9 @@ __device__ inline void store_tile(const Sums& sums, Y* y, const float4* factors,
         float v[kRun];
 #pragma unroll
         for (int j = 0; j < kRun / 2; ++j) {
-          const auto& own = sums.v[i][slab * (kSlab / 8) + j];
-          v[2 * j] = fmaf(number_of(own[2 * half]), factor[j].x, factor[j].y);
-          v[2 * j + 1] = fmaf(number_of(own[2 * half + 1]), factor[j].z, factor[j].w);
+          const int column = slab * (kSlab / 8) + j;
+          v[2 * j] = fmaf(number_of(sums.at(i, column, 2 * half)), factor[j].x, factor[j].y);
+          v[2 * j + 1] = fmaf(number_of(sums.at(i, column, 2 * half + 1)), factor[j].z, factor[j].w);
         }
         if (o1 >= kOut1 || o2 >= kOut2) continue;
         const Index at = ((Index(image) * kOut1 + o1) * kOut2 + o2) * kN + column_of(slab);
@@ -206,13 +244,25 @@ __device__ inline void store_tile(const Sums& sums, Y* y, const float4* factors,
   }
 }
 
-extern "C" __global__ void __launch_bounds__(kBlock)
+#if GROUP_PRODUCTS
+#define LAUNCH_BOUNDS kBlock, kBlocksEach
+#else
+#define LAUNCH_BOUNDS kBlock
+#endif
+extern "C" __global__ void __launch_bounds__(LAUNCH_BOUNDS)
     kernel(const Pixel* __restrict__ x, const uint4* __restrict__ weights, Y* __restrict__ y, const float4* __restrict__ factors,
            const int* __restrict__ shifts EPILOGUE_PARAMETERS) {
   extern __shared__ __align__(16) unsigned char shared[];
+#if GROUP_PRODUCTS
+  u32* filters = reinterpret_cast<u32*>(shared + (1024 - shared_address(shared) % 1024) % 1024);
+#else
   u32* filters = reinterpret_cast<u32*>(shared);
+#endif
   u32* patch = filters + kN * kPitchB;
   for (int i = threadIdx.x; i < kN * kPitchB / 4; i += kBlock) reinterpret_cast<uint4*>(filters)[i] = weights[i];
+#if GROUP_PRODUCTS
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+#endif
   const Taps taps;
   begin_kernel();
   Patch next;

@@ -40,6 +40,48 @@ std::function<std::vector<std::byte>()> words_of(const Problem& problem, const D
   };
 }
 
+/// As products of warp groups take them: [panel][column][128], pieces of 16 bytes swizzled.
+std::function<std::vector<std::byte>()> panels_of_columns(const Problem& problem,
+                                                          const DeviceQuantized& d) {
+  const int64_t panels = blocks_for(d.taps(), 32), columns = d.columns;
+  return [packed = packed_weights(problem, d, {panels * 128, 4, slab_of(d)}), panels, columns] {
+    const std::vector<std::byte> from = packed();
+    std::vector<std::byte> to(from.size());
+    for (int64_t n = 0; n < columns; ++n)
+      for (int64_t piece = 0; piece < panels * 8; ++piece) {
+        const int64_t row = piece / 8 * columns + n, place = (piece % 8) ^ (n % 8);
+        std::memcpy(to.data() + (row * 8 + place) * 16, from.data() + (n * panels * 8 + piece) * 16,
+                    16);
+      }
+    return to;
+  };
+}
+
+/// `group_product(int (&d)[columns / 2], const u32 (&a)[4], u64 b, int keep)`: of 64 rows, those of
+/// each warp in its registers.
+void add_group_byte_product(KernelCode& code, const Problem& problem, const DeviceQuantized& d) {
+  const int64_t sums = d.columns / 2;
+  std::string places, operands;
+  for (int64_t i = 0; i < sums; ++i) {
+    places += fmt::format("{}%{}", i > 0 ? ", " : "", i);
+    operands += fmt::format("{}\"+r\"(d[{}])", i > 0 ? ", " : "", i);
+  }
+  code.text(fmt::format(
+      "__device__ inline void group_product(int (&d)[{0}], const u32 (&a)[4], u64 b, int keep) {{\n"
+      "  asm volatile(\"{{\\n.reg .pred keep;\\nsetp.ne.b32 keep, %{1}, 0;\\n\"\n"
+      "    \"wgmma.mma_async.sync.aligned.m64n{2}k32.s32.{3}.s8 {{{4}}}, {{%{0}, %{5}, %{6}, "
+      "%{7}}}, "
+      "%{8}, keep;\\n}}\"\n    : {9}\n    : \"r\"(a[0]), \"r\"(a[1]), \"r\"(a[2]), \"r\"(a[3]), "
+      "\"l\"(b), \"r\"(keep));\n}}\n",
+      sums, sums + 5, d.columns, matrix_type_name(problem.input(d.region.x).type), places, sums + 1,
+      sums + 2, sums + 3, sums + 4, operands));
+}
+
+/// Whether the GPU's warp groups multiply such bytes.
+bool takes_groups(const Problem& problem, const DeviceQuantized& d) {
+  return capability_of(problem) == 90 && is_integer(problem.input(d.region.x).type);
+}
+
 /// Eight pixels of a row are whole 8 bytes of each plane.
 bool has_vectors(const Operand& x) {
   const std::vector<int64_t> strides = strides_of(x);
@@ -74,19 +116,32 @@ Status check(const Problem& problem, const DeviceQuantized& d) {
   return {};
 }
 
+/// Bytes of a column's taps in shared memory where warp groups multiply: panels of 128.
+int64_t panels_of(const DeviceQuantized& d) {
+  return blocks_for(d.taps(), 32);
+}
+
 struct Shape {
   int64_t rows = 8, warps = 4;
+  bool groups = false;  ///< Warp groups multiply.
+  int64_t each = 0;     ///< Blocks of a multiprocessor.
 
   explicit Shape(std::string_view config)
       : rows(config_number(config, "rows").value_or(4)),
-        warps(config_number(config, "warps").value_or(4)) {}
+        warps(config_number(config, "warps").value_or(4)),
+        groups(config_number(config, "groups").value_or(0) != 0),
+        each(config_number(config, "each").value_or(16 / warps)) {}
+  int64_t words_of_column(const DeviceQuantized& d) const {
+    return groups ? panels_of(d) * 32 : cuda_quantized_stem::words_of_column(d);
+  }
   int64_t shared_bytes(const DeviceQuantized& d) const {
     const DeviceWindow& w = d.window;
     const int64_t shift = blocks_for(w.begin[2], kVector) * kVector;
     const int64_t reach =
         (kColumns - 1) * w.stride[2] + (w.kernel[2] - 1) * w.dilation[2] + 1 + shift - w.begin[2];
     const int64_t down = (rows - 1) * w.stride[1] + (w.kernel[1] - 1) * w.dilation[1] + 1;
-    return (d.columns * words_of_column(d) + 2 * down * blocks_for(reach, kVector) * kVector) * 4;
+    return (d.columns * words_of_column(d) + 2 * down * blocks_for(reach, kVector) * kVector) * 4 +
+           (groups ? 1024 : 0);
   }
 };
 
@@ -96,6 +151,10 @@ std::vector<std::string> tile_configs(const Problem& problem) {
   const auto bytes = with_bytes(problem);
   if (!bytes.ok()) return {"rows=4,warps=4"};
   const auto d = describe_device_quantized(*bytes);
+  if (d.ok() && takes_groups(*bytes, *d))
+    for (const char* config : {"rows=8,warps=4,groups=1,each=3", "rows=16,warps=4,groups=1,each=2",
+                               "rows=4,warps=4,groups=1,each=4"})
+      configs.emplace_back(config);
   if (d.ok())
     std::erase_if(configs, [&](const std::string& config) {
       return Shape(config).shared_bytes(*d) > kMostShared;
@@ -136,11 +195,13 @@ void add_constants(KernelCode& code, const Problem& problem, const DeviceQuantiz
   code.constant("kC", d.channels);
   code.constant("kN", d.columns);
   code.constant("kSlab", slab_of(d));
-  code.constant("kPitchB", words_of_column(d));
+  code.constant("kPitchB", shape.words_of_column(d));
+  code.text(fmt::format("#define GROUP_PRODUCTS {}\n", shape.groups ? 1 : 0));
   code.constant("kZero", d.zero);
   code.constant("kRows", shape.rows);
   code.constant("kWarps", shape.warps);
   code.constant("kBlock", shape.warps * 32);
+  if (shape.groups) code.constant("kBlocksEach", shape.each);
   code.flag("kSmallSums", has_small_sums(problem, d));
 }
 
@@ -150,21 +211,31 @@ Result<JitPlan> plan(const Problem& whole, std::string_view config) {
   TENON_TRY(check(problem, d));
   const Shape shape(config);
   if (shape.shared_bytes(d) > kMostShared) return unsupported("a patch that is too large");
+  if (shape.groups && (!takes_groups(problem, d) || shape.warps % 4 != 0 || shape.each < 1))
+    return user_error("no tiling: {}", config);
   KernelCode code;
   TENON_TRY(begin_byte_code(code, problem, d));
   TENON_TRY(add_image(code, whole, d));
   code.flag("kVectorPlanes", has_vectors(whole.input(d.region.x)));
   add_constants(code, problem, d, shape);
-  add_byte_product(code, problem, d);
+  if (shape.groups) {
+    add_group_byte_product(code, problem, d);
+  } else {
+    add_byte_product(code, problem, d);
+  }
   TENON_ASSIGN(const std::vector<int> operands, add_quantized_epilogue(code, problem, d));
   JitLaunch launch;
-  TENON_TRY(set_source(launch, code, {"jit/pairs.cuh", "quantized/run.cu", "quantized/stem.cu"}));
+  TENON_TRY(set_source(launch, code,
+                       {shape.groups ? "jit/hopper.cuh" : "jit/pairs.cuh", "quantized/run.cu",
+                        "quantized/stem.cu"}));
   const int64_t tiles = problem.output().extents[0] * blocks_for(d.window.output[1], shape.rows) *
                         blocks_for(d.window.output[2], kColumns);
-  launch.grid[0] = std::min(tiles, multiprocessors(problem) * 16 / shape.warps);
+  launch.grid[0] = std::min(tiles, multiprocessors(problem) * shape.each);
   launch.block[0] = static_cast<int>(shape.warps * 32);
   launch.shared_bytes = static_cast<int>(shape.shared_bytes(d));
-  return quantized_plan(std::move(launch), problem, d, words_of(problem, d), operands);
+  return quantized_plan(std::move(launch), problem, d,
+                        shape.groups ? panels_of_columns(problem, d) : words_of(problem, d),
+                        operands);
 }
 
 }  // namespace

@@ -145,6 +145,13 @@ TEST(JitKernels, CompileForEveryArchitecture) {
     }
 }
 
+/// Whether a kernel's blocks share k, or multiply pixels that lie in registers.
+bool keeps_products_in_flight(const Tactic& tactic, const std::string& config) {
+  if (tactic.name == "cuda.quantized.stem") return config.find("groups=1") != std::string::npos;
+  return (tactic.name == "cuda.gemm.hopper" || tactic.name == "cuda.conv.hopper") &&
+         config.find("splits=1,") == std::string::npos;
+}
+
 /// The products of a tile's k overlap, also where blocks of a cluster share it: ptxas tells where
 /// it found no way to let them.
 TEST(JitKernels, SplitTilesKeepProductsInFlight) {
@@ -159,20 +166,20 @@ TEST(JitKernels, SplitTilesKeepProductsInFlight) {
     if (!is_wanted(one->name)) continue;
     const Problem problem = one->describe(&device);
     for (const Tactic& tactic : tactics_for(*one, problem)) {
-      if (tactic.name != "cuda.gemm.hopper" && tactic.name != "cuda.conv.hopper") continue;
       for (const std::string& config : tactic.configs(problem)) {
-        if (config.find("splits=1,") != std::string::npos || tried[tactic.name] == kEach) continue;
-        ++tried[tactic.name];
+        if (!keeps_products_in_flight(tactic, config) || tried[tactic.name] == kEach) continue;
         const int64_t compiled = cuda::compiler_work().compiled;
         const int64_t serial = cuda::compiled_with_serial_products();
         expect_code(tactic, problem, config, one->name);
-        EXPECT_GT(cuda::compiler_work().compiled, compiled);
+        // Cases may share code, which is compiled once.
+        tried[tactic.name] += cuda::compiler_work().compiled > compiled ? 1 : 0;
         EXPECT_EQ(cuda::compiled_with_serial_products(), serial) << one->name << ": " << config;
         break;
       }
     }
   }
-  EXPECT_TRUE(limits_cases() || tried.size() == 2);
+  EXPECT_TRUE(limits_cases() || tried.size() == 3);
+  for (const auto& [tactic, count] : tried) EXPECT_GT(count, 0) << tactic;
   std::filesystem::remove_all(folder);
 }
 
