@@ -8,8 +8,15 @@ static_assert(kOwn % kSlab == 0 && kSplits == 1 && kSize <= 2, "whole runs of by
 enum : int { kLine = kTileN * kSize % 128 == 0 ? 128 : 64, kBoxN = kLine / kSize, kBoxBytes = 16 * kLine };
 enum : int { kBoxes = kTileN / kBoxN, kPitch = kParts * kTileN * kSize };  // Times 16 rows: of a warp.
 
-struct SlabOperands {};
-__device__ inline void fetch_slab(SlabOperands&, const Place&, int ROWS_PARAMETERS EPILOGUE_PARAMETERS) {}
+/// Scales and biases of the first slab come ahead of the products, where registers are many.
+enum : bool { kColumnsAhead = kTurns == 1 && kOwn <= 2 * kSlab };
+struct SlabOperands {
+  ColumnTerms<kRun> columns;
+};
+__device__ inline int run_of(const Place& at, int n) { return at.column + n + threadIdx.x % 4 * kRun; }
+__device__ inline void fetch_slab(SlabOperands& to, const Place& at, int ROWS_PARAMETERS EPILOGUE_PARAMETERS) {
+  if constexpr (kColumnsAhead) to.columns.fetch_run(run_of(at, 0) ROWS_ARGUMENTS);
+}
 
 #if BOX_ADDEND
 #define BOX_PARAMETERS , const __grid_constant__ TensorMap results, const __grid_constant__ TensorMap addends
@@ -99,14 +106,14 @@ __device__ inline void take_run(F& to, const Destination& from, int part, int ro
   }
 }
 
-__device__ inline void store_tile(const Accumulator (&sums)[kOwn / 2], SlabOperands&, const RowTerms& rows, u32, Destination& to,
+__device__ inline void store_tile(const Accumulator (&sums)[kOwn / 2], SlabOperands& next, const RowTerms& rows, u32, Destination& to,
                                   const Place& at ROWS_PARAMETERS EPILOGUE_PARAMETERS) {
   if (at.part == 0) to.begin_tile();
 #pragma unroll
   for (int n = 0; n < kOwn; n += kSlab) {
     const int column = n + threadIdx.x % 4 * kRun;
-    ColumnTerms<kRun> columns;
-    columns.fetch_run(at.column + column ROWS_ARGUMENTS);
+    ColumnTerms<kRun> columns = next.columns;
+    if (!kColumnsAhead || n > 0) columns.fetch_run(run_of(at, n) ROWS_ARGUMENTS);
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const int row = threadIdx.x % 32 / 4 + half * 8;

@@ -9,8 +9,12 @@ enum : int { kSlabs = kOwn / kSlab, kOperandSize = 0 EPILOGUE_EACH(OPERAND_SIZE)
 enum : int { kMostSlabs = kOperandSize == 0 ? 1 : 80 / (kRun * kOperandSize) };
 enum : int { kAheadSlabs = kTurns > 1 || kMostSlabs < 1 ? 1 : (kMostSlabs < kSlabs ? kMostSlabs : kSlabs) };
 
+/// Scales and biases of the first slab come ahead of the products, too, where registers are many: where a block has one tile,
+/// nothing else hides their way.
+enum : bool { kColumnsAhead = kTurns == 1 && kSlabs <= 2 };
 struct SlabOperands {
   EpilogueOperands<kRun> rows[kAheadSlabs][2];
+  ColumnTerms<kRun> columns;
 };
 __device__ inline int run_of(const Place& at, int n) { return at.column + n + threadIdx.x % 4 * kRun; }
 /// Runs behind the last column read what it reads.
@@ -24,6 +28,7 @@ __device__ inline void fetch_rows_of_slab(EpilogueOperands<kRun> (&to)[2], const
     fetch_epilogue<kRun>(to[half], element_of(at, threadIdx.x % 32 / 4 + half * 8, run_of(at, n)) EPILOGUE_ARGUMENTS);
 }
 __device__ inline void fetch_slab(SlabOperands& to, const Place& at, int ROWS_PARAMETERS EPILOGUE_PARAMETERS) {
+  if constexpr (kColumnsAhead) to.columns.fetch_run(run_of(at, 0) ROWS_ARGUMENTS);
 #pragma unroll
   for (int i = 0; i < kAheadSlabs; ++i) fetch_rows_of_slab(to.rows[i], at, i * kSlab ROWS_ARGUMENTS EPILOGUE_ARGUMENTS);
 }
@@ -39,8 +44,8 @@ __device__ inline void each_run(const Accumulator (&sums)[kOwn / 2], SlabOperand
     const EpilogueOperands<kRun> now[2] = {slot[0], slot[1]};
     if (kFetchesAhead && n + kAheadSlabs * kSlab < kOwn)
       fetch_rows_of_slab(slot, at, n + kAheadSlabs * kSlab ROWS_ARGUMENTS EPILOGUE_ARGUMENTS);
-    ColumnTerms<kRun> columns;
-    columns.fetch_run(run_of(at, n) ROWS_ARGUMENTS);
+    ColumnTerms<kRun> columns = next.columns;
+    if (!kColumnsAhead || n > 0) columns.fetch_run(run_of(at, n) ROWS_ARGUMENTS);
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       float v[kRun];
