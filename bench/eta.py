@@ -8,8 +8,8 @@ usage: eta.py --tenon build/release/bin/tenon --models build/models [--models bu
 A BUILD is a model's name with flags behind it, each behind a comma: bert_base,--shapes=input:1x128. Without any, twenty
 builds of the models of the suite, or (--varied) of these and of bench/zoo.py's, in several precisions and levels, with and
 without a timing cache. They share a cache folder, which is empty at first: the first build is a machine's first. --cache
-names one that is there. --logs keeps the progress that each build told, --results what is printed as lines of JSON: of each
-build its seconds, those left at half time as they were said and as they were, and both for each step. The last line counts builds whose estimate at half
+names one that is there. --logs keeps the progress that each build told, --results one line of JSON a
+build: its seconds, the estimated and the true seconds left at half time, and both for each step. The last line counts builds whose estimate at half
 time was within 30 % of the time that was left, and of the whole build's.
 """
 import argparse

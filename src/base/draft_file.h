@@ -8,7 +8,7 @@
 namespace tenon {
 
 /// A file that is written as a whole: whoever reads it, also beside other writers, finds the former
-/// contents or all of the new ones. Where the file system can, what is written has no name until
+/// contents or all of the new ones. Where the file system can, the draft has no name until
 /// then: an earlier end of the process leaves nothing behind. Devices and pipes are written in
 /// place, and so are files in folders that take no others.
 class DraftFile {

@@ -23,8 +23,8 @@ fs::path path_of(int descriptor) {
 }
 
 bool give_name(int descriptor, const fs::path& path) {
-  return linkat(AT_FDCWD, path_of(descriptor).c_str(), AT_FDCWD, path.c_str(),
-                AT_SYMLINK_FOLLOW) == 0;
+  return linkat(AT_FDCWD, path_of(descriptor).c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) ==
+         0;
 }
 
 }  // namespace tenon

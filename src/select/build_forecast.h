@@ -87,8 +87,8 @@ class BuildForecast {
   /// weights, where these went to another device.
   void ran_there(double kernels, double bytes, double seconds);
   double running_there(double kernels, double bytes) const;
-  /// The same on the host's own cores, whose kernels' times are known: what it took beyond these,
-  /// for values that go to memory of their own.
+  /// The same on the host's own cores, without the kernels' known times: values that go to memory of
+  /// their own.
   void kept_values(double kernels, double bytes, double seconds);
   double keeping_values(double kernels, double bytes) const;
   /// An evaluation with rounding took so much longer than one without, for constants of so many
@@ -179,8 +179,8 @@ class BuildForecast {
   std::vector<Candidate> open_;
   std::map<std::string, Trials> trials_;
   Trials all_;
-  /// Of trials, what is neither making nor launches: operands are bound, results compared, and
-  /// between cold launches caches emptied.
+  /// Work of trials besides making kernels and launching them: binding operands, comparing results,
+  /// emptying caches between cold launches.
   TwoRates around_warm_, around_cold_;
   std::map<Key, Layers> layers_;
   /// The share of weights that kernels which are not the plan's keep, by the number of weights.
