@@ -47,8 +47,8 @@ void read_operands(const LayerCore& layer) {
   }
 }
 
-/// Operands of a model's node whose types have changed since the import, and the types that the node
-/// takes: bodies keep the model's types.
+/// Operands of a model's node whose types have changed since the import, and the types that the
+/// node takes: bodies keep the model's types.
 std::vector<std::pair<int, tenon::DataType>> operands_to_cast(const Node& node) {
   std::vector<std::pair<int, tenon::DataType>> casts;
   if (!is_control_flow(node)) {

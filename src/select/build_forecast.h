@@ -87,8 +87,8 @@ class BuildForecast {
   /// weights, where these went to another device.
   void ran_there(double kernels, double bytes, double seconds);
   double running_there(double kernels, double bytes) const;
-  /// The same on the host's own cores, without the kernels' known times: values that go to memory of
-  /// their own.
+  /// The same on the host's own cores, without the kernels' known times: values that go to memory
+  /// of their own.
   void kept_values(double kernels, double bytes, double seconds);
   double keeping_values(double kernels, double bytes) const;
   /// An evaluation with rounding took so much longer than one without, for constants of so many

@@ -104,7 +104,8 @@ TEST(CheckForecast, EvaluationsTakeTheReferencesOwnTime) {
   EXPECT_NEAR(forecast.seconds(known), without + 4, 1e-9);
 }
 
-/// Values in new memory, of the plan's run on the host's cores, are expected to take as long as before.
+/// Values in new memory, of the plan's run on the host's cores, are expected to take as long as
+/// before.
 TEST(CheckForecast, ValuesAreKeptAsFastAsThoseOfEarlierPlans) {
   BuildForecast kernels;
   const BuildWatch::Known known{kernels, kernels.pace(), 1, 0, 30};
