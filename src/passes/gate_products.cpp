@@ -18,10 +18,11 @@ bool is_constant_int(const Value* value, int64_t expected) {
   return tensor != nullptr && tensor->count() == 1 && tensor->as_int64(0) == expected;
 }
 
-/// The first or second half of the last axis.
+/// The first or second half of the last axis, or of its pairs.
 struct Half {
   Value* whole = nullptr;
   bool is_second = false;
+  bool of_pairs = false;
 };
 
 std::optional<Half> half_by_split(Value* value) {
@@ -38,13 +39,17 @@ std::optional<Half> half_by_slice(const Value* value) {
   const Dim &whole = node.input(0)->type.shape.back(), &part = value->type.shape.back();
   const bool is_half = whole.is_constant() && part.is_constant() &&
                        whole.constant() == 2 * part.constant() && node.has_input(3);
-  if (!is_half || (node.has_input(4) && !is_constant_int(node.input(4), 1))) return std::nullopt;
-  if (!is_constant_int(node.input(3), rank - 1) && !is_constant_int(node.input(3), -1))
+  if (!is_half ||
+      (!is_constant_int(node.input(3), rank - 1) && !is_constant_int(node.input(3), -1)))
     return std::nullopt;
-  const bool is_first = is_constant_int(node.input(1), 0);
-  const bool is_second = is_constant_int(node.input(1), part.constant()) ||
-                         is_constant_int(node.input(1), -part.constant());
-  return is_first || is_second ? std::optional(Half{node.input(0), is_second}) : std::nullopt;
+  const bool of_pairs = node.has_input(4) && is_constant_int(node.input(4), 2);
+  if (node.has_input(4) && !of_pairs && !is_constant_int(node.input(4), 1)) return std::nullopt;
+  const int64_t second = of_pairs ? 1 : part.constant();
+  for (const int64_t begin : {int64_t{0}, second})
+    if (is_constant_int(node.input(1), begin) ||
+        is_constant_int(node.input(1), begin - whole.constant()))
+      return Half{node.input(0), begin != 0, of_pairs};
+  return std::nullopt;
 }
 
 std::optional<Half> half_of(Value* value) {
@@ -65,6 +70,7 @@ struct Place {
   Node *product, *sum = nullptr;  ///< The sum adds one constant number a column.
   Node *activation, *gate;        ///< f(a), and the multiplication.
   bool gate_is_second;            ///< Of the halves the activation has the second one.
+  bool of_pairs;                  ///< The halves are those of pairs already.
 };
 
 /// Constant weights that nothing else reads, of a type that kernels with gates take.
@@ -127,10 +133,13 @@ std::optional<Place> place_of(const Graph& graph, Node* gate, int side,
     return std::nullopt;
   const auto a = half_of(activation->input(0)), b = half_of(other);
   if (!a || !b || a->whole != b->whole || a->is_second == b->is_second ||
-      !is_used_up(graph, a->whole, activation->input(0), other))
+      a->of_pairs != b->of_pairs || !is_used_up(graph, a->whole, activation->input(0), other))
     return std::nullopt;
-  Place place{
-      .product = nullptr, .activation = activation, .gate = gate, .gate_is_second = a->is_second};
+  Place place{.product = nullptr,
+              .activation = activation,
+              .gate = gate,
+              .gate_is_second = a->is_second,
+              .of_pairs = a->of_pairs};
   if (!find_product(graph, a->whole, place) || !has_kernel(*place.product, context))
     return std::nullopt;
   for (const Node* node : {place.product, place.sum, activation, gate})
@@ -143,20 +152,19 @@ std::optional<Place> place_of(const Graph& graph, Node* gate, const PassContext&
   return first ? first : place_of(graph, gate, 1, context);
 }
 
-/// Of an axis of halves the pairs of them, the gate's element first: [outer, 2 n, inner].
+/// Of an axis of halves, or of pairs, the pairs, the gate's element first: [outer, 2 n, inner].
 template <class T>
-void interleave(const T* from, int64_t outer, int64_t n, int64_t inner, bool gate_is_second,
-                T* to) {
+void interleave(const T* from, int64_t outer, int64_t n, int64_t inner, const Place& place, T* to) {
   for (int64_t o = 0; o < outer; ++o, from += 2 * n * inner)
     for (int64_t i = 0; i < n; ++i) {
-      const T* first = from + i * inner;
-      const T* second = first + n * inner;
-      if (gate_is_second) std::swap(first, second);
+      const T* first = from + (place.of_pairs ? 2 * i : i) * inner;
+      const T* second = first + (place.of_pairs ? 1 : n) * inner;
+      if (place.gate_is_second) std::swap(first, second);
       to = std::copy_n(second, inner, std::copy_n(first, inner, to));
     }
 }
 
-Value* interleaved(Graph& graph, const Tensor& from, int64_t axis, bool gate_is_second) {
+Value* interleaved(Graph& graph, const Tensor& from, int64_t axis, const Place& place) {
   const Extents& extents = from.extents();
   int64_t outer = 1, inner = 1;
   for (int64_t i = 0; i < from.rank(); ++i) {
@@ -166,10 +174,10 @@ Value* interleaved(Graph& graph, const Tensor& from, int64_t axis, bool gate_is_
   Tensor to(from.type(), extents);
   const int64_t n = extents[axis] / 2;
   if (byte_size(from.type()) == 2)
-    interleave(from.values<uint16_t>().data(), outer, n, inner, gate_is_second,
+    interleave(from.values<uint16_t>().data(), outer, n, inner, place,
                to.mutable_values<uint16_t>().data());
   else
-    interleave(from.values<float>().data(), outer, n, inner, gate_is_second,
+    interleave(from.values<float>().data(), outer, n, inner, place,
                to.mutable_values<float>().data());
   const TensorType type{to.type(), to_shape(extents)};
   Value* value = graph.add_constant(std::move(to));
@@ -192,13 +200,13 @@ const Node* join(Graph& graph, const Place& place) {
   Node& product = *place.product;
   const Tensor weights = *product.input(1)->constant();
   const int64_t axis = product.as<MatMul>()->transpose_b ? 0 : 1;
-  product.set_input(1, interleaved(graph, weights, axis, place.gate_is_second));
+  product.set_input(1, interleaved(graph, weights, axis, place));
   std::vector<Node*> members{&product};
   if (place.sum != nullptr) {
     Value* bias = bias_of(*place.sum);
     const Tensor numbers = *bias->constant();
     place.sum->set_input(place.sum->input(0) == bias ? 0 : 1,
-                         interleaved(graph, numbers, numbers.rank() - 1, place.gate_is_second));
+                         interleaved(graph, numbers, numbers.rank() - 1, place));
     members.push_back(place.sum);
   }
   const auto* function = place.activation->as<Pointwise>();
