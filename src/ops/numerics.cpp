@@ -157,6 +157,14 @@ void note(Deviation& deviation, size_t element, double excess, double actual, do
   deviation.expected = expected;
 }
 
+/// From here on results of the type may be infinite in one order of summation and not in another:
+/// sums have the type's range, and terms of both signs may add up to twice the result on the way.
+double may_overflow_from(DataType type) {
+  if (type == DataType::kFloat64) return std::numeric_limits<double>::max() / 2;
+  const bool is_float = type == DataType::kFloat32 || type == DataType::kBFloat16;
+  return is_float ? double{std::numeric_limits<float>::max()} / 2 : kInfinite;
+}
+
 bool same(double a, double b) {
   return a == b || (std::isnan(a) && std::isnan(b));
 }
@@ -220,11 +228,13 @@ bool are_within(const double* a, const double* e, size_t count, double spread, d
 /// The elements one by one: the largest excess, which says whether all are right.
 class Elements {
  public:
-  Elements(const Tolerance& tolerance, const Sums& own, const Sums& draw, bool jumps)
+  Elements(const Tolerance& tolerance, const Sums& own, const Sums& draw, bool jumps,
+           double may_overflow_from)
       : relative_(tolerance.relative),
         everywhere_(tolerance.spread * own.root_mean_square() +
                     kWorstDraw * draw.difference_mean() + kNothing),
         largest_draw_(draw.largest),
+        may_overflow_from_(may_overflow_from),
         jumps_(jumps) {}
 
   /// No element of the block has a larger excess than was found so far, and all are finite.
@@ -252,6 +262,9 @@ class Elements {
   void look_at(size_t i, double a, double e, double r) {
     result_.overflows += !std::isfinite(a) && std::isfinite(e) ? 1 : 0;
     if (same(a, e) || same(a, r)) return;
+    // One of them infinite.
+    const bool both_large = std::abs(a) >= may_overflow_from_ && std::abs(e) >= may_overflow_from_;
+    if (both_large && std::signbit(a) == std::signbit(e) && std::isinf(a) != std::isinf(e)) return;
     double excess = kInfinite;
     bool jumps = false;
     if (std::isfinite(a) && std::isfinite(e)) {
@@ -263,7 +276,7 @@ class Elements {
     note(jumps ? jumped_ : result_, i, excess, a, e);
   }
 
-  double relative_, everywhere_, largest_draw_;
+  double relative_, everywhere_, largest_draw_, may_overflow_from_;
   bool jumps_;
   Deviation result_;
   Deviation jumped_;  ///< Of elements whose difference a jump explains.
@@ -272,10 +285,10 @@ class Elements {
 
 /// `rounded` may be null.
 Deviation compare_reals(const Reals& actual, const Reals& expected, const Reals* rounded,
-                        const Tolerance& tolerance, bool jumps) {
+                        const Tolerance& tolerance, bool jumps, double may_overflow_from) {
   const Sums own = sums_of(actual, expected);
   const Sums draw = rounded == nullptr ? Sums() : sums_of(*rounded, expected);
-  Elements elements(tolerance, own, draw, jumps);
+  Elements elements(tolerance, own, draw, jumps, may_overflow_from);
   Reals::Room of_actual, of_expected, of_rounded;
   for (size_t begin = 0; begin < expected.size(); begin += Reals::kBlock) {
     const double* a = actual.block(begin, of_actual);
@@ -296,7 +309,7 @@ Deviation compare_numbers(std::span<const double> actual, std::span<const double
                           std::span<const double> rounded, const Tolerance& tolerance, bool jumps) {
   const Reals draw(rounded);
   return compare_reals(Reals(actual), Reals(expected), rounded.empty() ? nullptr : &draw, tolerance,
-                       jumps);
+                       jumps, kInfinite);
 }
 
 Deviation compare_tensors(const Tensor& actual, const Tensor& expected, const Tensor* rounded,
@@ -304,7 +317,8 @@ Deviation compare_tensors(const Tensor& actual, const Tensor& expected, const Te
   if (actual.extents() != expected.extents()) return {.norm = 1, .excess = kInfinite, .element = 0};
   const std::optional<Reals> draw =
       rounded == nullptr ? std::nullopt : std::optional<Reals>(std::in_place, *rounded);
-  return compare_reals(Reals(actual), Reals(expected), draw ? &*draw : nullptr, tolerance, jumps);
+  return compare_reals(Reals(actual), Reals(expected), draw ? &*draw : nullptr, tolerance, jumps,
+                       may_overflow_from(actual.type()));
 }
 
 }  // namespace tenon

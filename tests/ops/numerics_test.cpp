@@ -145,6 +145,25 @@ TEST(Numerics, NonFiniteNumbersMustBeThoseExpected) {
 }
 
 /// Tensors are read in parts: the worst element may be in any, and each infinity counts.
+TEST(Numerics, SumsNearTheLargestNumberMayOverflow) {
+  const auto agrees = [](DataType type, double actual, double expected) {
+    Tensor a(type, {2}), e(type, {2});
+    for (Tensor* tensor : {&a, &e}) tensor->set_from_double(0, 1);
+    a.set_from_double(1, actual), e.set_from_double(1, expected);
+    return compare_tensors(a, e, nullptr, tolerance(Computation::kKernel, type)).agrees();
+  };
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  for (const DataType type : {DataType::kFloat32, DataType::kBFloat16}) {
+    EXPECT_TRUE(agrees(type, -kInfinity, -3.3e38));
+    EXPECT_FALSE(agrees(type, kInfinity, -3.3e38)) << "the other sign";
+    EXPECT_FALSE(agrees(type, -kInfinity, -1e38)) << "far from the largest";
+    EXPECT_TRUE(agrees(type, 3.3e38, kInfinity)) << "the reference overflowed";
+    EXPECT_FALSE(agrees(type, kNaN, 3.3e38));
+  }
+  EXPECT_TRUE(agrees(DataType::kFloat64, kInfinity, 1.7e308));
+  EXPECT_FALSE(agrees(DataType::kFloat16, kInfinity, 6e4)) << "its sums are f32";
+}
+
 TEST(Numerics, TheWorstElementOfALargeTensor) {
   const std::vector<double> exact = numbers(3001);
   std::vector<double> actual = exact;
