@@ -69,7 +69,7 @@ def draw_inputs(model: Path, batch: int, folder: Path, index: int = 0) -> dict[s
     for value in graph.input:
         files[value.name] = folder / f"{model.stem}.{value.name}.{batch}{f'.{index}' if index else ''}.bin"
         written = files[value.name].with_suffix(f".{threading.get_ident()}")
-        draw(value, model.stem, batch, index).tofile(written)
+        draw(value, model.stem, batch, index, largest_index(graph, value.name)).tofile(written)
         written.replace(files[value.name])  # others may be reading it
     return files
 
@@ -78,14 +78,27 @@ def shape_of(value: onnx.ValueInfoProto, batch: int) -> list[int]:
     return [d.dim_value if d.HasField("dim_value") else batch for d in value.type.tensor_type.shape.dim]
 
 
-def draw(value: onnx.ValueInfoProto, model: str, batch: int, index: int = 0) -> np.ndarray:
+def largest_index(graph: onnx.GraphProto, name: str) -> int:
+    """Of an input's integers: the last row of the tables that they, or casts of them, choose from."""
+    rows = {t.name: t.dims[0] for t in graph.initializer if t.dims}
+    names, largest = {name}, LARGEST_INDEX
+    for node in graph.node:
+        if node.op_type in ("Cast", "Identity") and node.input[0] in names:
+            names.update(node.output)
+        axis = next((a.i for a in node.attribute if a.name == "axis"), 0)
+        if node.op_type == "Gather" and axis == 0 and node.input[1] in names and node.input[0] in rows:
+            largest = min(largest, rows[node.input[0]] - 1)
+    return largest
+
+
+def draw(value: onnx.ValueInfoProto, model: str, batch: int, index: int = 0, largest: int | None = None) -> np.ndarray:
     seed = f"{model}/{value.name}/{batch}" + (f"/{index}" if index else "")
     random = np.random.default_rng(zlib.crc32(seed.encode()))
     dtype = onnx.helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type)
     shape = shape_of(value, batch)
     if np.issubdtype(dtype, np.floating):
         return random.uniform(-1, 1, shape).astype(dtype)
-    return random.integers(0, LARGEST_INDEX + 1, shape).astype(dtype)
+    return random.integers(0, (LARGEST_INDEX if largest is None else largest) + 1, shape).astype(dtype)
 
 
 def shapes_text(model: Path, batch: int) -> str:
