@@ -50,7 +50,8 @@ Deviation compare_numbers(std::span<const double> actual, std::span<const double
                           bool jumps = false);
 
 /// The same for tensors of real types, which may differ in type; other extents never agree. Numbers
-/// of f32, bf16 and f64 above half of the largest one may be infinite of the same sign in one of the two.
+/// of f32, bf16 and f64 above half of the largest one may be infinite of the same sign in one of
+/// the two.
 Deviation compare_tensors(const Tensor& actual, const Tensor& expected, const Tensor* rounded,
                           const Tolerance& tolerance, bool jumps = false);
 

@@ -160,9 +160,27 @@ size_t letters_apart(std::string_view typed, std::string_view name) {
   return letters;
 }
 
+namespace {
+
+/// Texts may be empty.
+Result<std::vector<NamedText>> parse_entries(std::string_view text) {
+  std::vector<NamedText> entries;
+  for (std::string_view piece : split_outside_quotes(text, ',')) {
+    const size_t colon = piece.rfind(':');
+    const std::string_view name = without_quotes(piece.substr(0, colon));
+    if (colon == std::string_view::npos || name.empty()) {
+      return user_error("'{}' is not of the form name:value", piece);
+    }
+    entries.push_back({std::string(name), std::string(piece.substr(colon + 1))});
+  }
+  return entries;
+}
+
+}  // namespace
+
 Result<std::vector<NamedShape>> parse_shape_list(std::string_view text) {
   std::vector<NamedShape> shapes;
-  TENON_ASSIGN(const std::vector<NamedText> entries, parse_map(text));
+  TENON_ASSIGN(const std::vector<NamedText> entries, parse_entries(text));
   for (const NamedText& entry : entries) {
     TENON_ASSIGN(std::vector<int64_t> dims, parse_dims(entry.text, entry.name + ":" + entry.text));
     if (find_shape(shapes, entry.name) && find_shape(shapes, entry.name)->name == entry.name) {
@@ -190,15 +208,9 @@ std::string shape_text(const int64_t* dims, int count) {
 }
 
 Result<std::vector<NamedText>> parse_map(std::string_view text) {
-  std::vector<NamedText> entries;
-  for (std::string_view piece : split_outside_quotes(text, ',')) {
-    const size_t colon = piece.rfind(':');
-    const std::string_view name = without_quotes(piece.substr(0, colon));
-    if (colon == std::string_view::npos || name.empty() || colon + 1 == piece.size()) {
-      return user_error("'{}' is not of the form name:value", piece);
-    }
-    entries.push_back({std::string(name), std::string(piece.substr(colon + 1))});
-  }
+  TENON_ASSIGN(std::vector<NamedText> entries, parse_entries(text));
+  for (const NamedText& entry : entries)
+    if (entry.text.empty()) return user_error("'{}:' is not of the form name:value", entry.name);
   return entries;
 }
 

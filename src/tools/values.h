@@ -50,7 +50,7 @@ struct NamedText {
   std::string name;
   std::string text;
 };
-/// name:text[,name:text], as for files, sizes and types by layer.
+/// name:text[,name:text], as for files, sizes and types by layer; no text is empty.
 Result<std::vector<NamedText>> parse_map(std::string_view text);
 
 /// 90,95,99: each from 0 to 100.

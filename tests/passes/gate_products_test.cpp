@@ -28,16 +28,14 @@ class Layer {
     auto op = std::make_unique<MatMul>();
     op->transpose_b = form.transposed;
     Value* x = graph.add_input("x", {form.type, {Dim(3), Dim(kDepth)}});
-    const Extents weights =
-        form.transposed ? Extents{kColumns, kDepth} : Extents{kDepth, kColumns};
+    const Extents weights = form.transposed ? Extents{kColumns, kDepth} : Extents{kDepth, kColumns};
     Value* both = apply(std::move(op), {x, constant(weights)});
     if (form.bias) both = apply(std::make_unique<Pointwise>(k_add), {constant({kColumns}), both});
     Value* parts[] = {part(both, 0, kColumns), part(both, 1, kColumns)};
     Value* gate = apply(std::make_unique<Pointwise>(k_swish, 1), {parts[form.gate_is_second]});
     Value* other = parts[!form.gate_is_second];
-    graph.add_output(apply(std::make_unique<Pointwise>(k_mul), form.gate_first
-                                                                   ? std::vector{gate, other}
-                                                                   : std::vector{other, gate}));
+    graph.add_output(apply(std::make_unique<Pointwise>(k_mul),
+                           form.gate_first ? std::vector{gate, other} : std::vector{other, gate}));
   }
   Graph graph;
 
@@ -87,12 +85,8 @@ TEST(GateProducts, FormsOfAllKinds) {
   for (int bits = 0; bits < 64; ++bits) {
     SCOPED_TRACE(bits);
     const auto bit = [bits](int i) { return (bits >> i & 1) != 0; };
-    const Form form{bit(0) ? DataType::kBFloat16 : DataType::kFloat32,
-                    bit(1),
-                    bit(2),
-                    bit(3),
-                    bit(4),
-                    bit(5)};
+    const Form form{
+        bit(0) ? DataType::kBFloat16 : DataType::kFloat32, bit(1), bit(2), bit(3), bit(4), bit(5)};
     Layer layer(form, static_cast<uint64_t>(bits));
     EXPECT_TRUE(is_gated(layer.graph, {}));
   }
@@ -105,8 +99,8 @@ TEST(GateProducts, TypesOfTheDevice) {
       PassOptions options;
       options.gated_floats = floats;
       Layer layer({.type = type}, 1);
-      const bool taken = type == DataType::kBFloat16 ||
-                         type == (floats ? DataType::kFloat32 : DataType::kFloat16);
+      const bool taken =
+          type == DataType::kBFloat16 || type == (floats ? DataType::kFloat32 : DataType::kFloat16);
       EXPECT_EQ(is_gated(layer.graph, options), taken) << name_of(type);
     }
   PassOptions options;

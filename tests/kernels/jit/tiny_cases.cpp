@@ -172,6 +172,9 @@ void add_movement(Cases& cases) {
       std::vector{reals({3, 40}, 1), reals({40}, 2)})
       .then(PointwiseFunction::k_gelu_erf)
       .only("cuda.pointwise");
+  GatedUnit gated;
+  gated.alpha = 1;
+  add(cases, "tiny gated unit", gated, std::vector{reals({3, 48}, 1)}).only("cuda.gated_unit");
 }
 
 void add_recurrences(Cases& cases) {
