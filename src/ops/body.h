@@ -12,7 +12,7 @@ Status expect_bodies(const InferContext& context, int count);
 Status expect_body(const InferContext& context, const Graph& body, int inputs, int outputs);
 /// Type and known contents of an operand, null ones excepted, to an input of a body.
 void pass_input(const InferContext& context, int index, Value& body_input);
-/// The symbols that are visible in the graph around a body, so that those that it makes differ.
+/// Notes the symbols of the graph around a body, so that symbols of its own get other names.
 void share_symbols(const Graph& outer, Graph& body);
 /// Infers the body with the symbols of the node's graph, which receives the symbols it makes.
 Status infer_body(InferContext& context, Graph& body);
