@@ -6,57 +6,12 @@
 #include <optional>
 
 #include "ops/region.h"
-#include "passes/match.h"
+#include "passes/rotary_parts.h"
 
 namespace tenon {
 namespace {
 
 using enum PointwiseFunction;
-
-bool is_constant_int(const Value* value, int64_t expected) {
-  const Tensor* tensor = value == nullptr ? nullptr : value->constant();
-  return tensor != nullptr && tensor->count() == 1 && tensor->as_int64(0) == expected;
-}
-
-/// The first or second half of the last axis, or of its pairs.
-struct Half {
-  Value* whole = nullptr;
-  bool is_second = false;
-  bool of_pairs = false;
-};
-
-std::optional<Half> half_by_split(Value* value) {
-  const Node& node = *value->producer();
-  const int64_t rank = std::ssize(value->type.shape), axis = node.as<Split>()->axis;
-  const bool fits = node.outputs().size() == 2 && (axis == -1 || axis == rank - 1) &&
-                    node.outputs()[0]->type.shape == node.outputs()[1]->type.shape;
-  return fits ? std::optional(Half{node.input(0), node.outputs()[1] == value}) : std::nullopt;
-}
-
-std::optional<Half> half_by_slice(const Value* value) {
-  const Node& node = *value->producer();
-  const int64_t rank = std::ssize(value->type.shape);
-  const Dim &whole = node.input(0)->type.shape.back(), &part = value->type.shape.back();
-  const bool is_half = whole.is_constant() && part.is_constant() &&
-                       whole.constant() == 2 * part.constant() && node.has_input(3);
-  if (!is_half ||
-      (!is_constant_int(node.input(3), rank - 1) && !is_constant_int(node.input(3), -1)))
-    return std::nullopt;
-  const bool of_pairs = node.has_input(4) && is_constant_int(node.input(4), 2);
-  if (node.has_input(4) && !of_pairs && !is_constant_int(node.input(4), 1)) return std::nullopt;
-  const int64_t second = of_pairs ? 1 : part.constant();
-  for (const int64_t begin : {int64_t{0}, second})
-    if (is_constant_int(node.input(1), begin) ||
-        is_constant_int(node.input(1), begin - whole.constant()))
-      return Half{node.input(0), begin != 0, of_pairs};
-  return std::nullopt;
-}
-
-std::optional<Half> half_of(Value* value) {
-  if (value->producer() == nullptr || value->type.shape.empty()) return std::nullopt;
-  if (value->producer()->is<Split>()) return half_by_split(value);
-  return value->producer()->is<Slice>() ? half_by_slice(value) : std::nullopt;
-}
 
 /// A function of one real number.
 bool is_activation(const Node& node) {
@@ -131,16 +86,17 @@ std::optional<Place> place_of(const Graph& graph, Node* gate, int side,
       only_user(graph, activation->input(0)) != activation ||
       other->type != activation->output()->type)
     return std::nullopt;
-  const auto a = half_of(activation->input(0)), b = half_of(other);
-  if (!a || !b || a->whole != b->whole || a->is_second == b->is_second ||
-      a->of_pairs != b->of_pairs || !is_used_up(graph, a->whole, activation->input(0), other))
+  const auto a = half_part_of(activation->input(0)), b = half_part_of(other);
+  if (!a || !b || a->source != b->source || a->second == b->second ||
+      a->interleaved != b->interleaved ||
+      !is_used_up(graph, a->source, activation->input(0), other))
     return std::nullopt;
   Place place{.product = nullptr,
               .activation = activation,
               .gate = gate,
-              .gate_is_second = a->is_second,
-              .of_pairs = a->of_pairs};
-  if (!find_product(graph, a->whole, place) || !has_kernel(*place.product, context))
+              .gate_is_second = a->second,
+              .of_pairs = a->interleaved};
+  if (!find_product(graph, a->source, place) || !has_kernel(*place.product, context))
     return std::nullopt;
   for (const Node* node : {place.product, place.sum, activation, gate})
     if (node != nullptr && !context.allows_fusion(*node)) return std::nullopt;
