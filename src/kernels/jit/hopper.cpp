@@ -43,8 +43,8 @@ void add_group_product(KernelCode& code, std::string_view name, const GroupProdu
 }
 
 void add_group_product(KernelCode& code, std::string_view name, const ByteGroupProduct& p) {
-  const int64_t columns = p.columns;
-  code.record(TextForm::kByteGroupProduct, {name, p.a, p.b}, {&columns, 1});
+  const int64_t numbers[] = {p.columns, p.a_in_registers ? 1 : 0};
+  code.record(TextForm::kByteGroupProduct, {name, p.a, p.b}, numbers);
 }
 
 void add_sparse_product(KernelCode& code, std::string_view name, const SparseGroupProduct& p) {
@@ -78,16 +78,20 @@ void write_group_product(const TextRecord& record, std::string& text) {
 }
 
 void write_byte_group_product(const TextRecord& record, std::string& text) {
-  const ByteGroupProduct p{static_cast<int>(record.numbers[0]), record.words[1], record.words[2]};
-  const int sums = p.columns / 2;
+  const ByteGroupProduct p{static_cast<int>(record.numbers[0]), record.words[1], record.words[2],
+                           record.numbers[1] != 0};
+  const int sums = p.columns / 2, a = p.a_in_registers ? 4 : 1;
   text += fmt::format(
-      "__device__ inline void {}({} (&d)[{}], u64 a, u64 b, int keep) {{\n"
+      "__device__ inline void {}({} (&d)[{}], {}, u64 b, int keep) {{\n"
       "  asm volatile(\"{{\\n.reg .pred keep;\\nsetp.ne.b32 keep, %{}, 0;\\n\"\n"
-      "    \"wgmma.mma_async.sync.aligned.m64n{}k32.{}.{}.{} {{{}}}, %{}, %{}, keep{};\\n}}\"\n"
-      "    : {}\n    : \"l\"(a), \"l\"(b), \"r\"(keep));\n}}\n",
-      record.words[0], p.is_integer() ? "int" : "float", sums, sums + 2, p.columns,
-      p.is_integer() ? "s32" : "f32", p.a, p.b, places(0, sums), sums, sums + 1,
-      p.is_integer() ? "" : ", 1, 1", each(p.is_integer() ? "+r" : "+f", "d", sums));
+      "    \"wgmma.mma_async.sync.aligned.m64n{}k32.{}.{}.{} {{{}}}, {}, %{}, keep{};\\n}}\"\n"
+      "    : {}\n    : {}, \"l\"(b), \"r\"(keep));\n}}\n",
+      record.words[0], p.is_integer() ? "int" : "float", sums,
+      p.a_in_registers ? "const u32 (&a)[4]" : "u64 a", sums + a + 1, p.columns,
+      p.is_integer() ? "s32" : "f32", p.a, p.b, places(0, sums),
+      p.a_in_registers ? fmt::format("{{{}}}", places(sums, 4)) : fmt::format("%{}", sums),
+      sums + a, p.is_integer() ? "" : ", 1, 1", each(p.is_integer() ? "+r" : "+f", "d", sums),
+      p.a_in_registers ? each("r", "a", 4) : std::string("\"l\"(a)"));
 }
 
 void write_sparse_group_product(const TextRecord& record, std::string& text) {
@@ -115,9 +119,11 @@ void add_group_product_samples(RecordedText& sample) {
     const int64_t numbers[] = {16, bf16};
     sample.record(TextForm::kSparseGroupProduct, {"name"}, numbers);
   }
-  const int64_t columns = 16;
   for (const char* type : {"s8", "u8", "e4m3", "e5m2"})
-    sample.record(TextForm::kByteGroupProduct, {"name", type, type}, {&columns, 1});
+    for (int64_t in_registers = 0; in_registers < 2; ++in_registers) {
+      const int64_t numbers[] = {16, in_registers};
+      sample.record(TextForm::kByteGroupProduct, {"name", type, type}, numbers);
+    }
 }
 
 }  // namespace text_writers

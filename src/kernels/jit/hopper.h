@@ -17,11 +17,12 @@ struct GroupProduct {
   bool b_by_columns = false;  ///< The columns of B are contiguous in memory, not k.
 };
 
-/// The same over 32 elements of 8 bits, k contiguous in both operands in shared memory: "s8" or
+/// The same over 32 elements of 8 bits, k contiguous in operands in shared memory: "s8" or
 /// "u8", summed in s32, or "e4m3" or "e5m2", summed in f32, of which about 14 bits count.
 struct ByteGroupProduct {
   int columns = 64;
   std::string_view a = "s8", b = "s8";
+  bool a_in_registers = false;
   bool is_integer() const { return a == "s8" || a == "u8"; }
 };
 

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "kernels/image.h"
+#include "kernels/jit/hopper.h"
 #include "kernels/jit/quotient.h"
 #include "kernels/jit/sources.h"
 #include "kernels/jit/tactic.h"
@@ -40,10 +41,15 @@ std::function<std::vector<std::byte>()> words_of(const Problem& problem, const D
   };
 }
 
+/// Panels of 128 bytes of a column's taps, where warp groups multiply.
+int64_t panels_of(const DeviceQuantized& d) {
+  return blocks_for(d.taps(), 32);
+}
+
 /// As products of warp groups take them: [panel][column][128], pieces of 16 bytes swizzled.
 std::function<std::vector<std::byte>()> panels_of_columns(const Problem& problem,
                                                           const DeviceQuantized& d) {
-  const int64_t panels = blocks_for(d.taps(), 32), columns = d.columns;
+  const int64_t panels = panels_of(d), columns = d.columns;
   return [packed = packed_weights(problem, d, {panels * 128, 4, slab_of(d)}), panels, columns] {
     const std::vector<std::byte> from = packed();
     std::vector<std::byte> to(from.size());
@@ -55,26 +61,6 @@ std::function<std::vector<std::byte>()> panels_of_columns(const Problem& problem
       }
     return to;
   };
-}
-
-/// `group_product(int (&d)[columns / 2], const u32 (&a)[4], u64 b, int keep)`: of 64 rows, those of
-/// each warp in its registers.
-void add_group_byte_product(KernelCode& code, const Problem& problem, const DeviceQuantized& d) {
-  const int64_t sums = d.columns / 2;
-  std::string places, operands;
-  for (int64_t i = 0; i < sums; ++i) {
-    places += fmt::format("{}%{}", i > 0 ? ", " : "", i);
-    operands += fmt::format("{}\"+r\"(d[{}])", i > 0 ? ", " : "", i);
-  }
-  code.text(fmt::format(
-      "__device__ inline void group_product(int (&d)[{0}], const u32 (&a)[4], u64 b, int keep) {{\n"
-      "  asm volatile(\"{{\\n.reg .pred keep;\\nsetp.ne.b32 keep, %{1}, 0;\\n\"\n"
-      "    \"wgmma.mma_async.sync.aligned.m64n{2}k32.s32.{3}.s8 {{{4}}}, {{%{0}, %{5}, %{6}, "
-      "%{7}}}, "
-      "%{8}, keep;\\n}}\"\n    : {9}\n    : \"r\"(a[0]), \"r\"(a[1]), \"r\"(a[2]), \"r\"(a[3]), "
-      "\"l\"(b), \"r\"(keep));\n}}\n",
-      sums, sums + 5, d.columns, matrix_type_name(problem.input(d.region.x).type), places, sums + 1,
-      sums + 2, sums + 3, sums + 4, operands));
 }
 
 /// Whether the GPU's warp groups multiply such bytes.
@@ -114,11 +100,6 @@ Status check(const Problem& problem, const DeviceQuantized& d) {
     return unsupported("channels of the result are not 16, 32, 48 or 64");
   if (!small_indices(problem)) return unsupported("a tensor beyond 2^31 elements");
   return {};
-}
-
-/// Bytes of a column's taps in shared memory where warp groups multiply: panels of 128.
-int64_t panels_of(const DeviceQuantized& d) {
-  return blocks_for(d.taps(), 32);
 }
 
 struct Shape {
@@ -219,7 +200,10 @@ Result<JitPlan> plan(const Problem& whole, std::string_view config) {
   code.flag("kVectorPlanes", has_vectors(whole.input(d.region.x)));
   add_constants(code, problem, d, shape);
   if (shape.groups) {
-    add_group_byte_product(code, problem, d);
+    add_group_product(code, "group_product",
+                      {.columns = static_cast<int>(d.columns),
+                       .a = matrix_type_name(problem.input(d.region.x).type),
+                       .a_in_registers = true});
   } else {
     add_byte_product(code, problem, d);
   }
