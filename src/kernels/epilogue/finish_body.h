@@ -67,16 +67,11 @@ struct Finish {
 
   /// first = f(first) * second.
   static void gate(const EpilogueStep& s, float* first, const float* second, int64_t count) {
-    with_function<V>(
-        s,
-        [&](auto f) {
-          for (int64_t i = 0; i < count; i += V::kWidth)
-            (f(V::load(first + i)) * V::load(second + i)).store(first + i);
-        },
-        [&](auto f) {
-          for (int64_t i = 0; i < count; i += V::kWidth)
-            (f(V::load(first + i), V::zero()) * V::load(second + i)).store(first + i);
-        });
+    const auto each = [&](auto f) {
+      for (int64_t i = 0; i < count; i += V::kWidth)
+        (f(V::load(first + i)) * V::load(second + i)).store(first + i);
+    };
+    with_function<V>(s, each, [&](auto f) { each([&](V x) { return f(x, V::zero()); }); });
   }
 
   /// Stores pairs of columns as one each: of as many rows at a time as there is room for.

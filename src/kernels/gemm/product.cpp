@@ -249,7 +249,8 @@ struct Run {
 
   void finish(Tile& tile, int64_t r, int64_t c) const {
     const int64_t place = plan.lines.place(row + r);
-    const int64_t at = place * operands.output_stride + (column + c) / plan.columns_of_result;
+    const int64_t at =
+        place * operands.output_stride + (column + c) / columns_of_result(plan.steps);
     void* output = static_cast<char*>(operands.output) + at * element_size(plan.output_type);
     fetch_output(tile, output);
     if (plan.registers.rest < static_cast<int>(plan.steps.size()))
@@ -273,7 +274,7 @@ struct Run {
   /// Stores to lines that are in no cache would wait for memory one after the other.
   void fetch_output(const Tile& tile, const void* output) const {
     const int64_t size = element_size(plan.output_type),
-                  bytes = tile.columns / plan.columns_of_result * size;
+                  bytes = tile.columns / columns_of_result(plan.steps) * size;
     const char* line = static_cast<const char*>(output);
     for (int r = 0; r < tile.rows; ++r, line += operands.output_stride * size)
       for (int64_t at = 0; at < bytes; at += kLine) prefetch_for_writing(line + at);

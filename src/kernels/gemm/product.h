@@ -54,7 +54,6 @@ struct ProductPlan {
   ElementType output_type = ElementType::f32;
   std::vector<EpilogueStep> steps;
   RegisterEpilogue registers;
-  int64_t columns_of_result = 1;  ///< That make one: steps may end in a gate.
   bool finish_in_place =
       false;  ///< The steps that registers do not take may work on the output itself.
   OutputLines lines;

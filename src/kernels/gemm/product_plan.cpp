@@ -174,8 +174,7 @@ ProductPlan plan_product(const Microkernels& kernels, int64_t m, int64_t n, int6
                    .steps = std::move(steps),
                    .lines = part.lines};
   plan.registers = register_epilogue(plan.steps, output_type);
-  plan.columns_of_result = columns_of_result(plan.steps);
-  plan.finish_in_place = output_type == ElementType::f32 && plan.columns_of_result == 1 &&
+  plan.finish_in_place = output_type == ElementType::f32 && columns_of_result(plan.steps) == 1 &&
                          !has_full_operand(plan.steps);
   cut_depth(plan, part.depths);
   if (kernels.preparation != nullptr && part.lines.rows == 0 && m > 0 && n > 0)

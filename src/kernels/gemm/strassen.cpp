@@ -55,7 +55,6 @@ StrassenProduct StrassenProduct::plan(const Microkernels& kernels, int64_t m, in
   p.finish_ = finish_function(kernels.isa);
   p.steps_ = steps;
   p.has_bias_ = register_epilogue(steps, ElementType::f32).bias == 0;
-  p.columns_of_result_ = columns_of_result(steps);
   p.finish_in_place_ = std::none_of(steps.begin(), steps.end(), [](const EpilogueStep& s) {
     return s.operand == OperandKind::full || s.gates;
   });
@@ -239,7 +238,7 @@ struct StrassenTask {
   float* output_at(int quarter, int64_t pair, int64_t r) const {
     const int64_t at = row + r + quarter / 2 * p.half_m_;
     return static_cast<float*>(operands.output) + at * operands.output_stride +
-           (pair + quarter % 2 * p.pairs_) * panel / p.columns_of_result_;
+           (pair + quarter % 2 * p.pairs_) * panel / columns_of_result(p.steps_);
   }
 
   /// Combines rows that exist in the lower quarters too, or, with `scrap`, one that does not.

@@ -60,7 +60,6 @@ class StrassenProduct {
   std::vector<EpilogueStep> steps_;
   bool has_bias_ = false;  ///< The first step is a bias.
   bool finish_in_place_ = false;
-  int64_t columns_of_result_ = 1;  ///< That make one: steps may end in a gate.
   int threads_ = 1;
   int64_t m_ = 0, n_ = 0, k_ = 0;
   int64_t half_m_ = 0;  ///< rows of the upper quarters; the lower ones may have one less
