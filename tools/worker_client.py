@@ -91,14 +91,14 @@ def largest_index(graph: onnx.GraphProto, name: str) -> int:
     return largest
 
 
-def draw(value: onnx.ValueInfoProto, model: str, batch: int, index: int = 0, largest: int | None = None) -> np.ndarray:
+def draw(value: onnx.ValueInfoProto, model: str, batch: int, index: int = 0, largest: int = LARGEST_INDEX) -> np.ndarray:
     seed = f"{model}/{value.name}/{batch}" + (f"/{index}" if index else "")
     random = np.random.default_rng(zlib.crc32(seed.encode()))
     dtype = onnx.helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type)
     shape = shape_of(value, batch)
     if np.issubdtype(dtype, np.floating):
         return random.uniform(-1, 1, shape).astype(dtype)
-    return random.integers(0, (LARGEST_INDEX if largest is None else largest) + 1, shape).astype(dtype)
+    return random.integers(0, largest + 1, shape).astype(dtype)
 
 
 def shapes_text(model: Path, batch: int) -> str:

@@ -421,11 +421,11 @@ class CheckedBuild {
   /// Of the plan with all of its values.
   void tell_run(const ReferenceWork& work, double seconds) const {
     if (watch_ == nullptr) return;
+    const double values = sizeof(float) * work.elements;
+    const auto cost = static_cast<double>(reference_cost(*network_, request_.profiles[0]));
     watch_->kernels([&](BuildForecast& kernels) {
       if (!on_host_cores())
         return kernels.ran_there(work.kernels, narrow() * work.bytes(), seconds);
-      const double values = sizeof(float) * work.elements;
-      const auto cost = static_cast<double>(reference_cost(*network_, request_.profiles[0]));
       kernels.kept_values(work.kernels, narrow() * values, seconds - kernels.running(cost, values));
     });
   }
@@ -473,11 +473,12 @@ class CheckedBuild {
     Stopwatch watch;
     auto rounded = reference_->rounded(plan, request_.passes.precision, in_tf32());
     if (!rounded.ok()) return;
-    const double weights = reference_work(*network_, request_.profiles[0]).weights;
-    if (watch_ != nullptr)
-      watch_->kernels([&, took = watch.lap()](BuildForecast& kernels) {
-        kernels.rounded(weights, took - evaluation_);
-      });
+    const double took = watch.lap();
+    if (watch_ != nullptr) {
+      const double weights = reference_work(*network_, request_.profiles[0]).weights;
+      watch_->kernels(
+          [&](BuildForecast& kernels) { kernels.rounded(weights, took - evaluation_); });
+    }
     rounded_ = std::move(rounded).value();
     deviates_ = difference(outputs);
   }

@@ -19,6 +19,12 @@ Value* value_of(Graph& graph, const Operand& operand) {
   return graph.add_input("", {operand.type, to_shape(operand.extents), operand.layout});
 }
 
+bool ends_in_gate(const Operation& operation) {
+  if (!operation.is<Fused>() || operation.bodies()[0]->outputs().size() != 1) return false;
+  const Node* last = operation.bodies()[0]->outputs()[0]->producer();
+  return last != nullptr && last->is<GatedUnit>();
+}
+
 /// The region without its gate, and the gate, each as a problem.
 struct Parts {
   Graph product_graph, gate_graph;
@@ -26,11 +32,9 @@ struct Parts {
 };
 
 Result<std::unique_ptr<Parts>> parts_of(const Problem& problem) {
-  if (!problem.operation.is<Fused>()) return unsupported("no region");
+  if (!ends_in_gate(problem.operation)) return unsupported("no gate behind the product");
   auto body = problem.operation.bodies()[0]->clone();
   Node* last = body->outputs()[0]->producer();
-  if (body->outputs().size() != 1 || last == nullptr || !last->is<GatedUnit>())
-    return unsupported("no gate behind the product");
   auto parts = std::make_unique<Parts>();
   Operand wide = problem.output();
   wide.extents.back() *= 2;
