@@ -106,6 +106,8 @@ struct Result {
 
   __device__ inline void operator()(int line, int k, Complex v) const {
     if (first + line >= kCount || k >= kResults) return;
+    // Of a real signal these have no imaginary part, not even a rounding error.
+    if (kParts == 1 && !kMirror && (k == 0 || 2 * k == kLength)) v.im = Real(0);
     const Real scale = kInverse ? Real(1) / Real(kLength) : Real(1);
     Y* const at = y + output_place(first + line) + k * Index(kOutStep);
     at[0] = narrow<Y>(v.re * scale);
