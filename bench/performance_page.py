@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Write docs/performance.md from the JSON files that the benchmarks of this folder leave.
+"""Write docs/performance.md and docs/quantized_performance.md from the JSON files that the benchmarks of this folder leave.
 
 usage: performance_page.py --cpu FILE [--cpu-bf16 FILE] [--gpu FILE] > docs/performance.md
+       performance_page.py --quantized FILE > docs/quantized_performance.md
 
-Files come from `compare_cpu.py --json FILE [--precision bf16]` and `gpu_report.py --json FILE`. docs/notes/performance.md
+Files come from `compare_cpu.py --json FILE [--precision bf16]`, `gpu_report.py --json FILE` and
+`quant_gpu.py --layers --json FILE`. docs/notes/performance.md
 has predictions, outcomes and reasons, which no script can know.
 """
 import argparse
@@ -14,6 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "bench"))
 import gpu_tables  # noqa: E402
+import quantized_tables  # noqa: E402
 from gpu_tables import table  # noqa: E402
 
 
@@ -50,10 +53,15 @@ def bf16(low: list[dict], full: list[dict]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cpu", type=Path, required=True)
+    page = parser.add_mutually_exclusive_group(required=True)
+    page.add_argument("--cpu", type=Path)
+    page.add_argument("--quantized", type=Path)
     parser.add_argument("--cpu-bf16", type=Path)
     parser.add_argument("--gpu", type=Path)
     arguments = parser.parse_args()
+    if arguments.quantized:
+        print(quantized_tables.page(json.loads(arguments.quantized.read_text())).rstrip())
+        return
     results = json.loads(arguments.cpu.read_text())
     print("# Performance\n\nMade by bench/performance_page.py from measurements; every figure names its command.\n")
     print("## CPU, FP32\n\n`bench/compare_cpu.py --json FILE`: Tenon / ONNX Runtime / OpenVINO, "

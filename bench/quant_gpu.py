@@ -2,16 +2,17 @@
 """Compare networks of 8-bit integers and floats with the same networks in FP16 on this GPU, and products of 8192 with
 PyTorch's, taking turns in one run. The models are quantized by `tenon quantize` (ranges from drawn samples, by max), with
 --by=script by bench/quantized_models.py, or come from --models, where FILE.int8.onnx and FILE.fp8.onnx lie. Kinds are
-int8, fp8 and int4 (weights alone). Times are medians of replayed graphs, inputs already on the GPU. Distances are
+int8, fp8, int4 (weights alone) and sparse (FP16, two of four weights zero). Times are medians of replayed graphs, inputs already on the GPU. Distances are
 relative L2 to FP16's outputs; weights are random, so that they say nothing of accuracy but that a kernel is not wrong. Ahead of
 each turn a network runs for --warm seconds: FP16 takes the most power, and a GPU at its limit needs some 0.1 s to change clocks.
 
 --layers: the distance of each layer to its floor (bench/layer_floors.py) too, from the peaks in the file --peaks, which is
 measured where it is not there. --decoding: products of 1 and 8 rows with weights of 4 bits, beside FP16's and the time of
-reading the weights.
+reading the weights. --json: all of it in a file, for performance_page.py; results of other cases in the file stay.
 
 usage: quant_gpu.py [--tenon FILE] [--weights DIR] [--models DIR] [--keep DIR] [--by tenon|script] [--kinds int8,fp8]
-                    [--layers] [--peaks FILE] [--products] [--decoding] [--warm SECONDS] [MODEL:BATCH...]
+                    [--layers] [--peaks FILE] [--products] [--decoding] [--warm SECONDS] [--json FILE]
+                    [MODEL:BATCH[:KIND,...]...]
 """
 import argparse
 import json
@@ -32,8 +33,8 @@ from compare_gpu import Ours, take_turns  # noqa: E402
 from worker_client import Worker, WorkerError, draw, shapes_text  # noqa: E402
 
 CASES = ["resnet50:4", "resnet50:32", "resnet50:128", "bert_base:1", "bert_base:32", "vit_b_16:32", "gpt2:8", "yolo_s:1",
-         "yolo_s:8", "mobilenet_v3_large:1", "mobilenet_v3_large:32"]
-FLAGS = {"int8": "--int8", "fp8": "--fp8", "int4": "--int4"}
+         "yolo_s:8", "mobilenet_v3_large:1", "mobilenet_v3_large:32", "resnet50:32:sparse", "bert_base:32:sparse"]
+FLAGS = {"int8": "--int8", "fp8": "--fp8", "int4": "--int4", "sparse": "--sparsity=force"}
 EXTENT, COUNT = 8192, 20
 SAMPLES = 4  # for ranges
 DECODING = [(4096, 4096), (4096, 14336), (14336, 4096)]
@@ -71,7 +72,7 @@ class Quantizer:
         self.tenon, self.by, self.given, self.folder = tenon, by, given, folder
 
     def __call__(self, model: Path, kind: str) -> Path:
-        if kind == "fp16":
+        if kind in ("fp16", "sparse"):
             return model
         if self.given is not None:
             return self.given / f"{model.stem}.{kind}.onnx"
@@ -95,9 +96,10 @@ def contestants_of(quantizer: Quantizer, model: Path, batch: int, kinds: list[st
 
 def compare(quantizer: Quantizer, model: Path, batch: int, kinds: list[str], peaks: dict | None, warm: float) -> dict:
     contestants = contestants_of(quantizer, model, batch, kinds)
-    times = take_turns(contestants, COUNT, warm)
+    times, cold = take_turns(contestants, COUNT, warm), take_turns(contestants, COUNT)
     expected = contestants["fp16"].outputs()
-    result = {"model": model.stem, "batch": batch, "ms": times, "ratio": {}, "distance": {}, "hosted": {}, "layers": {}}
+    result = {"model": model.stem, "batch": batch, "measured": time.strftime("%Y-%m-%d %H:%M"), "ms": times, "turns_ms": cold,
+              "ratio": {}, "distance": {}, "hosted": {}, "layers": {}}
     for kind in kinds:
         result["ratio"][kind] = times[kind] / times["fp16"]
         result["distance"][kind] = distance(contestants[kind].outputs(), expected)
@@ -131,7 +133,9 @@ def print_layers(result: dict) -> None:
 
 
 def print_result(result: dict, seconds: float) -> None:
-    kinds = ", ".join(f"{kind} {result['ms'][kind]:.4f} ms (ratio {ratio:.3f}, distance {result['distance'][kind]:.1e}"
+    turns = result["turns_ms"]
+    kinds = ", ".join(f"{kind} {result['ms'][kind]:.4f} ms (ratio {ratio:.3f}, without --warm {turns[kind] / turns['fp16']:.3f}, "
+                      f"distance {result['distance'][kind]:.1e}"
                       + (f", {result['hosted'][kind]} layers on the host" if result["hosted"][kind] else "") + ")"
                       for kind, ratio in result["ratio"].items())
     print(f"{result['model']:20} batch {result['batch']:>3}: fp16 {result['ms']['fp16']:.4f} ms, {kinds} ({seconds:.0f} s)",
@@ -243,6 +247,23 @@ def decoding(quantizer: Quantizer, peaks: dict) -> None:
                   f"({bound / times['int4']:.2f} of the bandwidth), distance {found:.1e}", flush=True)
 
 
+def case_of(text: str, kinds: str) -> tuple[str, int, list[str]]:
+    name, batch, *own = text.split(":")
+    return name, int(batch), (own[0] if own else kinds).split(",")
+
+
+def keep(file: Path, peaks: dict | None, results: list[dict]) -> None:
+    """In place of the file's results of the same cases."""
+    data = json.loads(file.read_text()) if file.exists() else {}
+    new = {case_key(result) for result in results}
+    data["results"] = [r for r in data.get("results", []) if case_key(r) not in new] + results
+    file.write_text(json.dumps(data | ({"peaks": peaks} if peaks else {}), indent=1) + "\n")
+
+
+def case_key(result: dict) -> tuple:
+    return result["model"], result["batch"], tuple(result["ratio"])
+
+
 def peaks_of(file: Path) -> dict:
     if not file.exists():
         import gpu_peaks
@@ -252,7 +273,7 @@ def peaks_of(file: Path) -> dict:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("cases", nargs="*", metavar="MODEL:BATCH")
+    parser.add_argument("cases", nargs="*", metavar="MODEL:BATCH[:KIND,...]")
     parser.add_argument("--tenon", default=str(ROOT / "build/release/bin/tenon"))
     parser.add_argument("--weights", type=Path, default=Path(tempfile.gettempdir()) / "tenon-models")
     parser.add_argument("--models", type=Path, help="quantized models, e.g. of other tools")
@@ -268,15 +289,15 @@ def main() -> int:
     arguments = parser.parse_args()
     alone = arguments.products or arguments.decoding
     texts = arguments.cases or ([] if alone else CASES)
-    cases = [(name, int(batch)) for name, batch in (case.split(":") for case in texts)]
-    files = check_gpu.materialize_all(sorted({name for name, _ in cases}), arguments.weights)
-    results, kinds = [], arguments.kinds.split(",")
+    cases = [case_of(text, arguments.kinds) for text in texts]
+    files = check_gpu.materialize_all(sorted({name for name, _, _ in cases}), arguments.weights)
+    results = []
     peaks = peaks_of(arguments.peaks) if arguments.layers or arguments.decoding else None
     with tempfile.TemporaryDirectory() as temporary:
         folder = arguments.keep or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
         quantizer = Quantizer(arguments.tenon, arguments.by, arguments.models, folder)
-        for name, batch in cases:
+        for name, batch, kinds in cases:
             start = time.monotonic()
             try:
                 results.append(compare(quantizer, files[name], batch, kinds, peaks if arguments.layers else None, arguments.warm))
@@ -286,9 +307,9 @@ def main() -> int:
             print_result(results[-1], time.monotonic() - start)
             print_layers(results[-1])
             if arguments.json:
-                arguments.json.write_text(json.dumps(results, indent=1) + "\n")
+                keep(arguments.json, peaks, results)
         if arguments.products:
-            products(quantizer, kinds, arguments.warm)
+            products(quantizer, arguments.kinds.split(","), arguments.warm)
         if arguments.decoding:
             decoding(quantizer, peaks)
     return 0 if len(results) == len(cases) else 1
