@@ -23,6 +23,7 @@ constexpr int64_t kMostGathered = 64 << 10;
 Result<ByteConvolution> ByteConvolution::prepare(ByteProblem problem, const ByteWeights* weights) {
   ByteConvolution conv;
   conv.problem_ = std::move(problem);
+  conv.problem_.is_bounded = conv.problem_.finds_bounds();
   const ByteProblem& p = conv.problem_;
   if (p.steps.size() > kMaxByteSteps) return unsupported("a chain of {} steps", p.steps.size());
   conv.kernel_ = &byte_kernel(capped_isa(p.isa), p.pixels());

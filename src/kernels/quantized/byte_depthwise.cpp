@@ -18,6 +18,7 @@ constexpr int64_t kGroupBytes = kBytePanel * kByteGroup;
 Result<ByteDepthwise> ByteDepthwise::prepare(ByteProblem problem, const ByteWeights* weights) {
   ByteDepthwise conv;
   conv.problem_ = std::move(problem);
+  conv.problem_.is_bounded = conv.problem_.finds_bounds();
   const ByteProblem& p = conv.problem_;
   if (p.steps.size() > kMaxByteSteps) return unsupported("a chain of {} steps", p.steps.size());
   conv.kernel_ = &byte_line_kernel(capped_isa(p.isa));

@@ -162,7 +162,7 @@ struct RowFinish {
   }
 
   Limits byte_limits() const {
-    return vector_math::ByteLimits::of(t.zero, t.low, t.high, t.type == ByteType::i8);
+    return vector_math::ByteLimits::of(t.zero, t.low, t.high, t.type == ByteType::i8, t.is_bounded);
   }
   uint8_t* byte_row(int64_t r) const {
     return static_cast<uint8_t*>(t.output) + r * t.output_stride;

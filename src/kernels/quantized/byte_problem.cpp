@@ -1,6 +1,42 @@
 #include "kernels/quantized/byte_problem.h"
 
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/vector_math/byte_limits.h"
+
 namespace tenon::cpu {
+namespace {
+
+/// The largest magnitude of any column behind the product.
+float largest_start(const ByteProblem& problem) {
+  float largest = 0.0f;
+  for (size_t i = 0; i < problem.scales.size(); ++i) {
+    const float x = 0x1p31f * std::abs(problem.scales[i]) + std::abs(problem.biases[i]);
+    if (std::isnan(x)) return x;
+    largest = std::max(largest, x);
+  }
+  return largest;
+}
+
+}  // namespace
+
+bool ByteProblem::finds_bounds() const {
+  if (computed_scaling) return false;
+  float largest = largest_start(*this);
+  for (const ByteStep& step : steps) {
+    const auto [nearer, limit] = std::minmax({std::abs(step.low), std::abs(step.high)});
+    if (step.kind == ByteStep::Kind::clamp)
+      largest = std::isinf(limit) ? std::max(largest, nearer) : limit;
+    else if (step.kind == ByteStep::Kind::round && step.operand == ByteOperand::none)
+      largest = limit * std::abs(step.scale);
+    else if (step.kind == ByteStep::Kind::add && step.type != ByteType::f32)
+      largest += (255.0f + std::abs(step.operand_zero)) * std::abs(step.operand_scale);
+    else
+      return false;
+  }
+  return largest * std::abs(inverse) < vector_math::ByteLimits::kLarge;
+}
 
 PanelFinish::PanelFinish(const ByteProblem& problem, const ByteArguments& arguments,
                          const BytePanel& panel, const int32_t* sums)
@@ -20,7 +56,8 @@ PanelFinish::PanelFinish(const ByteProblem& problem, const ByteArguments& argume
               .inverse = problem.inverse,
               .low = problem.low,
               .high = problem.high,
-              .zero = problem.output_zero} {}
+              .zero = problem.output_zero,
+              .is_bounded = problem.is_bounded} {}
 
 void PanelFinish::run(ByteFinishFunction finish, int64_t first, int64_t count, int64_t row) {
   const ByteProblem& p = problem_;

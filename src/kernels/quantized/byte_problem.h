@@ -36,6 +36,7 @@ struct ByteProblem {
   ByteType type = ByteType::f32;
   float inverse = 1.0f, low = 0.0f, high = 0.0f;  ///< See ByteFinish.
   float output_zero = 0.0f;
+  bool is_bounded = false;  ///< See ByteFinish; finds_bounds() when all else is known.
 
   Isa isa = detected_isa();
   int threads = 1;
@@ -44,6 +45,8 @@ struct ByteProblem {
   int64_t pixels() const { return batch * output[0] * output[1] * output[2]; }
   int64_t copies() const { return wide_weights ? 2 : 1; }
   int64_t window() const { return kernel[0] * kernel[1] * kernel[2]; }
+  /// Whether scales and steps keep results below ByteLimits::kLarge for any sums.
+  bool finds_bounds() const;
 };
 
 struct ByteArguments {

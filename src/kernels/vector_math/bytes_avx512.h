@@ -41,23 +41,33 @@ struct BytesOfF32x16 {
   }
   /// Signed bytes are 128 higher until they are stored.
   struct Limits {
+    bool are_of_type;
     __m512i zero, low, high, flip;
     Limits(const ByteLimits& l)
-        : zero(_mm512_set1_epi16(static_cast<int16_t>(l.zero + l.offset()))),
+        : are_of_type(l.are_of_type()),
+          zero(_mm512_set1_epi16(static_cast<int16_t>(l.zero + l.offset()))),
           low(_mm512_set1_epi8(static_cast<char>(l.low + l.offset()))),
           high(_mm512_set1_epi8(static_cast<char>(l.high + l.offset()))),
           flip(_mm512_set1_epi8(static_cast<char>(l.offset()))) {}
   };
-  /// Too large ones would become the lowest integer.
-  [[gnu::always_inline]] static __m512i rounded(Vector x) {
-    return _mm512_cvtps_epi32(_mm512_min_ps(_mm512_set1_ps(ByteLimits::kLarge), x.v));
+  /// Two rows. Too large ones would become the lowest integer.
+  template <bool kBounded>
+  [[gnu::always_inline]] static __m512i joined(const Vector (&x)[2][2], __m512i zero) {
+    const auto rounded = [](Vector v) {
+      const __m512 large = _mm512_set1_ps(ByteLimits::kLarge);
+      return _mm512_cvtps_epi32(kBounded ? v.v : _mm512_min_ps(large, v.v));
+    };
+    const __m512i a = _mm512_packs_epi32(rounded(x[0][0]), rounded(x[0][1]));
+    const __m512i b = _mm512_packs_epi32(rounded(x[1][0]), rounded(x[1][1]));
+    return _mm512_packus_epi16(_mm512_adds_epi16(a, zero), _mm512_adds_epi16(b, zero));
   }
   [[gnu::always_inline]] static void store_rows(uint8_t* first, uint8_t* second,
                                                 const Vector (&x)[2][2], const Limits& l) {
-    const __m512i a = _mm512_packs_epi32(rounded(x[0][0]), rounded(x[0][1]));
-    const __m512i b = _mm512_packs_epi32(rounded(x[1][0]), rounded(x[1][1]));
-    __m512i bytes = _mm512_packus_epi16(_mm512_adds_epi16(a, l.zero), _mm512_adds_epi16(b, l.zero));
-    bytes = _mm512_min_epu8(_mm512_max_epu8(bytes, l.low), l.high);
+    __m512i bytes;
+    if (l.are_of_type)
+      bytes = joined<true>(x, l.zero);
+    else
+      bytes = _mm512_min_epu8(_mm512_max_epu8(joined<false>(x, l.zero), l.low), l.high);
     const __m512i order = _mm512_set_epi32(15, 11, 7, 3, 14, 10, 6, 2, 13, 9, 5, 1, 12, 8, 4, 0);
     bytes = _mm512_permutexvar_epi32(order, _mm512_xor_si512(bytes, l.flip));
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(first), _mm512_castsi512_si256(bytes));

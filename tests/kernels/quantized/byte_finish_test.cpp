@@ -5,6 +5,8 @@
 #include <cmath>
 #include <random>
 
+#include "kernels/quantized/byte_problem.h"
+
 namespace tenon::cpu {
 namespace {
 
@@ -41,7 +43,8 @@ class Finish {
     add_steps();
   }
 
-  std::vector<uint8_t> run(ByteFinishFunction function) const {
+  /// Sums of 31 bits by these scales are bounded.
+  std::vector<uint8_t> run(ByteFinishFunction function, bool is_bounded) const {
     std::vector<uint8_t> to(c_.rows * kStride * byte_type_size(c_.type), 77);
     ByteFinish finish{.sums = sums_.data(), .rows = c_.rows, .columns = c_.columns};
     finish.scales = scales_, finish.biases = biases_;
@@ -49,6 +52,7 @@ class Finish {
     finish.output = to.data(), finish.output_stride = kStride;
     finish.type = c_.type, finish.inverse = 0.5f;
     finish.low = c_.low, finish.high = c_.high, finish.zero = c_.zero;
+    finish.is_bounded = is_bounded;
     function(finish);
     return to;
   }
@@ -111,7 +115,9 @@ TEST_P(ByteFinishTest, IsExactWithScalesOfTwo) {
   const Finish finish(GetParam());
   const std::vector<uint8_t> expected = finish.expected();
   for (Isa isa : {Isa::generic, Isa::avx2, Isa::avx512})
-    EXPECT_EQ(finish.run(byte_finish(capped_isa(isa))), expected) << "set " << int(isa);
+    for (bool is_bounded : {false, true})
+      EXPECT_EQ(finish.run(byte_finish(capped_isa(isa)), is_bounded), expected)
+          << "set " << int(isa) << ", bounded " << is_bounded;
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -128,6 +134,37 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{ByteType::f32, 0, 0, 0, true, true, false, ByteType::u8, 33, 32},
                     Case{ByteType::f32, 0, 0, 0, false, true, false, ByteType::i8, 33, 18},
                     Case{ByteType::f32, 0, 0, 0, true, false, false, ByteType::i8, 5, 1}));
+
+ByteProblem with_steps(float scale, float bias, std::vector<ByteStep> steps) {
+  ByteProblem problem{.type = ByteType::u8, .inverse = 2.0f};
+  problem.scales = {0.125f, scale}, problem.biases = {bias, 1.0f};
+  problem.steps = std::move(steps);
+  return problem;
+}
+
+TEST(ByteProblem, KnowsWhetherNumbersAreBounded) {
+  using Kind = ByteStep::Kind;
+  EXPECT_TRUE(with_steps(0.125f, 1.0f, {}).finds_bounds());
+  EXPECT_FALSE(with_steps(-0.25f, 1.0f, {}).finds_bounds());  // 2^31 / 4 * 2
+  EXPECT_FALSE(with_steps(0.125f, 5e8f, {}).finds_bounds());
+  EXPECT_FALSE(with_steps(0.125f, std::nanf(""), {}).finds_bounds());
+  const ByteStep round{.kind = Kind::round, .low = -128, .high = 127, .scale = 1e6f};
+  EXPECT_TRUE(with_steps(4.0f, 1.0f, {round}).finds_bounds());
+  const ByteStep far{.kind = Kind::round, .low = -128, .high = 127, .scale = 1e7f};
+  EXPECT_FALSE(with_steps(0.125f, 1.0f, {far}).finds_bounds());
+  EXPECT_TRUE(with_steps(4.0f, 1.0f, {{.kind = Kind::clamp, .low = 0, .high = 6}}).finds_bounds());
+  EXPECT_FALSE(with_steps(4.0f, 1.0f, {{.kind = Kind::clamp, .low = 0}}).finds_bounds());
+  EXPECT_FALSE(with_steps(0.125f, 1.0f, {{.kind = Kind::clamp, .low = 1e9f}}).finds_bounds());
+  const ByteStep near{.kind = Kind::add, .type = ByteType::u8, .operand_scale = 1e5f};
+  EXPECT_TRUE(with_steps(0.125f, 1.0f, {near}).finds_bounds());
+  const ByteStep large{.kind = Kind::add, .type = ByteType::i8, .operand_scale = 1e7f};
+  EXPECT_FALSE(with_steps(0.125f, 1.0f, {large}).finds_bounds());
+  EXPECT_FALSE(with_steps(0.125f, 1.0f, {{.kind = Kind::add}}).finds_bounds());  // Any f32.
+  EXPECT_FALSE(with_steps(0.125f, 1.0f, {{.kind = Kind::function}}).finds_bounds());
+  ByteProblem computed = with_steps(0.125f, 1.0f, {});
+  computed.computed_scaling = true;
+  EXPECT_FALSE(computed.finds_bounds());
+}
 
 }  // namespace
 }  // namespace tenon::cpu
