@@ -2,6 +2,8 @@
 // dequantized, the operator computes with reals, and the result is quantized again. Where there are
 // kernels for it passes make integers of the whole.
 #include "base/arithmetic.h"
+#include "onnx/import_positions.h"
+#include "onnx/import_quantize.h"
 #include "onnx/import_window.h"
 #include "onnx/node_importer.h"
 #include "onnx/op_table.h"
@@ -14,9 +16,7 @@ namespace {
 
 /// Operands `first`, `first + 1` and `first + 2`: numbers, scale, zero point.
 Value* real(NodeImporter& n, int first, int64_t axis = 1) {
-  Dequantize op;
-  op.axis = axis;
-  return n.add(op, {n.input(first), n.input(first + 1), n.input(first + 2)});
+  return dequantized(n, n.input(first), n.input(first + 1), n.input(first + 2), axis);
 }
 
 /// By scale and zero point of operands `first` and `first + 1`, into the type that the latter has.
@@ -27,15 +27,8 @@ void output_quantized(NodeImporter& n, Value* value, int first) {
 }
 
 /// A scale or zero point of each column, or of the whole.
-int64_t last_axis(const NodeImporter& n, const Value* value) {
-  return n.rank(value) - 1;
-}
-
 Value* columns(NodeImporter& n, Value* bytes, Value* scale, Value* zero) {
-  Dequantize op;
-  op.axis = last_axis(n, bytes);
-  if (n.rank(scale) == 0 && zero != nullptr && n.rank(zero) == 1) zero = n.reshape(zero, {});
-  return n.add(op, {bytes, scale, zero});
+  return dequantized(n, bytes, scale, zero, n.rank(bytes) - 1);
 }
 
 /// Rows of bytes that hold several numbers each, as numbers of one byte each, [rows, depth].
@@ -89,21 +82,41 @@ void import_qlinear_activation(NodeImporter& n, const OpRow&) {
   output_quantized(n, n.pointwise(function, {real(n, 0)}, alpha), 3);
 }
 
+/// Before opset 13 the softmax was one over all axes from the given one on.
 void import_qlinear_softmax(NodeImporter& n, const OpRow&) {
-  if (n.integer_attribute("opset", 13) < 13)
-    return n.fail(ImportCode::kUnsupportedNodeAttr, "softmax of opsets before 13 is not supported");
+  const int rank = n.rank(n.input(0));
+  const int64_t axis = n.normalized(n.integer_attribute("axis", -1), rank);
   Softmax op;
-  op.axes = {n.normalized(n.integer_attribute("axis", -1), n.rank(n.input(0)))};
+  op.axes = n.integer_attribute("opset", 13) < 13 ? axes_between(axis, rank)
+                                                  : std::vector<int64_t>{axis};
   output_quantized(n, n.add(op, {real(n, 0)}), 3);
 }
 
+void import_qlinear_where(NodeImporter& n, const OpRow&) {
+  output_quantized(n, n.where(n.input(0), real(n, 1), real(n, 4)), 7);
+}
+
+namespace {
+
+/// From channels last to channels first, or back.
+Value* channels_moved(NodeImporter& n, Value* x, bool to_the_front) {
+  if (!n.flag("channels_last")) return x;
+  const int64_t rank = n.rank(x);
+  std::vector<int64_t> order{0};
+  if (to_the_front) order.push_back(rank - 1);
+  for (int64_t axis = to_the_front ? 1 : 2; axis < rank - (to_the_front ? 1 : 0); ++axis)
+    order.push_back(axis);
+  if (!to_the_front) order.push_back(1);
+  return n.transpose(x, std::move(order));
+}
+
+}  // namespace
+
 void import_qlinear_pool(NodeImporter& n, const OpRow&) {
-  n.expect("channels_last", 0);
-  Value* x = real(n, 0);
+  Value* x = channels_moved(n, real(n, 0), true);
   if (n.op_type() == "QLinearGlobalAveragePool") {
-    std::vector<int64_t> axes;
-    for (int axis = 2; axis < n.rank(x); ++axis) axes.push_back(axis);
-    return output_quantized(n, n.reduce(ReduceFunction::kMean, x, axes, true), 3);
+    Value* mean = n.reduce(ReduceFunction::kMean, x, axes_between(2, n.rank(x)), true);
+    return output_quantized(n, channels_moved(n, mean, false), 3);
   }
   Pool op;
   op.function = PoolFunction::kAverage;
@@ -113,7 +126,7 @@ void import_qlinear_pool(NodeImporter& n, const OpRow&) {
   op.pad_mode = pad_mode(n);
   op.ceil_mode = n.flag("ceil_mode");
   op.count_include_pad = n.flag("count_include_pad");
-  output_quantized(n, n.add(std::move(op), {x}), 3);
+  output_quantized(n, channels_moved(n, n.add(std::move(op), {x}), false), 3);
 }
 
 void import_qlinear_concat(NodeImporter& n, const OpRow&) {
@@ -122,16 +135,18 @@ void import_qlinear_concat(NodeImporter& n, const OpRow&) {
   output_quantized(n, n.concat(std::move(parts), n.integer_attribute("axis", 1)), 0);
 }
 
-/// Bias of 32 bits has the scale of the products.
+/// Bias of 32 bits has the scale of the products, and alpha scales it with them.
 void import_qgemm(NodeImporter& n, const OpRow&) {
   const bool transposed = n.flag("transB");
   Value* product =
       n.matmul(real(n, 0), real(n, 3, transposed ? 0 : 1), n.flag("transA"), transposed);
-  if (const double alpha = n.real_attribute("alpha", 1); alpha != 1)
-    product = n.mul(product, alpha);
+  const double alpha = n.real_attribute("alpha", 1);
+  const auto scaled = [&](Value* value) { return alpha != 1 ? n.mul(value, alpha) : value; };
+  product = scaled(product);
   if (n.has_input(6))
-    product = n.add(product,
-                    n.mul(n.cast(n.input(6), DataType::kFloat32), n.mul(n.input(1), n.input(4))));
+    product =
+        n.add(product, scaled(n.mul(n.cast(n.input(6), DataType::kFloat32),
+                                    n.mul(n.input(1), n.input(4)))));
   if (!n.has_input(7)) return n.output(product);
   output_quantized(n, product, 7);
 }
@@ -149,6 +164,48 @@ void import_dynamic_quantize_matmul(NodeImporter& n, const OpRow&) {
   n.output(n.has_input(4) ? n.add(product, n.input(4)) : product);
 }
 
+namespace {
+
+/// The operands of MatMulNBits as they are dequantized: weights [N, K], and scales and zero points
+/// [N, blocks].
+struct BlockWeights {
+  int64_t depth, block;
+  Value* numbers = nullptr;
+  Value* scales = nullptr;
+  Value* zeros = nullptr;       ///< Of the weights' type.
+  Value* real_zeros = nullptr;  ///< In place of those.
+};
+
+/// Columns of `values` [rows, columns] in the order of `groups`.
+Value* in_groups(NodeImporter& n, Value* values, Value* groups) {
+  Gather gather;
+  gather.axis = 1;
+  return values == nullptr ? nullptr : n.add(gather, {values, groups});
+}
+
+/// Each position along the depth has the block that `groups` names, so blocks of one element.
+void regroup(NodeImporter& n, BlockWeights& weights, Value* groups) {
+  groups = n.slice(groups, 0, 0, weights.depth);  // Those of padding may follow.
+  weights.scales = in_groups(n, weights.scales, groups);
+  weights.zeros = in_groups(n, weights.zeros, groups);
+  weights.real_zeros = in_groups(n, weights.real_zeros, groups);
+  weights.block = 1;
+}
+
+/// (q - zero) * scale. Zero points that are no integers are taken off behind the scale.
+Value* of_blocks(NodeImporter& n, const BlockWeights& weights) {
+  Dequantize op;
+  op.axis = 1;
+  op.block_size = weights.block;
+  op.to = n.type(n.input(0));
+  Value* b = n.add(op, {weights.numbers, weights.scales, weights.zeros});
+  if (weights.real_zeros == nullptr) return b;
+  Value* ones = n.filled_like(weights.numbers, 1, n.type(weights.numbers));
+  return n.sub(b, n.add(op, {ones, n.mul(weights.scales, weights.real_zeros), nullptr}));
+}
+
+}  // namespace
+
 /// Weights of 2, 4 or 8 bits with a scale for each block along the depth.
 void import_matmul_nbits(NodeImporter& n, const OpRow&) {
   const int64_t depth = n.integer_attribute("K", 0), rows = n.integer_attribute("N", 0);
@@ -157,30 +214,29 @@ void import_matmul_nbits(NodeImporter& n, const OpRow&) {
   if (depth < 1 || rows < 1 || block < 1 || (bits != 2 && bits != 4 && bits != 8))
     return n.fail(ImportCode::kUnsupportedNodeAttr,
                   "K, N and block_size must be at least 1, and bits 2, 4 or 8");
-  if (n.has_input(4))
-    return n.fail(ImportCode::kUnsupportedNodeInput,
-                  "groups of their own order (g_idx) are not supported");
-  const Tensor *weights = n.input(1)->constant(),
+  const bool real_zeros = n.has_input(3) && is_real(n.type(n.input(3)));
+  const Tensor *bytes = n.input(1)->constant(),
                *zeros = n.has_input(3) ? n.input(3)->constant() : nullptr;
-  if (weights == nullptr || (n.has_input(3) && zeros == nullptr))
+  if (bytes == nullptr || (n.has_input(3) && !real_zeros && zeros == nullptr))
     return n.fail(ImportCode::kUnsupportedNodeDynamic,
                   "B and its zero points must be initializers");
   const int64_t blocks = ceil_div(depth, block);
-  if (weights->rank() != 3 || weights->extents()[0] != rows || weights->type() != DataType::kUInt8)
+  if (bytes->rank() != 3 || bytes->extents()[0] != rows || bytes->type() != DataType::kUInt8)
     return n.fail(ImportCode::kUnsupportedNodeInput, "B must be uint8 [N, blocks, bytes]");
-  auto numbers = unpacked(*weights, rows, depth, bits,  // Those of 2 bits have the type of 4.
+  auto numbers = unpacked(*bytes, rows, depth, bits,  // Those of 2 bits have the type of 4.
                           bits <= 4 ? DataType::kUInt4 : DataType::kUInt8);
-  auto shifts = zero_points(zeros, rows, blocks, bits);
+  auto shifts = zero_points(real_zeros ? nullptr : zeros, rows, blocks, bits);
   if (!numbers.ok()) return n.fail(ImportCode::kUnsupportedNodeInput, numbers.error().message);
   if (!shifts.ok()) return n.fail(ImportCode::kUnsupportedNodeInput, shifts.error().message);
-  Dequantize op;
-  op.axis = 1;
-  op.block_size = block;
-  op.to = n.type(n.input(0));
-  Value* b =
-      n.add(op, {n.constant(std::move(numbers).value()), n.reshape(n.input(2), {rows, blocks}),
-                 n.constant(std::move(shifts).value())});
-  Value* product = n.matmul(n.input(0), b, false, true);
+  BlockWeights weights{.depth = depth, .block = block};
+  weights.numbers = n.constant(std::move(numbers).value());
+  weights.scales = n.reshape(n.input(2), {rows, blocks});
+  if (real_zeros)
+    weights.real_zeros = n.reshape(n.input(3), {rows, blocks});
+  else
+    weights.zeros = n.constant(std::move(shifts).value());
+  if (n.has_input(4)) regroup(n, weights, n.input(4));
+  Value* product = n.matmul(n.input(0), of_blocks(n, weights), false, true);
   n.output(n.has_input(5) ? n.add(product, n.input(5)) : product);
 }
 

@@ -1,8 +1,11 @@
 // Quantization and arithmetic on quantized operands.
+#include "onnx/import_quantize.h"
+
 #include "onnx/import_window.h"
 #include "onnx/node_importer.h"
 #include "onnx/op_table.h"
 #include "ops/math.h"
+#include "ops/movement.h"
 #include "ops/nn.h"
 
 namespace tenon::importer {
@@ -48,9 +51,16 @@ Value* integer_conv(NodeImporter& n, Value* x, Value* x_zero, Value* w, Value* w
   return n.add(conv_of(n), {centred_x, centred_w});
 }
 
+/// A scalar, or a vector of one element, as one number for each element of `like`.
+Value* spread(NodeImporter& n, Value* value, Value* like) {
+  if (n.rank(like) == 0 || n.shape(value) == n.shape(like)) return value;
+  if (n.rank(value) != 0 && n.shape(value) != Shape{Dim(1)}) return value;
+  return n.add(Expand{}, {n.reshape(value, {}), n.shape_of(like)});
+}
+
 DataType quantized_type(NodeImporter& n) {
   if (n.has_input(2)) return n.type(n.input(2));
-  return n.type_attribute("output_dtype", DataType::kUInt8);
+  return n.output_type(DataType::kUInt8);
 }
 
 /// Before opset 13 scales were scalars, and TensorRT takes a vector as one along axis 0.
@@ -78,6 +88,16 @@ int64_t trt_block(NodeImporter& n) {
 
 }  // namespace
 
+Value* dequantized(NodeImporter& n, Value* bytes, Value* scale, Value* zero_point, int64_t axis) {
+  Dequantize op;
+  op.axis = axis;
+  if (zero_point != nullptr) {
+    scale = spread(n, scale, zero_point);
+    zero_point = spread(n, zero_point, scale);
+  }
+  return n.add(op, {bytes, scale, zero_point});
+}
+
 void import_quantize(NodeImporter& n, const OpRow&) {
   quantize(n, n.input(0), n.input(1), n.input(2), quantized_type(n));
 }
@@ -86,7 +106,7 @@ void import_dequantize(NodeImporter& n, const OpRow&) {
   Dequantize op;
   op.axis = quantized_axis(n);
   op.block_size = n.integer_attribute("block_size", 0);
-  op.to = n.type_attribute("output_dtype", n.type(n.input(1)));
+  op.to = n.output_type(n.type(n.input(1)));
   // A scale of powers of two alone (e8m0) is no type to compute in.
   if (op.to == DataType::kFloat8E8M0) op.to = DataType::kFloat32;
   n.output(n.add(op, n.inputs()));
@@ -105,8 +125,7 @@ void import_trt_dequantize(NodeImporter& n, const OpRow&) {
   op.axis = n.integer_attribute("axis", n.op_type().starts_with("TRT_MXFP8") ? -1 : 1);
   op.block_size = trt_block(n);
   const DataType scale = n.type(n.input(1));
-  op.to =
-      n.type_attribute("output_dtype", scale == DataType::kFloat8E8M0 ? DataType::kFloat32 : scale);
+  op.to = n.output_type(scale == DataType::kFloat8E8M0 ? DataType::kFloat32 : scale);
   n.output(n.add(op, {n.input(0), n.input(1), n.input(2)}));
 }
 
@@ -121,10 +140,8 @@ namespace {
 /// With constant weights: as nodes around a convolution of reals, of which passes make one in
 /// integers.
 void import_qlinear_conv_of_constants(NodeImporter& n) {
-  Dequantize weights;
-  weights.axis = 0;
   Value* x = n.add(Dequantize{}, {n.input(0), n.input(1), n.input(2)});
-  Value* w = n.add(weights, {n.input(3), n.input(4), n.input(5)});
+  Value* w = dequantized(n, n.input(3), n.input(4), n.input(5), 0);
   Value* y = n.add(conv_of(n), {x, w});
   if (n.has_input(8)) {
     Value* scale = n.mul(n.input(1), n.input(4));
@@ -168,10 +185,9 @@ bool multiplies_dequantized(const NodeImporter& n) {
 /// scalars, or one a row of a and one a column of b.
 void import_qlinear_matmul(NodeImporter& n, const OpRow&) {
   if (multiplies_dequantized(n)) {
-    Dequantize columns;
-    columns.axis = n.rank(n.input(4)) == 0 ? 0 : n.rank(n.input(3)) - 1;
     Value* a = n.add(Dequantize{}, {n.input(0), n.input(1), n.input(2)});
-    Value* b = n.add(columns, {n.input(3), n.input(4), n.input(5)});
+    Value* b = dequantized(n, n.input(3), n.input(4), n.input(5),
+                           std::max(n.rank(n.input(3)) - 1, 0));
     return quantize(n, n.matmul(a, b), n.input(6), n.input(7), n.type(n.input(7)));
   }
   const auto column = [&](Value* value) {

@@ -1,6 +1,5 @@
 // Reductions, softmax and other operators along axes.
-#include <numeric>
-
+#include "onnx/import_positions.h"
 #include "onnx/node_importer.h"
 #include "onnx/op_table.h"
 #include "ops/movement.h"
@@ -8,12 +7,6 @@
 
 namespace tenon::importer {
 namespace {
-
-std::vector<int64_t> axes_between(int64_t first, int64_t end) {
-  std::vector<int64_t> axes(static_cast<size_t>(std::max<int64_t>(end - first, 0)));
-  std::iota(axes.begin(), axes.end(), first);
-  return axes;
-}
 
 void arg_reduce(NodeImporter& n, bool largest) {
   ArgReduce op;

@@ -322,14 +322,14 @@ void import_trt_dynamic_quantize(NodeImporter& n, const OpRow&) {
 
 void import_trt_block_quantize(NodeImporter& n, const OpRow&) {
   Quantize op;
-  op.to = n.type_attribute("output_dtype", DataType::kFloat8E4M3);
+  op.to = n.output_type(DataType::kFloat8E4M3);
   n.output(n.add(blocked(n, op), {n.input(0), wide_scale(n), nullptr}));
 }
 
 void import_trt_block_dequantize(NodeImporter& n, const OpRow&) {
   Dequantize op;
   Value* scale = wide_scale(n);
-  op.to = n.type_attribute("output_dtype", n.type(scale));
+  op.to = n.output_type(n.type(scale));
   n.output(n.add(blocked(n, op), {n.input(0), scale, nullptr}));
 }
 

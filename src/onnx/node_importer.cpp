@@ -109,6 +109,11 @@ DataType NodeImporter::type_attribute(std::string_view name, DataType otherwise)
   return otherwise;
 }
 
+DataType NodeImporter::output_type(DataType otherwise) {
+  constexpr const char* kName = "output_dtype";
+  return integer_attribute(kName, 0) == 0 ? otherwise : type_attribute(kName, otherwise);
+}
+
 int NodeImporter::choice(std::string_view name, std::string_view otherwise,
                          std::vector<std::string_view> words) {
   const std::string word = text(name, otherwise);

@@ -46,6 +46,8 @@ class NodeImporter : public Emitter {
   const ::onnx::GraphProto* body(std::string_view name);
   /// An ONNX type number as our type.
   DataType type_attribute(std::string_view name, DataType otherwise);
+  /// The attribute output_dtype, whose default is no type: as good as none, also where it is spelt.
+  DataType output_type(DataType otherwise);
   /// One of `words`, as its position.
   int choice(std::string_view name, std::string_view otherwise,
              std::vector<std::string_view> words);

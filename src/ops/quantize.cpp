@@ -57,6 +57,20 @@ Status check_scale(const Context& context, const Shape& x, const Shape& scale, i
                   to_string(scale), to_string(x), block, axis));
 }
 
+/// Zero points are as many as scales; constants only are compared.
+template <class Context>
+Status check_zero_point(const Context& context, const Shape& scale, const Shape& zero_point) {
+  const auto count = [](const Shape& shape) {
+    int64_t product = 1;
+    for (const Dim& dim : shape) product = dim.is_constant() && product >= 0 ? product * dim.constant() : -1;
+    return product;
+  };
+  const int64_t scales = count(scale), zeros = count(zero_point);
+  if (scales < 0 || zeros < 0 || scales == zeros) return {};
+  return context.fail(fmt::format("a scale of shape {} and a zero point of shape {} differ",
+                                  to_string(scale), to_string(zero_point)));
+}
+
 Scales make_scales(const Tensor& x, const Tensor& scale, int64_t axis, int64_t block) {
   Scales scales;
   if (scale.count() == 1 && block == 0) {
@@ -93,8 +107,10 @@ Status infer(const Quantize& op, InferContext& context) {
   if (!is_quantized_type(to))
     return context.fail(fmt::format("{} is not a type to quantize to", name_of(to)));
   TENON_TRY(check_scale(context, context.shape(0), context.shape(1), op.axis, op.block_size));
-  if (context.has_input(2))
+  if (context.has_input(2)) {
     TENON_TRY(check_scale(context, context.shape(0), context.shape(2), op.axis, op.block_size));
+    TENON_TRY(check_zero_point(context, context.shape(1), context.shape(2)));
+  }
   context.set_output(0, to, context.shape(0));
   return {};
 }
@@ -141,6 +157,8 @@ Status infer(const Dequantize& op, InferContext& context) {
     return context.fail("a quantized input is expected");
   if (!is_real(op.to)) return context.fail(fmt::format("{} is not a real type", name_of(op.to)));
   TENON_TRY(check_scale(context, context.shape(0), context.shape(1), op.axis, op.block_size));
+  if (context.has_input(2))
+    TENON_TRY(check_zero_point(context, context.shape(1), context.shape(2)));
   context.set_output(0, op.to, context.shape(0));
   return {};
 }

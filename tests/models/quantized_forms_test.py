@@ -303,11 +303,68 @@ def product_on_bytes(f):
     return f.dq(y)
 
 
+@form(2, 2, ROWS)
+def products_on_bytes_with_mixed_vectors(f):
+    """Scales of columns beside one zero point, and the other way about."""
+    zeros = f.constant(f.random.integers(-9, 9, 24).astype(np.int8))
+    y = f.add("QLinearMatMul", f.q("x"), *numbers(f, 0.02), f.constant(f.bytes(32, 24)), f.constant(np.float32(0.001)), zeros, *numbers(f, 0.02))
+    return f.dq(f.add("QLinearMatMul", y, *numbers(f, 0.02), f.constant(f.bytes(24, 16)), f.constant(f.scales(16)), f.constant(np.int8(3)),
+                      *numbers(f, 0.02)))
+
+
+@form(1, 2)
+def convolution_on_bytes_with_mixed_vectors(f):
+    y = f.add("QLinearConv", f.q("x"), *numbers(f, 0.02), f.constant(f.bytes(16, 8, 3, 3)), f.constant(f.scales(16)), f.constant(np.int8(0)),
+              *numbers(f, 0.02), pads=[1, 1, 1, 1])
+    return f.dq(y)
+
+
 @form(1, 2, ROWS)
 def gemm_on_bytes(f):
     y = f.add("QGemm", f.q("x"), *numbers(f, 0.02), f.constant(f.bytes(24, 32)), *numbers(f, 0.001),
               f.constant(np.arange(24, dtype=np.int32) * 50), *numbers(f, 0.02), transB=1, alpha=1.0, domain="com.microsoft")
     return f.dq(y)
+
+
+@form(1, 2, ROWS)
+def gemm_on_bytes_with_a_factor(f):
+    """Alpha scales the bias of 32 bits, too."""
+    y = f.add("QGemm", f.q("x"), *numbers(f, 0.02), f.constant(f.bytes(24, 32)), *numbers(f, 0.001),
+              f.constant(np.arange(24, dtype=np.int32) * 500), *numbers(f, 0.02), transB=1, alpha=0.5, domain="com.microsoft")
+    return f.dq(y)
+
+
+@form(0, 7)
+def further_operators_on_bytes(f):
+    """Channels last, a choice between two scales, and a softmax of old files, over several axes."""
+    y = f.q("x")
+    y = f.add("QLinearAveragePool", y, *numbers(f, 0.02), *numbers(f, 0.015), kernel_shape=[3, 2], pads=[1, 0, 1, 0],
+              channels_last=1, domain="com.microsoft")
+    y = f.add("QLinearWhere", f.constant(f.random.random((2, 8, 11, 12)) < 0.5), y, *numbers(f, 0.015),
+              f.constant(f.bytes(12)), *numbers(f, 0.01, 3), *numbers(f, 0.02), domain="com.microsoft")
+    y = f.add("QLinearSoftmax", y, *numbers(f, 0.02), *numbers(f, 1 / 2560, -128), axis=2, opset=12, domain="com.microsoft")
+    y = f.add("QLinearGlobalAveragePool", y, *numbers(f, 1 / 2560, -128), *numbers(f, 1 / 25600, -128), channels_last=1, domain="com.microsoft")
+    return f.dq(y, 1 / 25600, -128)
+
+
+@form(1, 2, opset=23)
+def no_output_type_spelled_out(f):
+    """ONNX Runtime writes the defaults of attributes into files that it optimized."""
+    scale, zero = f.constant(np.float32(0.02)), f.constant(np.int8(0))
+    x = f.add("QuantizeLinear", "x", scale, zero, output_dtype=0, precision=0, block_size=0, saturate=1)
+    return f.pair(f.conv(f.add("DequantizeLinear", x, scale, zero, output_dtype=0, block_size=0)))
+
+
+@form(1, 1, ROWS)
+def scales_of_columns_with_one_zero_point(f):
+    return f.add("DynamicQuantizeMatMul", "x", f.constant(f.bytes(32, 24)), f.constant(f.scales(24)), f.constant(np.int8(3)),
+                 f.constant(f.floats(24)), domain="com.microsoft")
+
+
+@form(1, 1, ROWS)
+def one_scale_with_zero_points_of_columns(f):
+    return f.add("DynamicQuantizeMatMul", "x", f.constant(f.bytes(32, 24)), f.constant(np.float32(0.001)),
+                 f.constant(f.random.integers(-9, 9, 24).astype(np.int8)), f.constant(f.floats(24)), domain="com.microsoft")
 
 
 @form(1, 1, ROWS)
@@ -352,11 +409,13 @@ def convolutions_of_groups(f):
     return f.pair(y, 0.03, 0, np.uint8)
 
 
-def blobs(f, bits, depth, zeros):
-    """A product with weights [24, depth] in blocks of 16 along the depth, as many zero points in bytes."""
+def blobs(f, bits, depth, zeros, groups=None):
+    """A product with weights [24, depth] in blocks of 16 along the depth, as many zero points in bytes, or those given."""
     blocks = -(-depth // 16)
     packed = f.random.integers(0, 256, (24, blocks, 2 * bits)).astype(np.uint8)
-    points = [f.constant(f.random.integers(0, 256, zeros).astype(np.uint8))] if zeros else []
+    if isinstance(zeros, int):
+        zeros = f.random.integers(0, 256, zeros).astype(np.uint8) if zeros else None
+    points = ["" if zeros is None else f.constant(zeros), "" if groups is None else f.constant(groups)]
     return f.add("MatMulNBits", "x", f.constant(packed), f.constant(f.floats(24 * blocks, size=0.02)), *points, K=depth, N=24,
                  bits=bits, block_size=16, domain="com.microsoft")
 
@@ -384,6 +443,18 @@ def weights_of_two_bits_without_zero_points(f):
 @form(0, 0, [6, 40])
 def weights_of_eight_bits_in_blobs(f):
     return blobs(f, 8, 40, 72)
+
+
+@form(0, 0, ROWS)
+def weights_in_blobs_with_real_zero_points(f):
+    """As half-quadratic quantization gives them."""
+    return blobs(f, 4, 32, f.random.uniform(0, 15, 48).astype(np.float32))
+
+
+@form(0, 0, [6, 64])
+def weights_in_blobs_with_groups_of_their_own(f):
+    """Rows in the order of their error, as GPTQ with act-order packs them."""
+    return blobs(f, 4, 64, None, f.random.integers(0, 4, 64).astype(np.int32))
 
 
 def by_onnxruntime(model: Path, x: np.ndarray) -> np.ndarray:

@@ -220,5 +220,23 @@ TEST(BadModel, ShapesThatDoNotFitNameTheNode) {
   EXPECT_REFUSED(model, "product");
 }
 
+TEST(BadModel, ZeroPointsThatAreNotAsManyAsScalesNameTheNode) {
+  for (const char* operation : {"QuantizeLinear", "DequantizeLinear"}) {
+    ModelBuilder model;
+    model.input("x", {2, 4}).output("y");
+    auto& scale = model.weight("scale", {4});
+    for (int i = 0; i < 4; ++i) scale.add_float_data(0.5F);
+    auto& zero = model.weight("zero", {});
+    zero.set_data_type(::onnx::TensorProto::INT8);
+    zero.add_int32_data(3);
+    if (operation == std::string("DequantizeLinear"))
+      model.graph().mutable_input(0)->mutable_type()->mutable_tensor_type()->set_elem_type(
+          ::onnx::TensorProto::INT8);
+    model.node(operation, {"x", "scale", "zero"}, {"y"}).set_name("step");
+    EXPECT_REFUSED(model, "a scale of shape [4] and a zero point of shape [] differ");
+    EXPECT_REFUSED(model, "step");
+  }
+}
+
 }  // namespace
 }  // namespace tenon
