@@ -127,15 +127,29 @@ Result<std::optional<CalibrationCache>> read_cache(const std::string& path) {
   return std::optional(std::move(cache));
 }
 
+const char* algorithm_of(std::string_view method) {
+  return method == "entropy" ? "EntropyCalibration2"
+         : method == "max"   ? "MinMaxCalibration"
+                             : "LegacyCalibration";
+}
+
 Status write_cache(const std::string& path, const QuantizeOptions& options,
                    const std::map<std::string, float>& ranges) {
-  const std::string_view method = options.method;
-  const char* algorithm = method == "entropy" ? "EntropyCalibration2"
-                          : method == "max"   ? "MinMaxCalibration"
-                                              : "LegacyCalibration";
   DraftFile file(path);
-  file.stream() << CalibrationCache{algorithm, ranges}.text();
+  file.stream() << CalibrationCache{algorithm_of(options.method), ranges}.text();
   return file.keep();
+}
+
+/// Ranges of a cache go ahead of the method, which may be another one than its.
+void take_ranges(const CalibrationCache& cache, const QuantizeOptions& options,
+                 QuantizeSettings& settings, Logger& logger) {
+  settings.ranges = cache.ranges;
+  const auto family = [](std::string_view algorithm) {
+    return algorithm.substr(0, algorithm.find("Calibration"));
+  };
+  if (family(cache.algorithm) != family(algorithm_of(options.method)))
+    logger.warning("Ranges come from '{}', which {} made, not by calibration method '{}'",
+                   options.cachePath, cache.algorithm, options.method);
 }
 
 /// "conv1  Conv  quantized  error alone 1.2e-03"
@@ -157,7 +171,7 @@ Result<int32_t> quantize(const QuantizeOptions& options, char* report, int64_t s
                          Logger& logger) {
   TENON_ASSIGN(QuantizeSettings settings, settings_of(options));
   TENON_ASSIGN(auto cache, read_cache(options.cachePath));
-  if (cache.has_value()) settings.ranges = cache->ranges;
+  if (cache.has_value()) take_ranges(*cache, options, settings, logger);
   TENON_ASSIGN(const QuantizeOutcome outcome,
                quantize_onnx(options.onnxPath, options.outputPath, settings, logger));
   if (*options.cachePath != '\0' && !cache.has_value())

@@ -21,11 +21,6 @@ std::string name_of(const NodeProto& node) {
   return "node_of_" + node.output(0);
 }
 
-bool has_weights(const NodeProto& node) {
-  return node.domain().empty() && node.input_size() >= 2 &&
-         (node.op_type() == "Conv" || node.op_type() == "MatMul" || node.op_type() == "Gemm");
-}
-
 bool matches_any(const std::vector<std::string>& patterns, const std::string& name) {
   return std::ranges::any_of(patterns, [&](const std::string& pattern) {
     return pattern == name || std::regex_match(name, std::regex(pattern));
@@ -78,7 +73,9 @@ std::string refusal(const OnnxModel& model, const NodeProto& node,
                     const QuantizeSettings& settings) {
   if (is_dequantized(model, node.input(0)) || is_dequantized(model, node.input(1)))
     return "it is quantized already";
-  if (!model.is_constant(node.input(1))) return "its weights are not constant";
+  if (!model.is_constant(node.input(1)))
+    return model.is_constant(node.input(0)) ? "its weights are the first operand"
+                                            : "its weights are not constant";
   if (model.is_constant(node.input(0))) return "both its operands are constant";
   const Result<Tensor> weights = model.constant(node.input(1));
   if (!weights.ok()) return weights.error().message;
@@ -191,6 +188,13 @@ int64_t count_inner_layers(const OnnxModel& model) {
   return count_layers(model.graph()) -
          std::ranges::count_if(model.graph().node(),
                                [](const auto& node) { return has_weights(node); });
+}
+
+int64_t count_function_layers(const OnnxModel& model) {
+  int64_t count = 0;
+  for (const auto& function : model.proto()->functions())
+    count += std::ranges::count_if(function.node(), has_weights);
+  return count;
 }
 
 std::vector<std::string> unmatched_types(const std::vector<OnnxLayer>& layers,

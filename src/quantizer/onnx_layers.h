@@ -22,6 +22,8 @@ struct OnnxLayer {
 
 /// Layers in bodies of control flow, which stay as they are.
 int64_t count_inner_layers(const OnnxModel& model);
+/// And in the model's own functions, which do as well.
+int64_t count_function_layers(const OnnxModel& model);
 
 /// Types of operators in the settings that no layer has.
 std::vector<std::string> unmatched_types(const std::vector<OnnxLayer>& layers,

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <unordered_set>
 
 #include "base/mapped_file.h"
 #include "onnx/external_data.h"
@@ -43,24 +42,6 @@ Status embed(TensorProto& tensor, importer::ExternalDataFolder& folder) {
   tensor.clear_external_data();
   tensor.set_data_location(TensorProto::DEFAULT);
   return {};
-}
-
-/// A Transpose of two axes, as tied embeddings have it.
-bool turns_matrix(const NodeProto& node, const TensorProto& matrix) {
-  if (node.op_type() != "Transpose" || matrix.dims_size() != 2) return false;
-  const AttributeProto* order = attribute(node, "perm");
-  return order == nullptr || (order->ints_size() == 2 && order->ints(0) == 1);
-}
-
-Tensor transposed(const Tensor& matrix) {
-  const int64_t rows = matrix.extents()[0], columns = matrix.extents()[1];
-  const auto size = static_cast<size_t>(byte_size(matrix.type()));
-  Tensor result(matrix.type(), {columns, rows});
-  for (int64_t r = 0; r < rows; ++r)
-    for (int64_t c = 0; c < columns; ++c)
-      std::memcpy(result.mutable_bytes() + static_cast<size_t>(c * rows + r) * size,
-                  matrix.bytes() + static_cast<size_t>(r * columns + c) * size, size);
-  return result;
 }
 
 }  // namespace
@@ -105,30 +86,27 @@ Result<OnnxModel> OnnxModel::read(const std::string& path) {
   importer::ExternalDataFolder folder(importer::folder_of(path.c_str()));
   for (TensorProto& tensor : *model.graph().mutable_initializer()) TENON_TRY(embed(tensor, folder));
   model.index_constants();
+  TENON_TRY(model.compute_weights());
   return model;
 }
 
 OnnxModel OnnxModel::copy() const {
   OnnxModel model;
   model.proto_ = std::make_shared<::onnx::ModelProto>(*proto_);
+  model.derived_ = derived_;
+  model.computed_ = computed_;
   model.index_constants();
   return model;
 }
 
 void OnnxModel::index_constants() {
   constants_.clear();
-  transposed_.clear();
   for (const TensorProto& tensor : graph().initializer()) constants_[tensor.name()] = &tensor;
   for (const NodeProto& node : graph().node())
     if (node.op_type() == "Constant" && node.output_size() == 1)
       if (const AttributeProto* value = attribute(node, "value");
           value != nullptr && value->has_t())
         constants_[node.output(0)] = &value->t();
-  for (const NodeProto& node : graph().node())
-    if (const auto found =
-            node.input_size() == 1 ? constants_.find(node.input(0)) : constants_.end();
-        found != constants_.end() && turns_matrix(node, *found->second))
-      transposed_[node.output(0)] = node.input(0);
 }
 
 int64_t OnnxModel::opset() const {
@@ -137,19 +115,22 @@ int64_t OnnxModel::opset() const {
   return 1;
 }
 
+void OnnxModel::set_opset(int64_t version) {
+  for (auto& import : *proto_->mutable_opset_import())
+    if (is_main_domain(import.domain())) import.set_version(version);
+  index_constants();
+}
+
 void OnnxModel::raise_ir_version(int64_t version) {
   proto_->set_ir_version(std::max<int64_t>(proto_->ir_version(), version));
 }
 
 bool OnnxModel::is_constant(const std::string& name) const {
-  return constants_.contains(name) || transposed_.contains(name);
+  return constants_.contains(name) || derived_.contains(name);
 }
 
 Result<Tensor> OnnxModel::constant(const std::string& name) const {
-  if (const auto found = transposed_.find(name); found != transposed_.end()) {
-    TENON_ASSIGN(const Tensor tensor, constant(found->second));
-    return transposed(tensor);
-  }
+  if (const auto found = computed_.find(name); found != computed_.end()) return found->second;
   const auto found = constants_.find(name);
   if (found == constants_.end()) return Tensor();
   importer::ExternalDataFolder nothing("");
@@ -173,13 +154,15 @@ void OnnxModel::add_initializer(const std::string& name, const Tensor& tensor) {
 
 namespace {
 
-void note_read(const ::onnx::GraphProto& graph, std::unordered_set<std::string>& read) {
-  for (const auto& output : graph.output()) read.insert(output.name());
+using Reads = std::unordered_map<std::string, int>;
+
+void count_reads(const ::onnx::GraphProto& graph, Reads& reads) {
+  for (const auto& output : graph.output()) ++reads[output.name()];
   for (const NodeProto& node : graph.node()) {
-    read.insert(node.input().begin(), node.input().end());
+    for (const std::string& input : node.input()) ++reads[input];
     for (const AttributeProto& one : node.attribute()) {
-      if (one.has_g()) note_read(one.g(), read);
-      for (const auto& inner : one.graphs()) note_read(inner, read);
+      if (one.has_g()) count_reads(one.g(), reads);
+      for (const auto& inner : one.graphs()) count_reads(inner, reads);
     }
   }
 }
@@ -187,17 +170,20 @@ void note_read(const ::onnx::GraphProto& graph, std::unordered_set<std::string>&
 }  // namespace
 
 void OnnxModel::drop_unused() {
-  std::unordered_set<std::string> read;
-  note_read(graph(), read);
-  // Layers have copies of weights that were transposed.
+  Reads reads;
+  count_reads(graph(), reads);
+  // Layers have copies of weights that nodes made of constants. Readers come after their operands.
   auto* nodes = graph().mutable_node();
-  for (int i = nodes->size() - 1; i >= 0; --i)
-    if (nodes->Get(i).op_type() == "Transpose" && transposed_.contains(nodes->Get(i).output(0)) &&
-        !read.contains(nodes->Get(i).output(0)))
-      nodes->DeleteSubrange(i, 1);
-  read.clear();
-  note_read(graph(), read);
-  const auto is_unused = [&](const std::string& name) { return !read.contains(name); };
+  for (int i = nodes->size() - 1; i >= 0; --i) {
+    const NodeProto& node = nodes->Get(i);
+    if (std::ranges::any_of(node.output(), [&](const std::string& name) {
+          return reads[name] > 0 || !derived_.contains(name);
+        }))
+      continue;
+    for (const std::string& input : node.input()) --reads[input];
+    nodes->DeleteSubrange(i, 1);
+  }
+  const auto is_unused = [&](const std::string& name) { return reads[name] <= 0; };
   // Inputs with a default, as initializers were once, are not to become real ones.
   auto* inputs = graph().mutable_input();
   for (int i = inputs->size() - 1; i >= 0; --i)

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "quantizer/quantize_weights.h"
+#include "quantizer/raise_opset.h"
 
 namespace tenon {
 namespace {
@@ -10,25 +11,11 @@ namespace {
 using ::onnx::AttributeProto;
 using ::onnx::NodeProto;
 
-/// The first version of the operators that has the mode's types, and scales of 16 bits.
+/// The first version of the operators that has the mode's types, scales of channels, and scales of
+/// 16 bits.
 int64_t needed_opset(QuantizeMode mode, bool has_halves) {
   if (mode == QuantizeMode::kInt4) return 21;
-  return mode == QuantizeMode::kFp8 || has_halves ? 19 : 10;
-}
-
-Status raise_versions(OnnxModel& model, QuantizeMode mode, bool has_halves) {
-  const int64_t needed = needed_opset(mode, has_halves);
-  // Before, initializers had to be inputs as well.
-  model.raise_ir_version(4);
-  if (needed > 10) {
-    model.raise_ir_version(needed == 19 ? 9 : 10);
-    return model.raise_opset(needed);
-  }
-  if (model.opset() >= needed) return {};
-  return unsupported(
-      "the model has opset {}, and QuantizeLinear needs {}: convert it first "
-      "(onnx.version_converter)",
-      model.opset(), needed);
+  return mode == QuantizeMode::kFp8 || has_halves ? 19 : 13;
 }
 
 /// Of the tensors that are quantized.
@@ -127,7 +114,7 @@ class Rewriter {
 
   std::string add_weights(const std::string& name, const Tensor& weights, const OnnxLayer& layer) {
     const bool blocks = settings_.mode == QuantizeMode::kInt4;
-    const bool channels = settings_.per_channel && model_.opset() >= 13;
+    const bool channels = settings_.per_channel;
     const QuantizedWeights quantized =
         blocks ? quantize_blocks(weights, layer.sum_axis, settings_.block_size)
                : quantize_weights(weights, type_, channels ? layer.channel_axis : -1);
@@ -184,13 +171,20 @@ DataType quantized_type(QuantizeMode mode) {
   return mode == QuantizeMode::kFp8 ? DataType::kFloat8E4M3 : DataType::kInt8;
 }
 
+Status raise_versions(OnnxModel& model, const std::vector<OnnxLayer>& layers,
+                      const OnnxTypes& types, const QuantizeSettings& settings) {
+  TENON_ASSIGN(const bool halves, has_halves(model, layers));
+  const int64_t needed = needed_opset(settings.mode, halves);
+  // IR 4: before, initializers had to be inputs as well.
+  model.raise_ir_version(needed == 13 ? 4 : needed == 19 ? 9 : 10);
+  return raise_opset(model, needed, types);
+}
+
 Result<OnnxModel> with_pairs(const OnnxModel& model, const std::vector<OnnxLayer>& layers,
                              const std::vector<OnnxPair>& pairs, const OnnxTypes& types,
                              const std::map<std::string, float>& ranges,
                              const QuantizeSettings& settings) {
   OnnxModel result = model.copy();
-  TENON_ASSIGN(const bool halves, has_halves(model, layers));
-  TENON_TRY(raise_versions(result, settings.mode, halves));
   TENON_TRY(Rewriter(result, types, ranges, settings).run(layers, pairs));
   return result;
 }

@@ -8,6 +8,11 @@
 
 namespace tenon {
 
+/// Makes opset and IR version those that the settings' numbers need for the layers that are not
+/// refused. Numbers of nodes change.
+Status raise_versions(OnnxModel& model, const std::vector<OnnxLayer>& layers,
+                      const OnnxTypes& types, const QuantizeSettings& settings);
+
 /// The model with weights of the layers that are not refused quantized, and QuantizeLinear and
 /// DequantizeLinear at `pairs`, by `ranges` (largest absolute values by tensor). Scales have the
 /// type of the numbers that they are for.

@@ -41,17 +41,11 @@ class OnnxQuantizer {
       : model_(std::move(model)), settings_(settings), logger_(logger) {}
 
   Result<QuantizeOutcome> run(const std::string& output) {
-    TENON_ASSIGN(const ImportedModel network, imported(model_));
-    for (const auto& [name, value] : network.values) types_[name] = value->type;
-    layers_ = find_layers(model_, settings_);
+    TENON_TRY(raise_model());
+    TENON_ASSIGN(const ImportedModel network, look_at_model());
     errors_.assign(layers_.size(), -1);
     note_unused(*network.graph);
-    const bool any_at_first = any_is_left();
     TENON_ASSIGN(batches_, calibration_batches(*network.graph, settings_));
-    if (settings_.data.empty() && any_at_first && settings_.mode != QuantizeMode::kInt4)
-      logger_.warning(
-          "There is no calibration data: ranges come from random numbers in [-1, 1]. "
-          "Times of the result are meaningful, its accuracy is not");
     TENON_TRY(find_ranges(*network.graph));
     refuse_without_range();
     if (!any_is_left())
@@ -72,6 +66,20 @@ class OnnxQuantizer {
   }
 
  private:
+  /// The network shares the model's weights.
+  Result<ImportedModel> look_at_model() {
+    TENON_ASSIGN(ImportedModel network, imported(model_));
+    for (const auto& [name, value] : network.values) types_[name] = value->type;
+    layers_ = find_layers(model_, settings_);
+    return network;
+  }
+
+  /// To the versions that the quantized form needs, if anything is quantized.
+  Status raise_model() {
+    if (auto network = look_at_model(); !network.ok()) return std::move(network).error();
+    return any_is_left() ? raise_versions(model_, layers_, types_, settings_) : Status();
+  }
+
   bool any_is_left() const {
     return std::ranges::any_of(layers_, [](const auto& layer) { return layer.refusal.empty(); });
   }
@@ -94,6 +102,11 @@ class OnnxQuantizer {
       logger_.warning("No layer with weights has the type '{}'", type);
     if (const int64_t inner = count_inner_layers(model_); inner > 0)
       logger_.warning("{} layers in bodies of control flow stay as they are", inner);
+    if (const int64_t inner = count_function_layers(model_); inner > 0)
+      logger_.warning(
+          "{} layers in local functions stay as they are: make them nodes of the model first "
+          "(onnx.inliner.inline_local_functions)",
+          inner);
     if (!settings_.data.empty() && !settings_.shapes.empty())
       logger_.warning("Shapes for the calibration are not used: the calibration data have theirs");
     const auto is_input = [&](const std::string& name) {
@@ -121,6 +134,11 @@ class OnnxQuantizer {
   }
 
   Status calibrate(const Graph& network) {
+    if (settings_.data.empty())
+      logger_.warning(
+          "There is no calibration data: {} come from random numbers in [-1, 1]. "
+          "Times of the result are meaningful, its accuracy is not",
+          settings_.ranges.empty() ? "ranges" : "ranges that the cache does not have");
     const Backend backend = cpu_backend();
     TENON_ASSIGN(ActivationRanges activations,
                  ActivationRanges::create(network, {batches_.profile}, backend,

@@ -182,6 +182,138 @@ def test_operators_are_spelled_as_the_newer_opset_has_them(tenon, tmp_path):
         assert a.shape == b.shape and np.linalg.norm(a - b) < 0.2 * np.linalg.norm(a), name
 
 
+def spelled_before(opset: int) -> list:
+    """Nodes whose attributes became operands later, behind y [8, 64] and y4 [1, 2, 4, 64]."""
+    make, nodes = onnx.helper.make_node, []
+
+    def add(operator: str, inputs: list[str], outputs: list[str], **attributes):
+        nodes.append(make(operator, inputs, outputs, **attributes))
+
+    add("Softmax", ["y4"], ["over_three"], axis=1)
+    add("Softmax", ["y4"], ["over_last"], axis=3)
+    add("LogSoftmax", ["y"], ["over_columns"])
+    add("Unsqueeze", ["y"], ["wide"], axes=[0])
+    add("Squeeze", ["wide"], ["narrow"], axes=[0])
+    add("ReduceSum", ["y"], ["sum"], axes=[1], keepdims=0)
+    add("ReduceMean", ["y"], ["mean"], axes=[0])
+    add("Split", ["y"], ["left", "right"], axis=1, split=[20, 44])
+    add("Dropout", ["y"], ["kept"], **({"ratio": 0.3} if opset < 12 else {}))
+    add("BatchNormalization", ["y4", "two", "two", "two", "two"], ["normal"], **({"spatial": 1} if opset < 9 else {}))
+    if opset < 11:
+        add("Clip", ["y"], ["clipped"], min=-0.5)
+        add("Pad", ["y"], ["padded"], pads=[1, 0, 0, 2], value=0.25)
+    if opset < 10:
+        add("Slice", ["y"], ["sliced"], starts=[1, 2], ends=[7, 60], axes=[0, 1])
+        add("TopK", ["y"], ["top", "places"], k=3)
+    if 9 <= opset < 11:
+        add("Scatter", ["y", "index", "updates"], ["scattered"], axis=0)
+    if opset < 9:
+        add("Upsample", ["y4"], ["larger"], scales=[1.0, 1.0, 2.0, 3.0], mode="linear")
+    elif opset < 11:
+        add("Upsample" if opset < 10 else "Resize", ["y4", "scales"], ["larger"])
+    return nodes
+
+
+@pytest.mark.parametrize("mode", ["int8", "fp8", "int4"])
+@pytest.mark.parametrize("opset", range(7, 13))
+def test_models_of_old_opsets(tenon, tmp_path, opset, mode):
+    """Raised to the one that the numbers need: 13 for scales of channels. ONNX Runtime computes as before."""
+    value, kind, random = onnx.helper.make_tensor_value_info, onnx.TensorProto, np.random.default_rng(9)
+    nodes = spelled_before(opset)
+    constants = {"w": (random.normal(0, 0.3, (128, 64)) * 10.0 ** np.linspace(-2, 0, 64)).astype(np.float32), "four": np.array([1, 2, 4, 64]),
+                 "two": np.array([0.5, 1.5], np.float32), "scales": np.array([1, 1, 2, 3], np.float32),
+                 "index": np.array([[1, 0, 2]]), "updates": np.ones((1, 3), np.float32)}
+    read = {name for node in nodes for name in node.input} | {"w", "four"}
+    outputs = [name for node in nodes for name in node.output if name not in ("wide", "places")]
+    graph = onnx.helper.make_graph(
+        [onnx.helper.make_node("MatMul", ["x", "w"], ["y"], "product"), onnx.helper.make_node("Reshape", ["y", "four"], ["y4"]), *nodes], "g",
+        [value("x", kind.FLOAT, [8, 128])], [value(name, kind.FLOAT, None) for name in outputs],
+        [onnx.numpy_helper.from_array(array, name) for name, array in constants.items() if name in read])
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", opset)], ir_version=4), tmp_path / "m.onnx")
+    x = random.uniform(-1, 1, (8, 128)).astype(np.float32)
+    np.savez(tmp_path / "x.npz", x=x)
+    text = tenon("quantize", f"--onnx_path={tmp_path / 'm.onnx'}", f"--output_path={tmp_path / 'q.onnx'}", f"--quantize_mode={mode}",
+                 f"--calibration_data={tmp_path / 'x.npz'}")
+    assert "1 layers are quantized" in text
+    quantized = onnx.load(tmp_path / "q.onnx")
+    assert quantized.opset_import[0].version == {"int8": 13, "fp8": 19, "int4": 21}[mode]
+    # A scale of each column, whose sizes differ by a hundred.
+    assert max(np.prod(tensor.dims) for tensor in quantized.graph.initializer if tensor.name.startswith("w_scale")) == 64
+    settings = onnxruntime.SessionOptions()
+    settings.log_severity_level = 3
+    before, after = (onnxruntime.InferenceSession(str(tmp_path / file), settings, providers=["CPUExecutionProvider"]).run(outputs, {"x": x})
+                     for file in ("m.onnx", "q.onnx"))
+    for name, a, b in zip(outputs, before, after):
+        assert a.shape == b.shape and np.linalg.norm(a - b) < {"int8": 0.02, "fp8": 0.12, "int4": 0.2}[mode] * np.linalg.norm(a), name
+
+
+def test_a_model_without_layers_stays_as_it_is(tenon, tmp_path):
+    """Of an old opset, too, which nothing asks to be raised."""
+    value, kind = onnx.helper.make_tensor_value_info, onnx.TensorProto
+    graph = onnx.helper.make_graph([onnx.helper.make_node("Relu", ["x"], ["y"])], "g", [value("x", kind.FLOAT, [4])], [value("y", kind.FLOAT, [4])])
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 6)], ir_version=3), tmp_path / "m.onnx")
+    text = tenon("quantize", f"--onnx_path={tmp_path / 'm.onnx'}", f"--output_path={tmp_path / 'q.onnx'}", "--quantize_mode=fp8")
+    assert "it is written as it is" in text
+    assert onnx.load(tmp_path / "q.onnx").opset_import[0].version == 6
+
+
+def test_layers_of_local_functions_are_told(tenon, tmp_path):
+    value, kind, make = onnx.helper.make_tensor_value_info, onnx.TensorProto, onnx.helper.make_node
+    function = onnx.helper.make_function("own", "F", ["a", "b"], ["c"], [make("MatMul", ["a", "b"], ["c"])], [onnx.helper.make_opsetid("", 17)])
+    graph = onnx.helper.make_graph([make("F", ["x", "w"], ["y"], domain="own")], "g", [value("x", kind.FLOAT, [2, 8])],
+                                   [value("y", kind.FLOAT, [2, 4])], [onnx.numpy_helper.from_array(np.ones((8, 4), np.float32), "w")])
+    model = onnx.helper.make_model(graph, functions=[function], ir_version=9,
+                                   opset_imports=[onnx.helper.make_opsetid("", 17), onnx.helper.make_opsetid("own", 1)])
+    onnx.save(model, tmp_path / "m.onnx")
+    text = tenon("quantize", f"--onnx_path={tmp_path / 'm.onnx'}", f"--output_path={tmp_path / 'q.onnx'}")
+    assert "1 layers in local functions stay as they are" in text
+
+
+@pytest.mark.parametrize("mode", ["int8", "fp8", "int4"])
+def test_weights_that_nodes_make_of_constants(tenon, tmp_path, mode):
+    """Casts of 16 bits, copies under another name, transposes, scaled ones, as exporters leave them; those nodes go."""
+    value, kind, make, random = onnx.helper.make_tensor_value_info, onnx.TensorProto, onnx.helper.make_node, np.random.default_rng(9)
+    chains = {
+        "copied": [make("Identity", ["w"], ["copied"])],
+        "cast": [make("Cast", ["half"], ["cast"], to=kind.FLOAT)],
+        "turned": [make("Transpose", ["w"], ["once"], perm=[1, 0]), make("Transpose", ["once"], ["turned"], perm=[1, 0])],
+        "shaped": [make("Reshape", ["flat", "matrix"], ["shaped"])],
+        "scaled": [make("Cast", ["half"], ["wide"], to=kind.FLOAT), make("Mul", ["wide", "two"], ["scaled"])],
+        "parted": [make("Split", ["w"], ["parted", "rest"], axis=1)],
+    }
+    w = random.normal(0, 0.3, (128, 64)).astype(np.float32)
+    constants = {"w": w, "half": w.astype(np.float16), "flat": w.reshape(-1), "matrix": np.array([128, 64]), "two": np.float32(2)}
+    nodes = [node for chain in chains.values() for node in chain] + [make("MatMul", ["x", name], [f"y_{name}"]) for name in chains]
+    graph = onnx.helper.make_graph(nodes, "g", [value("x", kind.FLOAT, [8, 128])], [value(f"y_{name}", kind.FLOAT, None) for name in chains],
+                                   [onnx.numpy_helper.from_array(array, name) for name, array in constants.items()])
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8), tmp_path / "m.onnx")
+    x = random.uniform(-1, 1, (8, 128)).astype(np.float32)
+    np.savez(tmp_path / "x.npz", x=x)
+    text = tenon("quantize", f"--onnx_path={tmp_path / 'm.onnx'}", f"--output_path={tmp_path / 'q.onnx'}", f"--quantize_mode={mode}",
+                 f"--calibration_data={tmp_path / 'x.npz'}")
+    assert "6 layers are quantized" in text
+    kinds = {node.op_type for node in onnx.load(tmp_path / "q.onnx").graph.node}
+    assert kinds <= {"MatMul", "QuantizeLinear", "DequantizeLinear"}, kinds
+    before, after = (onnxruntime.InferenceSession(str(tmp_path / file), providers=["CPUExecutionProvider"]).run(None, {"x": x})
+                     for file in ("m.onnx", "q.onnx"))
+    for a, b in zip(before, after):
+        assert np.linalg.norm(a - b) < {"int8": 0.02, "fp8": 0.06, "int4": 0.2}[mode] * np.linalg.norm(a)
+
+
+def test_a_cache_without_samples(tenon, network):
+    """Ranges of the cache are no random ones, and may be another method's."""
+    cache, options = network.folder / "kept.cache", (f"--onnx_path={network.file}", f"--output_path={network.folder / 'q.onnx'}")
+    cache.unlink(missing_ok=True)
+    quantize(tenon, network, f"--calibration_cache_path={cache}")
+    again = tenon("quantize", *options, f"--calibration_cache_path={cache}")
+    assert "random numbers" not in again and "not by calibration method" not in again
+    other = tenon("quantize", *options, f"--calibration_cache_path={cache}", "--calibration_method=max")
+    assert "which EntropyCalibration2 made, not by calibration method 'max'" in " ".join(other.split())
+    cache.write_text("\n".join(cache.read_text().splitlines()[:2]) + "\n")
+    part = tenon("quantize", *options, f"--calibration_cache_path={cache}")
+    assert "ranges that the cache does not have come from random numbers" in " ".join(part.split())
+
+
 def test_weights_beside_the_model(tenon, network):
     inside, _ = quantize(tenon, network, "--quantize_mode=int8")
     expected, size = by_onnxruntime(inside, network), inside.stat().st_size
