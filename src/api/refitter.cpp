@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <ranges>
 #include <utility>
 
@@ -68,6 +69,25 @@ bool loses_finite(const Tensor& old, const Tensor& given) {
   return false;
 }
 
+/// Numbers of one byte that the surface has no word for are given as bytes: u4, e5m2.
+std::optional<nvinfer1::DataType> type_to_give(tenon::DataType type) {
+  const auto word = network::to_public(type);
+  return !word.has_value() && byte_size(type) == 1 ? nvinfer1::DataType::kUINT8 : word;
+}
+
+bool is_byte_number(tenon::DataType type) {
+  return byte_size(type) == 1 && type != tenon::DataType::kBool;
+}
+
+/// All but what decides shapes and patterns: zero points go with their scales, few as they are.
+/// What the importer made of a model's weights has no name of its own, and goes by its node's.
+std::string name_to_give(const Node& constant) {
+  const Tensor& value = constant.as<Constant>()->value;
+  const std::string& name = constant.output()->name;
+  if (!name.empty()) return is_real(value.type()) || is_byte_number(value.type()) ? name : "";
+  return is_byte_number(value.type()) || is_strippable(value) ? constant.name : "";
+}
+
 }  // namespace
 
 bool Refitter::Entry::missing() const {
@@ -107,8 +127,8 @@ void Refitter::collect(const Graph& graph, const std::vector<std::string>& only,
 void Refitter::collect(const Node& node, Constant& constant, const std::vector<std::string>& only,
                        Names& names) {
   const Tensor& value = constant.value;
-  const std::string& name = node.output()->name;
-  if (!(is_real(value.type()) || is_strippable(value)) || name.empty()) return;
+  const std::string name = name_to_give(node);
+  if (name.empty()) return;
   if (const auto outer = names.find(name); outer != names.end()) {
     Entry& entry = entries_[outer->second];
     const Tensor& other = entry.constant->value;
@@ -133,7 +153,7 @@ Refitter::Entry* Refitter::find(const char* name, const char* method) const {
 
 bool Refitter::fits(const Entry& entry, const Weights& weights) {
   const Tensor& old = entry.constant->value;
-  const auto type = network::to_public(old.type());
+  const auto type = type_to_give(old.type());
   return weights.values != nullptr && weights.count == old.count() && type.has_value() &&
          weights.type == *type;
 }
@@ -239,7 +259,7 @@ void Refitter::change(Changes& changes) const {
   for (const Entry& entry : entries_) {
     if (!entry.given.has_value()) continue;
     const Tensor given = network::to_tensor(*entry.given, entry.constant->value.extents());
-    Tensor copy(given.type(), given.extents());
+    Tensor copy(entry.constant->value.type(), given.extents());
     std::copy_n(given.bytes(), given.byte_count(), copy.mutable_bytes());
     for (Constant* inside : entry.copies) changes.set(*inside, copy);
     changes.set(*entry.constant, std::move(copy));
@@ -344,7 +364,7 @@ Weights Refitter::getWeightsPrototype(const char* name) const noexcept {
   const Entry* entry = find(name, "getWeightsPrototype");
   if (entry == nullptr) return {nvinfer1::DataType::kFLOAT, nullptr, -1};
   const Tensor& tensor = entry->constant->value;
-  return {network::to_public(tensor.type()).value_or(nvinfer1::DataType::kFLOAT), nullptr,
+  return {type_to_give(tensor.type()).value_or(nvinfer1::DataType::kFLOAT), nullptr,
           tensor.count()};
 }
 

@@ -1,5 +1,7 @@
 #include "onnx/refitter.h"
 
+#include <algorithm>
+
 #include "base/guard.h"
 #include "network/convert.h"
 #include "onnx/external_data.h"
@@ -7,6 +9,7 @@
 #include "onnx/model_file.h"
 #include "onnx/tensor_reader.h"
 #include "onnx_proto/onnx.pb.h"
+#include "ops/ops.h"
 
 namespace tenon::importer {
 namespace {
@@ -19,6 +22,15 @@ std::set<std::string> names_of_weights(nvinfer1::IRefitter& refitter) {
   for (const char* name : names)
     if (name != nullptr) result.insert(name);
   return result;
+}
+
+/// As applications have numbers of 4 bits: two in a byte, the first one low.
+Tensor packed(const Tensor& tensor) {
+  Tensor bytes(DataType::kUInt8, {(tensor.count() + 1) / 2});
+  std::fill_n(bytes.mutable_bytes(), bytes.byte_count(), std::byte{0});
+  for (int64_t i = 0; i < tensor.count(); ++i)
+    bytes.mutable_bytes()[i / 2] |= (tensor.bytes()[i] & std::byte{15}) << (i % 2 * 4);
+  return bytes;
 }
 
 }  // namespace
@@ -35,14 +47,17 @@ Status ParserRefitter::set(const std::string& name, const Tensor& tensor) {
                 fmt::format("several tensors are called \"{}\": the first is taken", name).c_str());
     return {};
   }
-  const auto type = network::to_public(tensor.type());
-  if (!type || tensor.type() == DataType::kInt4 || tensor.type() == DataType::kFloat4E2M1)
+  auto type = network::to_public(tensor.type());
+  if (!type.has_value() && byte_size(tensor.type()) == 1) type = nvinfer1::DataType::kUINT8;
+  if (!type.has_value())
     return unsupported("\"{}\": weights of type {} cannot be refitted", name,
                        name_of(tensor.type()));
-  const Tensor& kept = weights_.emplace(name, tensor).first->second;
-  if (!refitter_.setNamedWeights(name.c_str(), {*type, kept.bytes(), kept.count()}))
-    return user_error("the refitter does not take the weights \"{}\": {} x {}", name, kept.count(),
-                      name_of(kept.type()));
+  const Tensor& kept =
+      weights_.emplace(name, network::is_half_a_byte(*type) ? packed(tensor) : tensor)
+          .first->second;
+  if (!refitter_.setNamedWeights(name.c_str(), {*type, kept.bytes(), tensor.count()}))
+    return user_error("the refitter does not take the weights \"{}\": {} x {}", name,
+                      tensor.count(), name_of(tensor.type()));
   return {};
 }
 
@@ -116,6 +131,20 @@ Status ParserRefitter::refit_constant(const ::onnx::NodeProto& node, Source& sou
   return {};
 }
 
+/// Weights that the importer makes of initializers, under names of its own: blobs of packed numbers,
+/// scales times each other.
+Status ParserRefitter::refit_derived(const Graph& graph) {
+  for (const auto& node : graph.nodes()) {
+    if (const auto* constant = node->as<Constant>(); constant != nullptr) {
+      const std::string& name = node->output()->name.empty() ? node->name : node->output()->name;
+      if (constant->value.defined() && !weights_.contains(name))
+        TENON_TRY(set(name, constant->value));
+    }
+    for (const auto& body : node->bodies) TENON_TRY(refit_derived(*body));
+  }
+  return {};
+}
+
 Status ParserRefitter::refit(std::span<const std::byte> bytes, const ImportRequest& request) {
   TENON_ASSIGN(const auto proto, parse_model(bytes));
   ExternalDataFolder folder(request.directory);
@@ -127,6 +156,13 @@ Status ParserRefitter::refit(std::span<const std::byte> bytes, const ImportReque
     source.functions[function_key(function.domain(), function.name(), function.overload())] =
         &function;
   TENON_TRY(refit_graph(proto->graph(), source, {}));
+  if (weights_.size() < wanted_.size() && !weights_.empty()) {
+    ImportRequest whole = request;
+    whole.bytes = bytes;
+    // Nodes that were plugins when the plan was built need no import for their weights.
+    if (auto network = import_model(whole); network.ok())
+      TENON_TRY(refit_derived(*network->graph));
+  }
   if (weights_.empty() && !wanted_.empty())
     return user_error("the model has none of the {} weights that the engine was built with",
                       wanted_.size());

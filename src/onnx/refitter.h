@@ -44,6 +44,7 @@ class ParserRefitter final : public nvonnxparser::IParserRefitter {
   Status refit_graph(const ::onnx::GraphProto& graph, Source& source, const Place& place);
   Status refit_node(const ::onnx::NodeProto& node, Source& source, const Place& place);
   Status refit_constant(const ::onnx::NodeProto& node, Source& source, const std::string& name);
+  Status refit_derived(const Graph& graph);
   Status set(const std::string& name, const Tensor& tensor);
   bool finish(const Status& status);
 
