@@ -1,6 +1,7 @@
 """The ways that exporters and quantizers write quantized networks: each agrees with ONNX Runtime without optimizations, and
 computes its products in integers where they can be, with no more quantize or dequantize steps left alone than is known."""
 import json
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -521,3 +522,52 @@ def test_form_for_a_range_of_rows(worker, tmp_path, function):  # noqa: F811
         worker.ask("save", name="m", tensor=output, file=str(tmp_path / "y.bin"))
         actual = np.fromfile(tmp_path / "y.bin", np.float32).reshape(expected.shape)
         assert np.abs(actual - expected).max() <= 0.04 * np.abs(expected).max() + 0.03, rows
+
+
+def with_other_weights(model: Path, target: Path) -> Path:
+    """Weights in another order, zero points moved, scales smaller: the same network otherwise."""
+    proto, random = onnx.load(model), np.random.default_rng(5)
+    factors = {}  # Equal scales stay equal, as joins of one scale need them.
+    for tensor in proto.graph.initializer:
+        numbers = numpy_helper.to_array(tensor)
+        if tensor.data_type == TensorProto.FLOAT and numbers.size:
+            other = numbers * np.float32(factors.setdefault(numbers.tobytes(), random.uniform(0.7, 1)))
+        elif tensor.data_type in (TensorProto.INT8, TensorProto.UINT8, TensorProto.INT4) and numbers.ndim >= 2:
+            other = random.permutation(numbers.reshape(-1)).reshape(numbers.shape)
+        elif tensor.data_type in (TensorProto.INT8, TensorProto.UINT8) and (numbers != 0).any() and np.abs(numbers.astype(int)).max() < 127:
+            other = numbers + numbers.dtype.type(1)
+        else:
+            continue
+        if tensor.data_type == TensorProto.INT4:
+            tensor.CopyFrom(helper.make_tensor(tensor.name, TensorProto.INT4, numbers.shape, other.astype(np.int8).reshape(-1)))
+        else:
+            tensor.CopyFrom(numpy_helper.from_array(np.asarray(other, numbers.dtype), tensor.name))
+    onnx.save(proto, target)
+    return target
+
+
+@pytest.mark.parametrize("stripped", [False, True], ids=["whole", "stripped"])
+@pytest.mark.parametrize("name", FORMS)
+def test_form_refitted(pytestconfig, tmp_path, name, stripped):
+    """A plan of one model takes the weights of another: bytes, zero points, blobs of packed numbers. None stays behind."""
+    function, _, _, shape, opset = FORMS[name]
+    made = Form(shape, opset)
+    output = function(made)
+    model = made.save(tmp_path / "m.onnx", output)
+    other = with_other_weights(model, tmp_path / "other.onnx")
+    x = np.random.default_rng(3).uniform(-1.5, 1.5, shape).astype(np.float32)
+    x.tofile(tmp_path / "x.bin")
+    expected, before = by_onnxruntime(other, x), by_onnxruntime(model, x)
+    assert not np.array_equal(expected, before)
+
+    def trtexec(*options: str):
+        program = Path(pytestconfig.getoption("build")).resolve() / "bin/trtexec"
+        done = subprocess.run([program, *options, "--noTF32"], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    trtexec("--onnx=m.onnx", "--int8", "--refit", "--saveEngine=m.plan", "--skipInference", *(["--stripWeights"] if stripped else []))
+    trtexec("--loadEngine=m.plan", "--refitFromOnnx=other.onnx", "--loadInputs=x:x.bin", "--exportOutput=y.json", "--iterations=1",
+            "--warmUp=0", "--duration=0")
+    values = next(one for one in json.loads((tmp_path / "y.json").read_text()) if one["name"] == output)["values"]
+    actual = np.asarray(values, np.float32).reshape(expected.shape)
+    assert np.linalg.norm(actual - expected) < 0.01 * np.linalg.norm(expected)
