@@ -1,5 +1,6 @@
 #include "world.h"
 
+#include <cstring>
 #include <numeric>
 
 namespace nvonnxparser {
@@ -10,6 +11,8 @@ namespace api_calls {
 namespace {
 
 using api_test::dims;
+
+constexpr size_t kMemoryBytes = 1 << 20;
 
 /// y = x w, which can be refitted, for batches of 1 to 4.
 std::vector<std::byte> small_plan() {
@@ -49,12 +52,14 @@ const std::vector<std::byte>& World::plan() const {
   return bytes;
 }
 
+/// Memory holds numbers from the start: those that are not finite are no weights.
 World::World()
     : builder(createInferBuilder(log)),
       network(builder->createNetworkV2(0)),
       other_network(builder->createNetworkV2(0)),
       config(builder->createBuilderConfig()),
-      memory_(1 << 20) {
+      memory_(kMemoryBytes) {
+  std::memset(memory(), 0, kMemoryBytes);
   tenon::setBuildDevice(*config, tenon::kCpuDevice);
   config->setBuilderOptimizationLevel(0);
   builder->setErrorRecorder(&recorder);
