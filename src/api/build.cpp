@@ -14,6 +14,7 @@
 #include "api/recipe.h"
 #include "api/reproducer.h"
 #include "base/environment.h"
+#include "base/page_stock.h"
 #include "base/process_memory.h"
 #include "check/choose_branches.h"
 #include "check/choose_turns.h"
@@ -149,6 +150,8 @@ void Build::set_selection() {
 }
 
 Result<Plan> Build::compile() {
+  // Of weights in the forms that kernels try, one behind the other.
+  const PagesKept pages;
   const bool strongly_typed = network_.getFlag(NetworkDefinitionCreationFlag::kSTRONGLY_TYPED);
   const Reproducer kept(*request_.graph, config_, strongly_typed, request_.profiles);
   recipe_settings_ = recipe_settings_of(config_, network_, request_);

@@ -11,6 +11,7 @@
 #include "base/guard.h"
 #include "base/host_memory.h"
 #include "base/mapped_file.h"
+#include "base/page_stock.h"
 
 namespace tenon {
 namespace {
@@ -35,7 +36,11 @@ void ask_for_large_pages(void* memory, size_t size) {
 
 std::byte* allocate_large(size_t bytes) {
   const auto asked = static_cast<int64_t>(bytes);
-  if (!fits_host_memory(asked)) throw OutOfMemory(asked);
+  PageStock& stock = PageStock::shared();
+  const auto kept = bytes < kLarge ? 0 : static_cast<int64_t>(stock.kept());
+  if (!fits_host_memory(asked < kept ? 0 : asked - kept)) throw OutOfMemory(asked);
+  if (bytes >= kLarge)
+    if (std::byte* const memory = stock.take(bytes)) return memory;
   const size_t size = rounded(bytes);
   auto* memory = static_cast<std::byte*>(::operator new(size, alignment_of(size), std::nothrow));
   if (memory == nullptr) throw OutOfMemory(asked);
@@ -48,12 +53,14 @@ void* allocate_large_or_null(size_t bytes, size_t alignment) {
   const size_t unit = std::max(bytes < kLarge ? kLine : kHugePage, alignment);
   if (bytes > SIZE_MAX - unit) return nullptr;
   const size_t size = round_up(std::max<size_t>(bytes, 1), unit);
+  if (size >= kLarge) PageStock::shared().give_way(size);
   void* memory = std::aligned_alloc(unit, size);
   if (memory != nullptr) ask_for_large_pages(memory, size);
   return memory;
 }
 
 void free_large(std::byte* memory, size_t bytes) noexcept {
+  if (bytes >= kLarge && PageStock::shared().give(memory, bytes)) return;
   // The heap would keep the pages of a block inside it, while other blocks get new ones.
   if (bytes >= kLarge) release_pages({memory, bytes});
   ::operator delete(memory, alignment_of(rounded(bytes)));
