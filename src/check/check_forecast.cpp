@@ -1,7 +1,10 @@
 #include "check/check_forecast.h"
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
+
+#include "select/time_left.h"
 
 namespace tenon {
 namespace {
@@ -77,18 +80,48 @@ double CheckForecast::seconds(const BuildWatch::Known& known) const {
   if (waited < 0)
     waited = beside_build ? std::max(reference(known) - built, 0.0) : reference(known);
   const double ran = run(known);
-  const double left = std::max(waited - reference_ahead, 0.0);
+  const double left = reference_took < 0
+                          ? left_after(waited - reference_ahead, reference_begun)
+                          : std::max(waited - reference_ahead - reference_begun, 0.0);
   const double evaluation = evaluation_took >= 0 ? evaluation_took
                             : beside_build       ? reference(known)
                                                  : waited;
-  if (all_regions) return left + evaluation * kEvaluations + ran + regions(kForever, known);
   const double behind = evaluations * evaluation;
+  if (all_regions) return left + ran + regions(kForever, known) + behind + known.passes;
   const double rounding = rounds ? known.kernels.rounding(weights) : 0;
   const double passes = evaluations > (rounds ? 1 : 0) ? known.passes : 0;
-  const double ahead = known.kernels.chance_to_deviate() * (rounds * evaluation + rounding);
+  // Half of it would be wrong either way.
+  const bool deviates = known.kernels.chance_to_deviate() > 0.5;
+  const double ahead = deviates ? rounds * evaluation + rounding : 0;
   const Shares look = shares(look_seconds(built, waited + ran + ahead), behind);
   return left + ran + std::min(regions(look.regions, known), look.regions) +
          (look.evaluates ? behind + rounding + passes : ahead);
+}
+
+ReferenceObserver CheckForecast::told_to(BuildWatch& watch, bool is_ahead) const {
+  using Clock = std::chrono::steady_clock;
+  const auto since_begun = [begun = Clock::now()] {
+    return std::chrono::duration<double>(Clock::now() - begun).count();
+  };
+  const auto tell = [&watch, since_begun, is_ahead](CheckForecast forecast) {
+    watch.foresee(BuildWatch::Step::kCheck, BuildWatch::Span::kRest,
+                  [forecast, since_begun, is_ahead](const BuildWatch::Known& known) mutable {
+                    if (is_ahead) forecast.reference_begun = since_begun();
+                    return forecast.seconds(known) - (is_ahead ? 0 : since_begun());
+                  });
+  };
+  tell(*this);
+  const auto node_ended = [tell, forecast = *this, since_begun](double left) mutable {
+    forecast.reference_took = since_begun() + left;
+    tell(forecast);
+  };
+  const auto packed = [&watch](const KernelWork& work, double kept, double seconds) {
+    watch.kernels([&](BuildForecast& kernels) { kernels.made_other(work, kept, seconds); });
+  };
+  const auto ran = [&watch](const KernelWork& work, double seconds) {
+    watch.kernels([&](BuildForecast& kernels) { kernels.ran_other(work, seconds); });
+  };
+  return {node_ended, packed, ran};
 }
 
 }  // namespace tenon

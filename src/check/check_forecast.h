@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "check/plain_pace.h"
+#include "check/processor_reference.h"
 #include "check/sample.h"
 #include "select/build_watch.h"
 
@@ -25,7 +26,8 @@ struct CheckForecast {
   bool beside_build = false;  ///< The reference is evaluated while the build goes on.
   bool all_regions = false;   ///< However long that takes.
   /// Evaluations of the network behind the look at regions, where it leaves time for them: with
-  /// rounding, and as the passes leave it, which are run for it once more.
+  /// rounding, and as the passes leave it, which are run for it once more. Of all regions: of the
+  /// values inside too, however long that takes.
   double evaluations = 0;
   bool rounds = false;             ///< One of these is with rounding: where outputs deviate at all,
                                    ///< it is done ahead of the look, however long it takes.
@@ -33,12 +35,13 @@ struct CheckForecast {
   double reference_took = -1;      ///< The same of waiting for the reference.
   double evaluation_took = -1;     ///< The same of the reference by itself.
   double reference_ahead = 0;      ///< The part of it that has passed while the build went on.
+  double reference_begun = 0;      ///< So long ago, where it is evaluated now; else 0.
   std::optional<PlainPace> plain;  ///< Where it was measured.
 
   double seconds(const BuildWatch::Known& known) const;
-  /// Evaluations of the network that a check of all regions takes behind these: of the values
-  /// inside, of the outputs in the network's own types, with rounding, and as the passes leave it.
-  static constexpr double kEvaluations = 4;
+  /// The reference begins to be evaluated, where the build waits for it sooner or later: tells the
+  /// watch, first as foreseen, then behind each node. `is_ahead`: the build still goes on.
+  ReferenceObserver told_to(BuildWatch& watch, bool is_ahead) const;
   /// For the look at regions where nothing is found, after the reference was waited for and the
   /// plan ran, which took `spent`.
   static double look_seconds(double build, double spent);

@@ -137,7 +137,6 @@ class CheckedBuild {
   /// Once, while the build is about to choose kernels: afterwards its time is known.
   void expect_ahead(const std::shared_future<std::string>& expecting) {
     if (ahead_ > 0) return;
-    announce_check(std::launch::deferred);
     Stopwatch watch;
     if (watch_ != nullptr) watch_->begin_aside(BuildWatch::Step::kCheck);
     expecting.wait();
@@ -229,7 +228,8 @@ class CheckedBuild {
     forecast.on_processor = reference_->takes_kernels();
     forecast.beside_build = when == std::launch::async;
     forecast.all_regions = with_regions();
-    forecast.evaluations = evaluations_behind(work.kernels);
+    forecast.evaluations =
+        with_regions() ? evaluations_of_values() : evaluations_behind(work.kernels);
     forecast.rounds = shows_rounding(work.kernels);
     if (build_seconds_ > 0) forecast.build = build_seconds_;
     if (ahead_ > 0 || waited_ > 0) forecast.reference_took = std::max(waited_, ahead_);
@@ -244,24 +244,7 @@ class CheckedBuild {
     if (watch_ == nullptr || !on_host_cores()) return {};
     const auto known = forecast_of_check(std::launch::deferred);
     if (!known.has_value()) return {};
-    const auto begun = Clock::now();
-    const bool is_ahead = build_seconds_ == 0;
-    const auto node_ended = [watch = watch_, forecast = *known, begun,
-                             is_ahead](double left) mutable {
-      forecast.reference_took = since(begun) + left;
-      watch->foresee(BuildWatch::Step::kCheck, BuildWatch::Span::kRest,
-                     [forecast, begun, is_ahead](const BuildWatch::Known& known) mutable {
-                       if (is_ahead) forecast.reference_ahead = since(begun);
-                       return forecast.seconds(known) - (is_ahead ? 0 : since(begun));
-                     });
-    };
-    const auto packed = [watch = watch_](const KernelWork& work, double kept, double seconds) {
-      watch->kernels([&](BuildForecast& kernels) { kernels.made_other(work, kept, seconds); });
-    };
-    const auto ran = [watch = watch_](const KernelWork& work, double seconds) {
-      watch->kernels([&](BuildForecast& kernels) { kernels.ran_other(work, seconds); });
-    };
-    return {node_ended, packed, ran};
+    return known->told_to(*watch_, build_seconds_ == 0);
   }
 
   /// The reference reads constants as the model has them.
@@ -363,7 +346,7 @@ class CheckedBuild {
   /// Tells how much longer regions are compared, and values inside are looked at behind that.
   RegionCheck::Told told() const {
     if (watch_ == nullptr) return {};
-    const double behind = with_regions() ? CheckForecast::kEvaluations * evaluation_ : 0;
+    const double behind = with_regions() ? evaluations_of_values() * evaluation_ : 0;
     return [this, behind](double left) { tell_left(left + behind); };
   }
 
@@ -537,6 +520,11 @@ class CheckedBuild {
   /// layers behind one another add up like random steps.
   double evaluations_behind(double layers) const {
     return rounds_products() ? !passes_beside_ + shows_rounding(layers) : 0;
+  }
+  /// The same where all regions are compared: of the values inside, also in the network's own types
+  /// where these are narrow, with sums in another order, and as the passes leave it.
+  double evaluations_of_values() const {
+    return 3 + (coarsest_type(*network_) != DataType::kFloat32);
   }
   bool shows_rounding(double layers) const {
     const double rounding = request_.passes.precision == DataType::kBFloat16 ? 0x1p-9 : 0x1p-12;

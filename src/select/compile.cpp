@@ -273,8 +273,11 @@ double constant_bytes(const Graph& graph) {
 
 /// Six digits that tell networks apart, at the shapes that they are tuned for on that device: for
 /// forecasts, which may take one for another.
-int number_of(const Graph& graph, const Profile& profile, std::string_view device) {
-  std::string text = fmt::format("{} {} {:g}", device, graph.nodes().size(), constant_bytes(graph));
+int number_of(const Graph& graph, const Profile& profile, std::string_view device,
+              const PassOptions& passes) {
+  std::string text =
+      fmt::format("{} {} {:g} {} {}", device, graph.nodes().size(), constant_bytes(graph),
+                  passes.level, passes.precision ? name_of(*passes.precision) : "");
   for (const auto& [input, range] : profile)
     text += fmt::format(" {} {}", input, fmt::join(range.opt, ","));
   return static_cast<int>(std::hash<std::string>()(text) % 899'999) + 100'000;
@@ -322,7 +325,8 @@ Result<Plan> compile(CompileRequest request, TimingCache& cache, Logger& logger)
     told->begin(BuildWatch::Step::kOptimize);
     told->begin_kernels(request.select.threads, MachinePace::measured(constant_bytes(*plan.graph)),
                         request.select.average_runs);
-    if (!plan.profiles.empty()) told->is_of(number_of(*plan.graph, plan.profiles[0], device.name));
+    if (!plan.profiles.empty())
+      told->is_of(number_of(*plan.graph, plan.profiles[0], device.name, request.passes));
   }
   if (request.levels) request.levels("network", *plan.graph);
   TENON_TRY(settle_broadcasts(*plan.graph, plan.profiles));

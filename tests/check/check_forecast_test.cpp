@@ -53,9 +53,10 @@ TEST(CheckForecast, LargeRegionsAreEvaluatedByKernels) {
   EXPECT_NEAR(forecast.seconds(known), without + 1.6, 0.1);
 }
 
-/// Outputs that deviate, as about half may, are compared with rounded ones before anything else.
+/// Outputs that deviate, as most of earlier plans' did, are compared with rounded ones before
+/// anything else.
 TEST(CheckForecast, RoundingMayBeEvaluatedWhateverTimeItTakes) {
-  const BuildForecast kernels;
+  BuildForecast kernels;
   const BuildWatch::Known known{kernels, kernels.pace(), 1, 0, 3};
   CheckForecast forecast;
   forecast.plain = PlainPace{1e-10, 1e-9, 1e-9};
@@ -64,7 +65,50 @@ TEST(CheckForecast, RoundingMayBeEvaluatedWhateverTimeItTakes) {
   forecast.evaluations = 2;
   const double without = forecast.seconds(known);
   forecast.rounds = true;
-  EXPECT_NEAR(forecast.seconds(known), without + 0.5, 1e-9);
+  EXPECT_NEAR(forecast.seconds(known), without, 1e-9) << "as likely as not";
+  kernels.compared_outputs(true);
+  EXPECT_NEAR(forecast.seconds(known), without + 1, 1e-9);
+}
+
+/// A reference that is evaluated beside the passes has got so far.
+TEST(CheckForecast, AReferenceUnderWayTakesTheRestOfItsTime) {
+  const BuildForecast kernels;
+  const BuildWatch::Known known{kernels, kernels.pace(), 1, 0, 3};
+  CheckForecast forecast;
+  forecast.plain = PlainPace{1e-10, 1e-9, 1e-9};
+  forecast.operations = 4e9;
+  const double whole = forecast.seconds(known);
+  forecast.reference_begun = 3;
+  EXPECT_NEAR(forecast.seconds(known), whole - 3, 1e-9);
+  forecast.reference_begun = 8;
+  EXPECT_NEAR(forecast.seconds(known), whole - 2, 1e-9) << "overdue, and not over";
+  forecast.reference_took = 8.5;
+  EXPECT_NEAR(forecast.seconds(known), whole - 3.5, 0.2);
+}
+
+TEST(CheckForecast, AWatchIsToldOfTheReference) {
+  BuildWatch watch;
+  watch.announced();
+  CheckForecast forecast;
+  forecast.plain = PlainPace{1e-10, 1e-9, 1e-9};
+  forecast.operations = 4e9;
+  const ReferenceObserver told = forecast.told_to(watch, true);
+  EXPECT_NEAR(watch.state().remaining, 4, 0.3);
+  told.left(2);
+  EXPECT_NEAR(watch.state().remaining, 2, 0.3);
+}
+
+/// Each of these takes as long as the reference.
+TEST(CheckForecast, AllRegionsAreFollowedByEvaluations) {
+  const BuildForecast kernels;
+  const BuildWatch::Known known{kernels, kernels.pace(), 1, 0.5, 3};
+  CheckForecast forecast;
+  forecast.plain = PlainPace{1e-10, 1e-9, 1e-9};
+  forecast.reference_took = forecast.reference_ahead = forecast.evaluation_took = 2;
+  forecast.all_regions = true;
+  const double without = forecast.seconds(known);
+  forecast.evaluations = 3;
+  EXPECT_NEAR(forecast.seconds(known), without + 6, 1e-9);
 }
 
 /// Where they take little of the time of the look at regions, and there alone, a 16-bit network is
