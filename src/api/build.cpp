@@ -10,6 +10,7 @@
 #include "api/memory_source.h"
 #include "api/plan_notes.h"
 #include "api/plan_settings.h"
+#include "api/plan_sinks.h"
 #include "api/precision_summary.h"
 #include "api/recipe.h"
 #include "api/reproducer.h"
@@ -20,7 +21,6 @@
 #include "check/choose_turns.h"
 #include "check/compile_checked.h"
 #include "device/kernel_threads.h"
-#include "plan/plan_file.h"
 #include "select/collect_code.h"
 
 namespace tenon::api {
@@ -103,14 +103,14 @@ Build::Build(Network& network, BuilderConfig& config, std::shared_ptr<network::R
       questions_(config, *reporter_),
       cache_(config.timing_cache() != nullptr ? config.timing_cache()->cache() : own_cache_) {}
 
-Result<LargeBytes> Build::run() {
+Status Build::run(PlanSink& sink) {
   TENON_TRY(take_network());
   TENON_TRY(open_device());
   TENON_TRY(set_passes(config_, network_, request_, *reporter_));
   set_selection();
   TENON_ASSIGN(Plan plan, compile());
   TENON_TRY(complete(plan));
-  return write(plan);
+  return write(plan, sink);
 }
 
 Status Build::take_network() {
@@ -188,19 +188,19 @@ Status Build::complete(Plan& plan) {
   return note_settings(config_, network_, formats_, plan);
 }
 
-Result<LargeBytes> Build::write(Plan& plan) {
+Status Build::write(Plan& plan, PlanSink& sink) {
   watch_.lap();
-  progress_.watch()->begin(BuildWatch::Step::kWrite);
+  BuildWatch& watch = *progress_.watch();
+  watch.begin(BuildWatch::Step::kWrite);
   TENON_TRY(collect_code(plan, backend_, *reporter_));
-  auto bytes = write_and_free(plan);
-  const double took = progress_.watch()->seconds(BuildWatch::Step::kWrite);
-  progress_.watch()->kernels([&](BuildForecast& kernels) {
-    if (bytes.ok()) kernels.wrote(static_cast<double>(bytes->size()), took);
-  });
+  ToldSink told(sink, watch);
+  TENON_TRY(write_and_free(plan, told));
+  const double took = watch.seconds(BuildWatch::Step::kWrite);
+  watch.kernels([&](BuildForecast& kernels) { kernels.wrote(told.bytes(), took); });
   progress_.all_done();
   reporter_->verbose("Build times: plan written in {:.2f} s", watch_.lap());
   end_reports(config_, plan, backend_, family_, *reporter_);
-  return bytes;
+  return {};
 }
 
 }  // namespace tenon::api

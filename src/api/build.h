@@ -10,12 +10,12 @@
 #include "api/family_build.h"
 #include "api/implicit_quantization.h"
 #include "api/progress.h"
-#include "base/large_memory.h"
 #include "base/stop.h"
 #include "base/stopwatch.h"
 #include "network/io_formats.h"
 #include "network/network.h"
 #include "network/report.h"
+#include "plan/plan_file.h"
 #include "runtime/library_starts.h"
 #include "select/compile.h"
 
@@ -29,8 +29,8 @@ class Build {
   Build(network::Network& network, BuilderConfig& config,
         std::shared_ptr<network::Reporter> reporter, IGpuAllocator* allocator, int32_t max_threads);
 
-  /// The plan's bytes. Once.
-  Result<LargeBytes> run();
+  /// Once: the plan's bytes go to the sink.
+  Status run(PlanSink& sink);
 
  private:
   Status take_network();
@@ -38,7 +38,7 @@ class Build {
   void set_selection();
   Result<Plan> compile();
   Status complete(Plan& plan);
-  Result<LargeBytes> write(Plan& plan);
+  Status write(Plan& plan, PlanSink& sink);
 
   network::Network& network_;
   BuilderConfig& config_;

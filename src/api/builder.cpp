@@ -10,6 +10,7 @@
 #include "api/host_memory.h"
 #include "api/integer_plugins.h"
 #include "api/optimization_profile.h"
+#include "api/plan_sinks.h"
 #include "api/runtime.h"
 #include "base/guard.h"
 #include "device/cpu/isa.h"
@@ -35,21 +36,22 @@ Result<std::unique_ptr<Graph>> optimized_graph(Network& network, BuilderConfig& 
   return std::move(request.graph);
 }
 
-Result<LargeBytes> Builder::build(INetworkDefinition& network, IBuilderConfig& config) {
+Status Builder::build(INetworkDefinition& network, IBuilderConfig& config, PlanSink& sink) {
   auto* definition = dynamic_cast<Network*>(&network);
   auto* settings = dynamic_cast<BuilderConfig*>(&config);
   if (definition == nullptr || settings == nullptr)
     return user_error("the network and the configuration must come from this library's builder");
   TENON_TRY(check_config(*settings, *definition, *reporter_));
-  return Build(*definition, *settings, reporter_, allocator_, max_threads_).run();
+  return Build(*definition, *settings, reporter_, allocator_, max_threads_).run(sink);
 }
 
 IHostMemory* Builder::buildSerializedNetwork(INetworkDefinition& network,
                                              IBuilderConfig& config) noexcept {
   return reporter_->guarded("buildSerializedNetwork", nullptr, [&]() -> IHostMemory* {
-    auto plan = build(network, config);
-    if (plan.ok()) return new HostMemory(std::move(plan).value());
-    reporter_->report(plan.error());
+    PlanInMemory plan;
+    const Status built = build(network, config, plan);
+    if (built.ok()) return new HostMemory(std::move(plan.file));
+    reporter_->report(built.error());
     return nullptr;
   });
 }
@@ -63,13 +65,13 @@ IHostMemory* Builder::buildSerializedNetworkWithKernelText(INetworkDefinition& n
 
 bool Builder::buildSerializedNetworkToStream(INetworkDefinition& network, IBuilderConfig& config,
                                              IStreamWriter& writer) noexcept {
-  const std::unique_ptr<IHostMemory> plan(buildSerializedNetwork(network, config));
-  if (plan == nullptr) return false;
-  const auto size = static_cast<int64_t>(plan->size());
-  const int64_t written = writer.write(plan->data(), size);
-  if (written != size)
-    reporter_->report(user_error("the stream writer took {} of {} bytes", written, size));
-  return written == size;
+  return reporter_->guarded("buildSerializedNetworkToStream", false, [&] {
+    StreamSink sink(writer);
+    Status built = build(network, config, sink);
+    if (built.ok()) built = sink.end();
+    if (!built.ok()) reporter_->report(built.error());
+    return built.ok();
+  });
 }
 
 ICudaEngine* Builder::buildEngineWithConfig(INetworkDefinition& network,

@@ -3,12 +3,14 @@
 #include <memory>
 #include <vector>
 
-#include "base/large_memory.h"
 #include "ir/graph.h"
 #include "network/report.h"
 #include "plugin/logger_lease.h"
 #include "surface/implementation.h"
 
+namespace tenon {
+class PlanSink;
+}
 namespace tenon::network {
 class Network;
 }
@@ -62,7 +64,7 @@ class Builder final : public surface::Implementation<IBuilder> {
 
  private:
   Status try_build(network::Network& network, const BuilderConfig& config);
-  Result<LargeBytes> build(INetworkDefinition& network, IBuilderConfig& config);
+  Status build(INetworkDefinition& network, IBuilderConfig& config, PlanSink& sink);
 
   std::shared_ptr<network::Reporter> reporter_;
   plugin::LoggerLease lease_;

@@ -29,9 +29,8 @@ std::byte* map_new(size_t bytes) {
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return nullptr;
   auto* const begin = static_cast<std::byte*>(memory);
-  auto* const block =
-      begin + (round_up(reinterpret_cast<uintptr_t>(begin), kUnit) -
-               reinterpret_cast<uintptr_t>(begin));
+  auto* const block = begin + (round_up(reinterpret_cast<uintptr_t>(begin), kUnit) -
+                               reinterpret_cast<uintptr_t>(begin));
   const auto ahead = static_cast<size_t>(block - begin);
   if (ahead > 0) munmap(begin, ahead);
   if (ahead < kUnit) munmap(block + bytes, kUnit - ahead);
@@ -87,9 +86,8 @@ std::byte* PageStock::take(size_t bytes) {
 }
 
 std::byte* PageStock::take_same(size_t bytes) {
-  const auto found = std::find_if(kept_.rbegin(), kept_.rend(), [bytes](const Block& block) {
-    return size_of(block) == bytes;
-  });
+  const auto found = std::find_if(kept_.rbegin(), kept_.rend(),
+                                  [bytes](const Block& block) { return size_of(block) == bytes; });
   if (found == kept_.rend()) return nullptr;
   std::byte* const at = found->front().at;
   used_.emplace(at, std::move(*found));
@@ -106,9 +104,8 @@ void PageStock::fill(Block& block, const Piece& room) {
     kept_.back().pop_back();
     if (kept_.back().empty()) kept_.pop_back();
     const size_t whole = std::min(piece.bytes, rest.bytes) / kUnit * kUnit;
-    const bool is_moved =
-        whole > 0 && mremap(piece.at, whole, whole, MREMAP_MAYMOVE | MREMAP_FIXED, rest.at) !=
-                         MAP_FAILED;
+    const bool is_moved = whole > 0 && mremap(piece.at, whole, whole, MREMAP_MAYMOVE | MREMAP_FIXED,
+                                              rest.at) != MAP_FAILED;
     if (is_moved) {
       block.push_back({rest.at, whole});
       rest = {rest.at + whole, rest.bytes - whole};

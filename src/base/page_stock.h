@@ -7,9 +7,9 @@
 
 namespace tenon {
 
-/// Pages of large blocks that were freed, for the next ones: to clear new pages takes longer than to
-/// fill them. Blocks are put together of pages that are moved, so that sizes need not match, and the
-/// process has no more pages than it had blocks at a time, but for parts of units. Thread-safe.
+/// Pages of large blocks that were freed, for the next ones: to clear new pages takes longer than
+/// to fill them. Blocks are put together of pages that are moved, so that sizes need not match, and
+/// the process has no more pages than it had blocks at a time, but for parts of units. Thread-safe.
 class PageStock {
  public:
   /// The one of the process.

@@ -39,6 +39,27 @@ Result<LargeBytes> write_plan(const Plan& plan, bool strip = false);
 /// leave memory as they are copied. The file needs little memory beside them.
 Result<LargeBytes> write_and_free(Plan& plan);
 
+/// Takes the bytes of a file, one part behind the other. An error ends the writing.
+class PlanSink {
+ public:
+  virtual ~PlanSink() = default;
+  /// Ahead of all parts.
+  virtual Status begin(size_t /*bytes*/) { return {}; }
+  virtual Status take(std::span<const std::byte> part) = 0;
+};
+/// write_and_free() to a sink, which gets weights as they lie.
+Status write_and_free(Plan& plan, PlanSink& sink);
+
+class PlanInMemory final : public PlanSink {
+ public:
+  Status begin(size_t bytes) override;
+  Status take(std::span<const std::byte> part) override;
+  LargeBytes file;
+
+ private:
+  size_t at_ = 0;
+};
+
 /// Checks magic, sizes, checksum, the description's structure and every index before use; any
 /// damage is a named error. Weights stay where they are: `owner` keeps `bytes` alive (null: they
 /// are copied). `mapped` tells that `bytes` are a file's: pages that are not needed are not kept in

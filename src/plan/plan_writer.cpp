@@ -3,8 +3,10 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include <array>
 #include <cstring>
 #include <functional>
+#include <span>
 #include <unordered_map>
 
 #include "base/arithmetic.h"
@@ -40,17 +42,7 @@ class WeightSection {
     return entry->second;
   }
   size_t size() const { return size_; }
-  /// All size() bytes. Tensors that have no other owner are gone behind it.
-  void write(std::byte* to) {
-    for (Tensor& tensor : tensors_) {
-      const auto bytes = static_cast<size_t>(tensor.byte_count());
-      if (bytes > 0) std::memcpy(to, tensor.bytes(), bytes);
-      const size_t placed = round_up(bytes, kWeightAlignment);
-      std::memset(to + bytes, 0, placed - bytes);
-      to += placed;
-      tensor = {};
-    }
-  }
+  std::span<Tensor> tensors() { return tensors_; }
 
  private:
   std::unordered_map<std::string, uint64_t> offsets_;
@@ -246,15 +238,6 @@ Offset<flatbuffers::Vector<Offset<fb::Choice>>> write_choices(FlatBufferBuilder&
   return builder.CreateVector(written);
 }
 
-void write_header(LargeBytes& file, size_t description, size_t weights) {
-  const PlanHeader header{
-      kPlanMagic,  0,       file.size(), description, {kApiMajor, kApiMinor, kApiPatch, kApiBuild},
-      kPlanFormat, weights, {0, 0}};
-  std::memcpy(file.data(), &header, sizeof header);
-  const PlanChecksum checksum = plan_checksum(file);
-  std::memcpy(file.data() + offsetof(PlanHeader, checksum), &checksum, sizeof checksum);
-}
-
 }  // namespace
 
 PlanChecksum plan_checksum(std::span<const std::byte> file, bool mapped) {
@@ -304,40 +287,115 @@ FlatBufferBuilder described(const Plan& plan, bool strip, WeightSection& weights
   return builder;
 }
 
-LargeBytes file_of(const FlatBufferBuilder& builder, WeightSection& weights) {
-  const size_t weights_offset = round_up(kPlanPage + builder.GetSize(), kPlanPage);
-  LargeBytes file(weights_offset + weights.size());
-  std::memset(file.data(), 0, weights_offset);
-  std::memcpy(file.data() + kPlanPage, builder.GetBufferPointer(), builder.GetSize());
-  weights.write(file.data() + weights_offset);
-  write_header(file, builder.GetSize(), weights_offset);
-  return file;
-}
+/// The parts of a file, one behind the other.
+class FileParts {
+ public:
+  FileParts(const FlatBufferBuilder& builder, WeightSection& weights)
+      : description_(reinterpret_cast<const std::byte*>(builder.GetBufferPointer()),
+                     builder.GetSize()),
+        weights_(weights),
+        offset_(round_up(kPlanPage + description_.size(), kPlanPage)),
+        header_{kPlanMagic,
+                0,
+                size(),
+                description_.size(),
+                {kApiMajor, kApiMinor, kApiPatch, kApiBuild},
+                kPlanFormat,
+                offset_,
+                {0, 0}} {}
 
-/// `described_all` is called in between.
-Result<LargeBytes> write(const Plan& plan, bool strip, const std::function<void()>& described_all) {
-  return guarded("writing the plan", [&]() -> Result<LargeBytes> {
+  size_t size() const { return offset_ + weights_.size(); }
+
+  /// Tensors that have no other owner are gone behind it.
+  Status write(PlanSink& sink) {
+    TENON_TRY(sink.begin(size()));
+    header_.checksum = checksum();
+    return each([&](std::span<const std::byte> part) { return sink.take(part); },
+                [](Tensor& tensor) { tensor = {}; });
+  }
+
+ private:
+  template <class Use, class Used>
+  Status each(const Use& use, const Used& used) {
+    static constexpr std::array<std::byte, kPlanPage> kZeros{};
+    const std::span zeros(kZeros);
+    TENON_TRY(use(std::as_bytes(std::span(&header_, 1))));
+    TENON_TRY(use(zeros.first(kPlanPage - sizeof header_)));
+    TENON_TRY(use(description_));
+    TENON_TRY(use(zeros.first(offset_ - kPlanPage - description_.size())));
+    for (Tensor& tensor : weights_.tensors()) {
+      const auto bytes = static_cast<size_t>(tensor.byte_count());
+      if (bytes > 0) TENON_TRY(use(std::span(tensor.bytes(), bytes)));
+      TENON_TRY(use(zeros.first(round_up(bytes, kWeightAlignment) - bytes)));
+      used(tensor);
+    }
+    return {};
+  }
+
+  PlanChecksum checksum() {
+    XXH3_state_t state;
+    XXH3_128bits_reset(&state);
+    const Status hashed = each(
+        [&](std::span<const std::byte> part) {
+          XXH3_128bits_update(&state, part.data(), part.size());
+          return Status();
+        },
+        [](Tensor&) {});
+    static_cast<void>(hashed.ok());
+    const XXH128_hash_t hash = XXH3_128bits_digest(&state);
+    return {hash.low64, hash.high64};
+  }
+
+  const std::span<const std::byte> description_;
+  WeightSection& weights_;
+  const size_t offset_;
+  PlanHeader header_;
+};
+
+/// `described_all` is called ahead of the weights.
+Status write(const Plan& plan, bool strip, PlanSink& sink,
+             const std::function<void()>& described_all) {
+  return guarded("writing the plan", [&]() -> Status {
     WeightSection weights(strip || plan.stripped);
     const FlatBufferBuilder builder = described(plan, strip || plan.stripped, weights);
     described_all();
-    return file_of(builder, weights);
+    return FileParts(builder, weights).write(sink);
   });
 }
 
 }  // namespace
 
-Result<LargeBytes> write_plan(const Plan& plan, bool strip) {
-  return write(plan, strip, [] {});
+Status PlanInMemory::begin(size_t bytes) {
+  file = LargeBytes(bytes);
+  return {};
 }
 
-Result<LargeBytes> write_and_free(Plan& plan) {
-  return write(plan, false, [&plan] {
+Status PlanInMemory::take(std::span<const std::byte> part) {
+  if (!part.empty()) std::memcpy(file.data() + at_, part.data(), part.size());
+  at_ += part.size();
+  return {};
+}
+
+Result<LargeBytes> write_plan(const Plan& plan, bool strip) {
+  PlanInMemory sink;
+  TENON_TRY(write(plan, strip, sink, [] {}));
+  return std::move(sink.file);
+}
+
+Status write_and_free(Plan& plan, PlanSink& sink) {
+  return write(plan, false, sink, [&plan] {
     plan.graph.reset();
     plan.forms.clear();
     plan.network.reset();
     plan.code.reset();
     plan.libraries.reset();
   });
+}
+
+Result<LargeBytes> write_and_free(Plan& plan) {
+  PlanInMemory sink;
+  TENON_TRY(write_and_free(plan, sink));
+  return std::move(sink.file);
 }
 
 }  // namespace tenon

@@ -93,6 +93,19 @@ Error stopped() {
   return user_error("stopped: the engine is not built");
 }
 
+/// Of no bytes where there is none.
+BuiltPlan built(const PreparedBuild& made, NewFile* file) {
+  if (file != nullptr) {
+    const bool is_there =
+        made.builder->buildSerializedNetworkToStream(*made.network, *made.config, *file);
+    return {nullptr, is_there ? file->size() : 0};
+  }
+  BuiltPlan plan;
+  plan.memory.reset(made.builder->buildSerializedNetwork(*made.network, *made.config));
+  if (plan.memory) plan.size = plan.memory->size();
+  return plan;
+}
+
 std::string expanded(std::string path) {
   if (!path.starts_with("~/")) return path;
   const std::string home = home_folder();
@@ -132,9 +145,9 @@ Result<PreparedBuild> prepare_build(const Arguments& arguments, Console& console
   return made;
 }
 
-Result<std::unique_ptr<IHostMemory>> build_plan(const Arguments& arguments, Console& console,
-                                                nvinfer1::ILogger& logger,
-                                                const BuildListener* listener, Json* report) {
+Result<BuiltPlan> build_plan(const Arguments& arguments, Console& console,
+                             nvinfer1::ILogger& logger, NewFile* file,
+                             const BuildListener* listener, Json* report) {
   TENON_ASSIGN(const PreparedBuild made, prepare_build(arguments, console, logger, listener));
   IBuilderConfig* const config = made.config.get();
   const std::string cache_file = arguments.text(OptionId::timingCacheFile);
@@ -148,9 +161,10 @@ Result<std::unique_ptr<IHostMemory>> build_plan(const Arguments& arguments, Cons
   config->setProgressMonitor(&progress);
   setBuildObserver(*config, listener != nullptr ? listener->observer : &progress);
   const auto start = std::chrono::steady_clock::now();
-  std::unique_ptr<IHostMemory> plan(made.builder->buildSerializedNetwork(*made.network, *config));
+  BuiltPlan plan = built(made, file);
   console.clear_progress();
-  if (!plan) {
+  if (plan.size == 0) {
+    if (file != nullptr) TENON_TRY(file->status());
     if (cache && interrupted()) keep_timing_cache(*config, *cache, cache_file, console);
     return interrupted() ? stopped()
                          : user_error("the engine could not be built from '{}'",
@@ -158,7 +172,7 @@ Result<std::unique_ptr<IHostMemory>> build_plan(const Arguments& arguments, Cons
   }
   if (report != nullptr) *report = library_json(getBuildReport(*config));
   console.info("Engine built in {:g} sec.", seconds_since(start));
-  console.info("Created engine with size: {:g} MiB", static_cast<double>(plan->size()) / (1 << 20));
+  console.info("Created engine with size: {:g} MiB", static_cast<double>(plan.size) / (1 << 20));
   if (cache) keep_timing_cache(*config, *cache, cache_file, console);
   return plan;
 }

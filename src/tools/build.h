@@ -9,6 +9,7 @@
 #include "tenon/progress.h"
 #include "tools/arguments.h"
 #include "tools/console.h"
+#include "tools/new_file.h"
 #include "tools/report/json.h"
 #include "tools/sparsity.h"
 
@@ -41,12 +42,16 @@ Result<PreparedBuild> prepare_build(const Arguments& arguments, Console& console
                                     nvinfer1::ILogger& logger, const BuildListener* listener,
                                     OpenExtents open = OpenExtents::kBecomeOne);
 
+struct BuiltPlan {
+  std::unique_ptr<nvinfer1::IHostMemory> memory;  ///< Null where it went to a file.
+  uint64_t size = 0;
+};
+
 /// Reads --onnx, builds and returns the plan. Errors of the library are on the console already.
-/// `report`: receives what getBuildReport() tells; null for none.
-Result<std::unique_ptr<nvinfer1::IHostMemory>> build_plan(const Arguments& arguments,
-                                                          Console& console,
-                                                          nvinfer1::ILogger& logger,
-                                                          const BuildListener* listener = nullptr,
-                                                          Json* report = nullptr);
+/// `file` gets the plan, and is still to be saved; null: it stays in memory. `report`: receives
+/// what getBuildReport() tells; null for none.
+Result<BuiltPlan> build_plan(const Arguments& arguments, Console& console,
+                             nvinfer1::ILogger& logger, NewFile* file = nullptr,
+                             const BuildListener* listener = nullptr, Json* report = nullptr);
 
 }  // namespace tenon::tools

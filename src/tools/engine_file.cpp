@@ -98,11 +98,15 @@ Result<MappedBytes> PlanSource::bytes() const {
   return MappedBytes{static_cast<const std::byte*>(memory->data()), memory->size(), nullptr};
 }
 
-Result<PlanSource> save_plan(std::unique_ptr<nvinfer1::IHostMemory> plan, const std::string& file) {
-  const std::span bytes(static_cast<char*>(plan->data()), plan->size());
+Result<PlanSource> save_plan(BuiltPlan plan, NewFile* written, const std::string& file) {
+  if (plan.memory == nullptr) {
+    TENON_TRY(written->save());
+    return PlanSource{nullptr, file};
+  }
+  const std::span bytes(static_cast<char*>(plan.memory->data()), plan.memory->size());
   TENON_ASSIGN(const bool is_released, write_file_and_release(file, bytes));
-  if (is_released) plan.reset();
-  return PlanSource{std::move(plan), file};
+  if (is_released) plan.memory.reset();
+  return PlanSource{std::move(plan.memory), file};
 }
 
 Result<LoadedEngine> load_engine(const PlanSource& plan, const Arguments& arguments,

@@ -7,6 +7,7 @@
 #include "base/mapped_file.h"
 #include "base/status.h"
 #include "tools/arguments.h"
+#include "tools/build.h"
 #include "tools/console.h"
 
 namespace tenon::tools {
@@ -25,8 +26,8 @@ struct PlanSource {
   Result<MappedBytes> bytes() const;
 };
 
-/// Saves a plan; the memory of a large one goes to the file.
-Result<PlanSource> save_plan(std::unique_ptr<nvinfer1::IHostMemory> plan, const std::string& file);
+/// Saves a plan, which is in `written` or in memory; the memory of a large one goes to the file.
+Result<PlanSource> save_plan(BuiltPlan plan, NewFile* written, const std::string& file);
 
 Result<LoadedEngine> load_engine(const PlanSource& plan, const Arguments& arguments,
                                  Console& console, nvinfer1::ILogger& logger);

@@ -40,10 +40,12 @@ Result<PlanSource> make_plan(const Arguments& arguments, Console& console, ApiLo
   if (!arguments.has(OptionId::onnx)) {
     return user_error("there is nothing to run: give --onnx=file, or --loadEngine=file");
   }
-  TENON_ASSIGN(auto built, build_plan(arguments, console, logger, nullptr, report));
-  if (!arguments.has(OptionId::saveEngine)) return PlanSource{std::move(built), {}};
   const std::string file = arguments.text(OptionId::saveEngine);
-  TENON_ASSIGN(PlanSource plan, save_plan(std::move(built), file));
+  const auto saved = file.empty() ? nullptr : NewFile::open(file);
+  TENON_ASSIGN(BuiltPlan built,
+               build_plan(arguments, console, logger, saved.get(), nullptr, report));
+  if (file.empty()) return PlanSource{std::move(built.memory), {}};
+  TENON_ASSIGN(PlanSource plan, save_plan(std::move(built), saved.get(), file));
   console.info("Saved engine to {}", file);
   return plan;
 }

@@ -83,10 +83,10 @@ class Worker {
     const auto start = std::chrono::steady_clock::now();
     TENON_ASSIGN(const auto plan, build_plan(arguments, console_, logger_));
     const double build_ms = ms_since(start);
-    const std::span bytes(static_cast<const char*>(plan->data()), plan->size());
+    const std::span bytes(static_cast<const char*>(plan.memory->data()), plan.size);
     TENON_ASSIGN(const double load_ms,
                  insert(request, [&] { return deserialize(bytes, arguments, console_, logger_); }));
-    return Json{{"build_ms", build_ms}, {"load_ms", load_ms}, {"plan_bytes", plan->size()}};
+    return Json{{"build_ms", build_ms}, {"load_ms", load_ms}, {"plan_bytes", plan.size}};
   }
 
   /// {"command":"load","name":"a","plan":"a.plan","options":[]}

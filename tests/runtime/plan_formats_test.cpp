@@ -118,6 +118,44 @@ TEST(PlanFormats, APlanThatIsFreedGivesTheSameBytes) {
   EXPECT_EQ(owner.use_count(), 1);
 }
 
+/// Weights are handed on as they lie.
+TEST(PlanFormats, APlanGoesToASinkInParts) {
+  class Sink final : public PlanSink {
+   public:
+    Status begin(size_t bytes) override {
+      size = bytes;
+      return {};
+    }
+    Status take(std::span<const std::byte> part) override {
+      at.push_back(part.data());
+      bytes.insert(bytes.end(), part.begin(), part.end());
+      return bytes.size() > most ? Status(user_error("full")) : Status();
+    }
+    size_t size = 0, most = SIZE_MAX;
+    std::vector<const std::byte*> at;
+    std::vector<std::byte> bytes;
+  };
+  auto plan = read_plan(stored_plan(4), nullptr);
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  const auto owner = std::make_shared<std::vector<std::byte>>(64);
+  plan->graph->nodes()[0]->packed = Tensor(DataType::kUInt8, {64}, owner->data(), owner);
+  const auto whole = write_plan(*plan);
+  ASSERT_TRUE(whole.ok());
+  Sink sink;
+  ASSERT_TRUE(write_and_free(*plan, sink).ok());
+  EXPECT_EQ(sink.size, whole->size());
+  EXPECT_TRUE(std::ranges::equal(sink.bytes, *whole));
+  EXPECT_NE(std::ranges::find(sink.at, owner->data()), sink.at.end());
+  EXPECT_EQ(owner.use_count(), 1);
+
+  auto again = read_plan(stored_plan(4), nullptr);
+  Sink full;
+  full.most = 5000;
+  const Status written = write_and_free(*again, full);
+  ASSERT_FALSE(written.ok());
+  EXPECT_EQ(written.error().message, "full");
+}
+
 TEST(PlanFormats, AreWrittenAnewInTheNewestOne) {
   for (const int old : {1, 2, 3, 4}) {
     const auto plan = read_plan(stored_plan(old), nullptr);

@@ -90,13 +90,17 @@ Result<PlanSource> build_on_page(Session& session, const Arguments& arguments,
     session.enter(Stage::kBuild);
     listener.parsed(network, seconds);
   };
-  TENON_ASSIGN(auto built, build_plan(arguments, session.console(), logger, &staged, report));
-  const auto size = static_cast<double>(built->size());
+  const auto saved = file.empty() ? nullptr : NewFile::open(file);
+  TENON_ASSIGN(BuiltPlan built,
+               build_plan(arguments, session.console(), logger, saved.get(), &staged, report));
+  const auto size = static_cast<double>(built.size);
   page.saves();
   const auto start = std::chrono::steady_clock::now();
-  PlanSource plan{std::move(built), {}};
-  if (!file.empty()) {
-    TENON_ASSIGN(plan, save_plan(std::move(plan.memory), file));
+  PlanSource plan;
+  if (file.empty()) {
+    plan.memory = std::move(built.memory);
+  } else {
+    TENON_ASSIGN(plan, save_plan(std::move(built), saved.get(), file));
   }
   const std::chrono::duration<double> writing = std::chrono::steady_clock::now() - start;
   page.written(file, size, writing.count());
