@@ -86,16 +86,16 @@ double CheckForecast::seconds(const BuildWatch::Known& known) const {
   const double evaluation = evaluation_took >= 0 ? evaluation_took
                             : beside_build       ? reference(known)
                                                  : waited;
-  const double behind = evaluations * evaluation;
+  double behind = evaluations * evaluation;
   if (all_regions) return left + ran + regions(kForever, known) + behind + known.passes;
   const double rounding = rounds ? known.kernels.rounding(weights) : 0;
-  const double passes = evaluations > (rounds ? 1 : 0) ? known.passes : 0;
+  behind += rounding + (evaluations > (rounds ? 1 : 0) ? known.passes : 0);
   // Half of it would be wrong either way.
   const bool deviates = known.kernels.chance_to_deviate() > 0.5;
   const double ahead = deviates ? rounds * evaluation + rounding : 0;
   const Shares look = shares(look_seconds(built, waited + ran + ahead), behind);
   return left + ran + std::min(regions(look.regions, known), look.regions) +
-         (look.evaluates ? behind + rounding + passes : ahead);
+         (look.evaluates ? behind : ahead);
 }
 
 ReferenceObserver CheckForecast::told_to(BuildWatch& watch, bool is_ahead) const {

@@ -385,8 +385,7 @@ class CheckedBuild {
     ran += watch.lap();
     const double look = std::min(CheckForecast::look_seconds(build_seconds_, waited_ + ran),
                                  watch_ == nullptr ? kForever : watch_->left_to_check());
-    const double behind = evaluations_behind(work.kernels);
-    shares_ = CheckForecast::shares(look, behind * evaluation_);
+    shares_ = CheckForecast::shares(look, seconds_behind(work));
     report_ = regions.compare(Deadline(with_regions() ? kForever : shares_.regions), told());
     TENON_TRY(examine_forms(plan));
     tell_evaluations_left();
@@ -521,7 +520,15 @@ class CheckedBuild {
   double evaluations_behind(double layers) const {
     return rounds_products() ? !passes_beside_ + shows_rounding(layers) : 0;
   }
-  /// The same where all regions are compared: of the values inside, also in the network's own types
+  /// With the time to round constants, and to run the passes once more.
+  double seconds_behind(const ReferenceWork& work) const {
+    double seconds = evaluations_behind(work.kernels) * evaluation_;
+    if (watch_ == nullptr || seconds <= 0) return seconds;
+    if (shows_rounding(work.kernels))
+      watch_->kernels([&](BuildForecast& kernels) { seconds += kernels.rounding(work.weights); });
+    return seconds + (passes_beside_ ? 0 : watch_->seconds(BuildWatch::Step::kOptimize));
+  }
+  /// Evaluations where all regions are compared: of the values inside, also in the network's own types
   /// where these are narrow, with sums in another order, and as the passes leave it.
   double evaluations_of_values() const {
     return 3 + (coarsest_type(*network_) != DataType::kFloat32);

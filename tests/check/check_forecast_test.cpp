@@ -179,6 +179,22 @@ TEST(CheckForecast, WeightsAreRounded) {
   EXPECT_NEAR(forecast.seconds(known), one + 1 + 4e8 * known.pace.byte, 1e-3);
 }
 
+/// Where that would take too long, it is left out with its evaluation.
+TEST(CheckForecast, RoundingCountsAmongEvaluations) {
+  const BuildForecast kernels;
+  const BuildWatch::Known known{kernels, kernels.pace(), 1, 0, 30};
+  CheckForecast forecast;
+  forecast.plain = PlainPace{1e-10, 1e-9, 1e-9};
+  forecast.reference_took = forecast.reference_ahead = 0;
+  forecast.evaluation_took = 3;
+  const double without = forecast.seconds(known);
+  forecast.evaluations = 1;
+  forecast.rounds = true;
+  EXPECT_NEAR(forecast.seconds(known), without + 3, 1e-9);
+  forecast.weights = 3 / known.pace.byte;
+  EXPECT_NEAR(forecast.seconds(known), without, 1e-9);
+}
+
 /// The evaluation of what the passes make comes with another run of them.
 TEST(CheckForecast, PassesRunOnceMore) {
   const BuildForecast kernels;
