@@ -12,9 +12,10 @@ namespace tenon::tools {
 namespace {
 
 /// In the cache folder.
-constexpr const char* kFile = "saving_pace";
-/// A first guess, that both take as long, weighs as much as a plan of so many seconds.
-constexpr double kGuess = 1e-3;
+constexpr const char* kFile = "pace_of_saving";
+/// A first guess of both times' ratio, for plans that lie in their file already and have to be on
+/// the disk; and it weighs as much as a plan of so many seconds.
+constexpr double kFirst = 0.05, kGuess = 1e-3;
 /// How much less a build counts for each one behind it.
 constexpr double kEarlier = 0.85;
 
@@ -31,7 +32,7 @@ SavingPace::SavingPace() {
 }
 
 double SavingPace::seconds(double expected) const {
-  return expected * std::exp(sum_ / (expected_ + kGuess));
+  return expected * std::exp((sum_ + kGuess * std::log(kFirst)) / (expected_ + kGuess));
 }
 
 /// By the mean of logarithms: now and then a plan takes several times as long, for pages or a disk
