@@ -164,7 +164,10 @@ Result<BuiltPlan> build_plan(const Arguments& arguments, Console& console,
   BuiltPlan plan = built(made, file);
   console.clear_progress();
   if (plan.size == 0) {
-    if (file != nullptr) TENON_TRY(file->status());
+    if (file != nullptr && !file->status().ok()) {
+      console.take_errors();  // The library knows only that a stream took too few bytes.
+      return file->status().error();
+    }
     if (cache && interrupted()) keep_timing_cache(*config, *cache, cache_file, console);
     return interrupted() ? stopped()
                          : user_error("the engine could not be built from '{}'",
