@@ -528,8 +528,8 @@ class CheckedBuild {
       watch_->kernels([&](BuildForecast& kernels) { seconds += kernels.rounding(work.weights); });
     return seconds + (passes_beside_ ? 0 : watch_->seconds(BuildWatch::Step::kOptimize));
   }
-  /// Evaluations where all regions are compared: of the values inside, also in the network's own types
-  /// where these are narrow, with sums in another order, and as the passes leave it.
+  /// Evaluations where all regions are compared: of the values inside, also in the network's own
+  /// types where these are narrow, with sums in another order, and as the passes leave it.
   double evaluations_of_values() const {
     return 3 + (coarsest_type(*network_) != DataType::kFloat32);
   }

@@ -49,6 +49,8 @@ def test_the_next_build_has_the_same_shapes(tenon, tmp_path: Path):
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), tmp_path / "open.onnx")
     text = tenon("build", "open.onnx", "--shapes=x:3x4", *CPU)
     assert "tenon build open.onnx --shapes=x:3x4 --device=-1 --fp16" in text
+    text = tenon("bench", "open.onnx", "--shapes=x:3x4", "--bf16", "--iterations=2", "--duration=0", *CPU)
+    assert re.search(r"tenon bench open.onnx --shapes=x:3x4 --bf16 --device=-1\s+--html=report.html", text)
 
 
 def test_plans_are_saved_where_asked(tenon, tmp_path: Path):

@@ -94,11 +94,21 @@ void show_layers(Session& session, const Measured& measured) {
   session.line("{}", table.text());
 }
 
-void show_next(Session& session, const Arguments& arguments, const Measured& measured) {
+/// Whether the device computes all the time, so that more streams cannot raise the throughput.
+bool is_busy(const Measured& measured) {
+  constexpr double kBusy = 0.95;  // Of tools/report/advice.cpp.
+  const double compute = measured.queries.summary(&QueryTimes::compute, {}).mean *
+                         static_cast<double>(measured.queries.count());
+  return compute >= kBusy * measured.queries.wall_ms();
+}
+
+void show_next(Session& session, const CommandLine& line, const Arguments& arguments,
+               const Measured& measured) {
   NextCommands next;
+  const bool is_built = !arguments.has(OptionId::loadEngine);
   const std::string file =
-      shell_word(arguments.has(OptionId::loadEngine) ? arguments.text(OptionId::loadEngine)
-                                                     : arguments.text(OptionId::onnx));
+      shell_word(arguments.text(is_built ? OptionId::onnx : OptionId::loadEngine)) +
+      repeated_flags(line);
   if (measured.layers.empty())
     next.add(fmt::format("tenon bench {} --layers", file), "which layers take the time");
   if (arguments.has(OptionId::html))
@@ -108,7 +118,7 @@ void show_next(Session& session, const Arguments& arguments, const Measured& mea
     next.add(fmt::format("tenon bench {} --html=report.html", file), "why: a page to look at");
   if (!measured.settings.on_cpu && !arguments.flag(OptionId::useCudaGraph))
     next.add(fmt::format("tenon bench {} --useCudaGraph", file), "launches as one graph");
-  if (measured.settings.streams == 1)
+  if (measured.settings.streams == 1 && !is_busy(measured))
     next.add(fmt::format("tenon bench {} --infStreams=2", file), "throughput of two at a time");
   session.heading("Next");
   session.line("{}", next.text());
@@ -132,7 +142,7 @@ Status bench(Session& session, const CommandLine& line) {
   show_layers(session, measured);
   if (reports) TENON_TRY(write_report(std::move(report), arguments, session.console()));
   session.show_warnings();
-  show_next(session, arguments, measured);
+  show_next(session, line, arguments, measured);
   return {};
 }
 

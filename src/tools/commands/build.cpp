@@ -42,17 +42,6 @@ std::string plan_name(const std::string& model) {
   return stem.substr(stem.find_last_of('/') + 1) + ".plan";
 }
 
-/// Flags that another build of the model needs as well.
-std::string repeated_flags(const CommandLine& line) {
-  constexpr std::string_view kRepeated[] = {
-      "--shapes=", "--minShapes=", "--optShapes=", "--maxShapes=", "--profile=", "--device="};
-  std::string text;
-  for (const std::string_view word : line.typed())
-    if (std::ranges::any_of(kRepeated, [&](auto flag) { return word.starts_with(flag); }))
-      text += " " + shell_word(word);
-  return text;
-}
-
 /// Of another build in 16 bits, where the plan's device has products in them; else nothing.
 std::string promise_of_16_bits(const Json& device) {
   if (device["kind"] == "GPU") return "half precision: often twice as fast";

@@ -65,6 +65,29 @@ Result<Arguments> prepare(Session& session, const CommandLine& line, bool with_f
   return arguments;
 }
 
+std::string repeated_flags(const CommandLine& line) {
+  constexpr std::string_view kRepeated[] = {"--shapes=",
+                                            "--minShapes=",
+                                            "--optShapes=",
+                                            "--maxShapes=",
+                                            "--profile=",
+                                            "--device=",
+                                            "--fp16",
+                                            "--bf16",
+                                            "--int8",
+                                            "--fp8",
+                                            "--best",
+                                            "--stronglyTyped",
+                                            "--builderOptimizationLevel="};
+  std::string text;
+  for (const std::string_view word : line.typed())
+    if (std::ranges::any_of(kRepeated, [&](auto flag) {
+          return flag.ends_with('=') ? word.starts_with(flag) : word == flag;
+        }))
+      text += " " + shell_word(word);
+  return text;
+}
+
 std::string device_text(const Arguments& arguments, Console& console) {
   if (const std::unique_ptr<IGpu> gpu = find_gpu(arguments, console)) {
     const GpuDescription description = gpu->describe();

@@ -21,6 +21,9 @@ enum class Reports { kRefused, kWritten };
 Result<Arguments> prepare(Session& session, const CommandLine& line, bool with_file = true,
                           Reports reports = Reports::kRefused);
 
+/// Flags that another run of the command needs as well, each behind a space.
+std::string repeated_flags(const CommandLine& line);
+
 /// Whether the file begins as a plan does.
 bool is_plan(const std::string& file);
 /// The same, or its name is a plan's: of a file that is not there, is empty or was cut short.

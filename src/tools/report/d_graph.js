@@ -167,7 +167,8 @@ function graphView(report) {
   const panes = [];
   if (report.network)
     panes.push(graphPane("Before", `${report.network.nodes.length} operators as given`, networkEntries(report), report.network.values));
-  panes.push(graphPane("After", `${report.layers.length} layers of the plan`, planEntries(report), report.values));
+  const computing = report.timed.length > 0 ? `, ${report.timed.length} compute` : "";
+  panes.push(graphPane("After", `${report.layers.length} layers of the plan${computing}`, planEntries(report), report.values));
   const mark = () => panes.forEach((pane) => pane.mark(state.layer));
   state.onLayer = mark;
   requestAnimationFrame(mark);

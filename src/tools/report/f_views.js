@@ -263,18 +263,19 @@ function accuracyView(report) {
   const rows = report.accuracy || [];
   if (rows.length === 0) return [...(outputs.length > 0 ? [element("div", { class: "cards" }, outputs)] : []),
     panel("Accuracy", "", empty(whyNot(report)))];
-  const columns = [
-    { name: "Layer", wide: true, value: (row) => row.layer }, { name: "Tensor", value: (row) => row.value },
+  const known = rows.some((row) => row.accumulated !== undefined);
+  const inside = [
     { name: "From fp32", number: true, help: "Distance of this tensor from the same one of the network in fp32", value: (row) => row.accumulated, show: (row) => distance(row.accumulated) },
     { name: "Before it", number: true, help: "The same of its worst operand", value: (row) => row.before, show: (row) => distance(row.before) },
-    { name: "Growth", number: true, help: "From fp32 over before it, or over the limit where that is larger", value: (row) => row.growth, show: (row) => (row.growth === undefined ? "" : `× ${number(row.growth, 2)}`) },
+    { name: "Growth", number: true, help: "From fp32 over before it, or over the limit where that is larger", value: (row) => row.growth, show: (row) => (row.growth === undefined ? "" : `× ${number(row.growth, 2)}`) }];
+  const columns = [
+    { name: "Layer", wide: true, value: (row) => row.layer }, { name: "Tensor", value: (row) => row.value }, ...(known ? inside : []),
     { name: "By itself", number: true, help: "Distance from the reference on the same operands", value: (row) => row.distance, show: (row) => distance(row.distance) },
     { name: "Limit", number: true, value: (row) => row.limit, show: (row) => distance(row.limit) },
     { name: "State", value: (row) => row.state, show: (row) => element("span", { class: `chip ${row.state === "right" ? "good" : row.state === "wrong" ? "bad" : ""}` }, row.state) }];
-  const known = rows.some((row) => row.accumulated !== undefined);
   return [element("div", { class: "cards" }, outputs), accuracyChart(report, rows),
     panel("Accuracy by tensor", known ? "Growth tells which layer loses accuracy; a distance of 0.01 is 1 %" : "--selfCheckRegions also compares each tensor with fp32",
-      dataTable(columns, rows, { sort: known ? 4 : 5, search: "Layer, tensor", open: (row) => openLayer(report.byName.get(row.layer), row.layer) }))].filter(Boolean);
+      dataTable(columns, rows, { sort: known ? 4 : 2, search: "Layer, tensor", open: (row) => openLayer(report.byName.get(row.layer), row.layer) }))].filter(Boolean);
 }
 
 const SMALLEST = 1e-8;
