@@ -413,8 +413,9 @@ class ILayer : public INoCopy {
   TRT_DEPRECATED bool precisionIsSet() const noexcept;
   /// Drops the type that setPrecision() asked for.
   TRT_DEPRECATED void resetPrecision() noexcept;
-  /// Sets the type of an output, to which the layer's result is converted. An error in strongly
-  /// typed networks: add a cast.
+  /// Rounds an output to a type. The tensor keeps its own, but for identities, which convert:
+  /// ITensor::setType() changes what applications bind. An error in strongly typed networks: add a
+  /// cast.
   TRT_DEPRECATED void setOutputType(int32_t index, DataType dataType) noexcept;
   /// Returns the type of an output, `index` from 0 to getNbOutputs() - 1.
   DataType getOutputType(int32_t index) const noexcept;

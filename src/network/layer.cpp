@@ -73,6 +73,17 @@ std::optional<DataType> LayerCore::wanted_type(size_t index, DataType own) const
   return stays ? std::nullopt : std::optional(from_public(given));
 }
 
+std::vector<DataType> LayerCore::casts(size_t index, DataType own) {
+  const auto wanted = wanted_type(index, own);
+  if (!wanted.has_value()) return {};
+  const auto type = layer().getType();
+  if (type == nvinfer1::LayerType::kIDENTITY || type == nvinfer1::LayerType::kCAST)
+    return {*wanted};
+  if (is_real(own) != is_real(*wanted)) return {};
+  const bool rounds = is_real(own) && byte_size(*wanted) < byte_size(own);
+  return rounds ? std::vector{*wanted, own} : std::vector{*wanted};
+}
+
 PublicType LayerCore::result_type(int32_t index) const {
   if (result_type_is_set(index)) return *result_types_[static_cast<size_t>(index)];
   const ITensor* tensor = result(index);

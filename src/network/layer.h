@@ -77,8 +77,10 @@ class LayerCore {
   std::optional<PublicType> precision() const { return precision_; }
   void set_result_type(int32_t index, std::optional<PublicType> type);
   bool result_type_is_set(int32_t index) const;
-  /// The type that an output is to be cast to, which is made as `own`; nothing where it stays.
-  std::optional<DataType> wanted_type(size_t index, DataType own) const;
+  /// The types that an output is to be cast to one after the other, which is made as `own`; none
+  /// where it stays. The tensor keeps its type, so that reals are rounded and widened again, but
+  /// for layers that are there to convert.
+  std::vector<DataType> casts(size_t index, DataType own);
   PublicType result_type(int32_t index) const;
   void set_metadata(const char* metadata);
   const std::string& metadata() const { return metadata_; }
@@ -109,6 +111,7 @@ class LayerCore {
   friend class Network;
   enum class State { kClean, kStale, kFailed };
   void name_nodes();
+  std::optional<DataType> wanted_type(size_t index, DataType own) const;
 
   Network& network_;
   std::string name_, metadata_;

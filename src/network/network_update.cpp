@@ -249,8 +249,8 @@ Status Network::lower(LayerCore& layer) {
     e.fail(internal_error("{} outputs were made in place of {}", values.size(),
                           layer.results_.size()));
   for (size_t i = 0; e.ok() && i < values.size(); ++i) {
-    if (const auto wanted = layer.wanted_type(i, e.type(values[i])))
-      values[i] = e.cast(values[i], *wanted);
+    for (const DataType type : layer.casts(i, e.type(values[i])))
+      values[i] = e.cast(values[i], type);
     // A handle is of one layer: a value that is passed through gets a node.
     if (e.ok() && by_value_.count(values[i]) != 0 && by_value_[values[i]] != layer.results_[i])
       values[i] = e.add(Identity{}, {values[i]});
@@ -264,15 +264,16 @@ Status Network::lower(LayerCore& layer) {
   return {};
 }
 
-/// The value that stands for an output of an imported node: the node's own, or a cast of it.
+/// The value that stands for an output of an imported node: the node's own, or casts of it.
 Value* Network::typed_output(LayerCore& layer, size_t index, std::vector<Node*>& nodes) {
   Value* value = layer.nodes_[0]->output(static_cast<int>(index));
-  const auto wanted = layer.wanted_type(index, value->type.type);
-  if (!wanted.has_value()) return value;
-  Node* cast = graph_->add_node(std::make_unique<Cast>(*wanted), {value});
-  cast->output()->type = {*wanted, value->type.shape};
-  nodes.push_back(cast);
-  return cast->output();
+  for (const DataType type : layer.casts(index, value->type.type)) {
+    Node* cast = graph_->add_node(std::make_unique<Cast>(type), {value});
+    cast->output()->type = {type, value->type.shape};
+    nodes.push_back(cast);
+    value = cast->output();
+  }
+  return value;
 }
 
 /// An imported node whose inputs changed, or the types that its outputs are wanted in.
@@ -291,12 +292,17 @@ Status Network::infer_imported(LayerCore& layer) {
   }
   nodes.insert(nodes.begin(), &node);
   std::vector<Value*> values;
-  for (size_t i = 0; i < before.size(); ++i) values.push_back(typed_output(layer, i, nodes));
+  std::vector<Node*> first_casts;  ///< Null: the output has none.
+  for (size_t i = 0; i < before.size(); ++i) {
+    const size_t made = nodes.size();
+    values.push_back(typed_output(layer, i, nodes));
+    first_casts.push_back(nodes.size() > made ? nodes[made] : nullptr);
+  }
   replace_nodes(layer, std::move(nodes), values);
   for (size_t i = 0; i < before.size(); ++i) {
     Value& own = *node.output(static_cast<int>(i));
     // All that read the output read the cast now, the cast included.
-    if (values[i] != &own) values[i]->producer()->set_input(0, &own), own.name.clear();
+    if (first_casts[i] != nullptr) first_casts[i]->set_input(0, &own), own.name.clear();
     if (!(before[i] == own.type)) mark_users_stale(*values[i]);
   }
   return {};

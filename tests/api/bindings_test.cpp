@@ -268,6 +268,35 @@ TEST(Bindings, OutputsOfLayersInInt8AreAWish) {
               0.05F);
 }
 
+/// Only ITensor::setType changes what applications bind.
+TEST(Bindings, TypesOfLayersResultsChangeNoTensors) {
+  for (const DataType type : {DataType::kHALF, DataType::kBF16}) {
+    Session s;
+    s.config->setFlag(BuilderFlag::kFP16);
+    s.config->setFlag(BuilderFlag::kBF16);
+    s.config->setFlag(BuilderFlag::kOBEY_PRECISION_CONSTRAINTS);
+    ITensor* x = s.input("x", DataType::kFLOAT, {4});
+    ILayer* first = s.network->addUnary(*x, UnaryOperation::kABS);
+    ILayer* last = s.network->addActivation(*first->getOutput(0), ActivationType::kRELU);
+    s.output(last->getOutput(0), "y");
+    ITensor* other = s.network->addIdentity(*first->getOutput(0))->getOutput(0);
+    s.network->getLayer(2)->setOutputType(0, type);
+    s.output(other, "z");
+    for (ILayer* layer : {first, last}) {
+      layer->setOutputType(0, type);
+      EXPECT_EQ(layer->getOutputType(0), type);
+      EXPECT_EQ(layer->getOutput(0)->getType(), DataType::kFLOAT);
+    }
+    EXPECT_EQ(other->getType(), type) << "identities are there to convert";
+    ASSERT_TRUE(s.build());
+    EXPECT_EQ(s.engine->getTensorDataType("y"), DataType::kFLOAT);
+    EXPECT_EQ(s.engine->getTensorDataType("z"), type);
+    const auto result = s.run({{"x", floats({4}, {-1.001F, 2, -300.3F, 0.1F})}})["y"];
+    expect_near(result, {1.001F, 2, 300.3F, 0.1F}, 1.3F);
+    EXPECT_NE(result.values<float>()[2], 300.3F) << "it is rounded all the same";
+  }
+}
+
 TEST(Bindings, StronglyTypedNetworksTakeInputsAtTheirWord) {
   Sums s(kStrong);
   s.y->setType(DataType::kFLOAT);

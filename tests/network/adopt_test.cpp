@@ -77,7 +77,7 @@ TEST_F(Adopt, LayersAreOfTheirClasses) {
   EXPECT_STREQ(network_->getOutput(0)->getName(), "y");
 }
 
-TEST_F(Adopt, OutputTypesOfHalfMeetOperandsOfFloat) {
+TEST_F(Adopt, OutputTypesOfHalfRound) {
   std::unique_ptr<nvinfer1::INetworkDefinition> owner(builder_->createNetworkV2(0));
   auto* network = dynamic_cast<Network*>(owner.get());
   auto graph = std::make_unique<Graph>();
@@ -88,6 +88,7 @@ TEST_F(Adopt, OutputTypesOfHalfMeetOperandsOfFloat) {
   };
   Value* x = graph->add_input("x", {tenon::DataType::kFloat32, {2, 3}});
   Value* value = add(*graph, std::make_unique<MatMul>(), {x, ones({3, 4}, "w")}, "mm");
+  value = add(*graph, std::make_unique<Identity>(), {value}, "same");
   value = add(*graph, std::make_unique<Pointwise>(PointwiseFunction::k_add),
               {value, ones({4}, "b")}, "bias");
   graph->add_output(value);
@@ -105,22 +106,30 @@ TEST_F(Adopt, OutputTypesOfHalfMeetOperandsOfFloat) {
     while (network->getLayer(i)->getName() != name) ++i;
     return network->getLayer(i);
   };
-  nvinfer1::ILayer *mm = layer("mm"), *bias = layer("bias");
+  nvinfer1::ILayer *mm = layer("mm"), *same = layer("same"), *bias = layer("bias");
   EXPECT_EQ(casts(), 0);
+  // The tensor keeps its type, which is that of bindings: numbers are rounded and widened.
   mm->setOutputType(0, nvinfer1::DataType::kHALF);
   EXPECT_EQ(casts(), 2);
-  EXPECT_EQ(mm->getOutput(0)->getType(), nvinfer1::DataType::kHALF);
-  EXPECT_EQ(bias->getOutput(0)->getType(), nvinfer1::DataType::kFLOAT);
-  EXPECT_EQ(bias->getInput(0), mm->getOutput(0));
+  EXPECT_EQ(mm->getOutput(0)->getType(), nvinfer1::DataType::kFLOAT);
+  EXPECT_EQ(same->getInput(0), mm->getOutput(0));
   bias->setOutputType(0, nvinfer1::DataType::kHALF);
-  EXPECT_EQ(casts(), 3);
+  EXPECT_EQ(casts(), 4);
+  EXPECT_EQ(bias->getOutput(0)->getType(), nvinfer1::DataType::kFLOAT);
   bias->setInput(1, *network->getInput(0));  // Of other extents.
   EXPECT_FALSE(network->finished_graph().ok());
   bias->setInput(1, *mm->getOutput(0));
-  EXPECT_EQ(casts(), 1);  // Both operands are of 16 bits, and so is the sum.
+  EXPECT_EQ(casts(), 4);
   mm->resetOutputType(0);
   bias->resetOutputType(0);
   EXPECT_EQ(casts(), 0);
+  // Identities convert. Operands of 16 bits are widened beside those of 32.
+  same->setOutputType(0, nvinfer1::DataType::kHALF);
+  EXPECT_EQ(casts(), 2);
+  EXPECT_EQ(same->getOutput(0)->getType(), nvinfer1::DataType::kHALF);
+  EXPECT_EQ(bias->getOutput(0)->getType(), nvinfer1::DataType::kFLOAT);
+  bias->setInput(1, *same->getOutput(0));
+  EXPECT_EQ(casts(), 1);  // Both operands are of 16 bits, and so is the sum.
 }
 
 TEST_F(Adopt, AttentionHasItsHandle) {
