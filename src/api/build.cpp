@@ -161,7 +161,7 @@ Result<Plan> Build::compile() {
   // Their types may be others now.
   TENON_TRY(configure_plugins(*request_.graph, request_.profiles));
   TENON_TRY(go_on("the build"));
-  const PrecisionSummary precisions(config_, *request_.graph, quantized);
+  const PrecisionSummary precisions(config_, *request_.graph, request_.passes, quantized);
   if (refittable) recipe_ = request_.graph->clone();
   begin_report(config_, request_);
   request_.select.left_out = family_.listener();

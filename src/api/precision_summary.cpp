@@ -97,6 +97,17 @@ bool is_nibble(tenon::DataType type) {
   return type == tenon::DataType::kInt4 || type == tenon::DataType::kUInt4;
 }
 
+/// Whether the build itself leaves the pass out at the layer: for setPrecision(kFLOAT), or for the
+/// budget.
+bool is_kept_from(const std::vector<std::string>& disabled, std::string_view pass,
+                  const std::string& layer) {
+  return std::ranges::any_of(disabled, [&](const std::string& entry) {
+    const size_t colon = std::min(entry.find(':'), entry.size());
+    return entry.substr(0, colon) == pass && colon < entry.size() &&
+           matches_pattern(std::string_view(entry).substr(colon + 1), layer);
+  });
+}
+
 /// The builder's switch that keeps the pass from a layer; nothing where it may run.
 std::optional<std::string> switch_against(const BuilderConfig& config, std::string_view pass,
                                           bool is_fusion, const std::string& layer) {
@@ -184,8 +195,9 @@ const std::vector<PrecisionSummary::Row>& PrecisionSummary::rows() {
 }
 
 PrecisionSummary::PrecisionSummary(const BuilderConfig& config, const Graph& network,
+                                   const PassOptions& passes,
                                    const ImplicitQuantization& quantization)
-    : config_(config), quantization_(quantization) {
+    : config_(config), disabled_(passes.disabled), quantization_(quantization) {
   collect(network);
 }
 
@@ -278,9 +290,12 @@ std::string PrecisionSummary::reason_for(const Row& row, const Layer& layer) con
   if (!is_fusion || row.is(layer.activations, layer.weights))
     if (const auto against = switch_against(config_, row.pass, is_fusion, layer.name))
       return *against;
+  if (row.chosen.has_value() && is_kept_from(disabled_, row.pass, layer.name))
+    return config_.precision_budget() >= 0
+               ? "the budget or its layer precision keeps it in FP32"
+               : "its layer precision (setPrecision, setOutputType) keeps it in FP32";
   if (row.chosen.has_value())
-    return "the device has no such kernels for it, or layer precisions or types of the network ask "
-           "for others";
+    return "the device has no such kernels for it, or types of the network ask for others";
   if (!row.is(layer.activations, layer.weights))
     return layer.quantizable ? "the network does not quantize both operands to that type"
                              : "there are no such kernels for its operation";

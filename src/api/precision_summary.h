@@ -7,6 +7,7 @@
 #include "api/implicit_quantization.h"
 #include "base/log.h"
 #include "ir/graph.h"
+#include "passes/pass.h"
 
 namespace tenon::api {
 
@@ -16,7 +17,7 @@ namespace tenon::api {
 class PrecisionSummary {
  public:
   /// Looks at the network that is compiled, implicit quantization included.
-  PrecisionSummary(const BuilderConfig& config, const Graph& network,
+  PrecisionSummary(const BuilderConfig& config, const Graph& network, const PassOptions& passes,
                    const ImplicitQuantization& quantization);
 
   void report(const Graph& plan, Logger& logger) const;
@@ -40,6 +41,7 @@ class PrecisionSummary {
   std::string reason_for(const Row& row, const Layer& layer) const;
 
   const BuilderConfig& config_;
+  const std::vector<std::string> disabled_;  ///< Passes, at all layers or some.
   const ImplicitQuantization& quantization_;
   std::vector<Layer> layers_;
 };

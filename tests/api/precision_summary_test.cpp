@@ -2,6 +2,7 @@
 // why the others did not.
 #include "harness.h"
 #include "tenon/passes.h"
+#include "tenon/precision.h"
 #include "tenon/quantize.h"
 
 namespace api_test {
@@ -226,6 +227,23 @@ TEST(PrecisionSummaryOfABuild, Of16Bits) {
   Summary half({BuilderFlag::kBF16});
   half.build(half.x, half.floats());
   EXPECT_TRUE(half.lines.has("BF16: ") || half.lines.has("no 16-bit arithmetic")) << half.lines.all;
+}
+
+TEST(PrecisionSummaryOfABuild, OfLayerPrecisions) {
+  Summary kept({BuilderFlag::kBF16, BuilderFlag::kOBEY_PRECISION_CONSTRAINTS});
+  auto* product = kept.network->addMatrixMultiply(*kept.x, MatrixOperation::kNONE, *kept.floats(),
+                                                  MatrixOperation::kNONE);
+  product->setName("product");
+  product->setPrecision(DataType::kFLOAT);
+  EXPECT_TRUE(kept.build_up_to(*product).has("1 does not, since its layer precision (setPrecision, "
+                                             "setOutputType) keeps it in FP32: 'product'"))
+      << kept.lines.all;
+  Summary budget({BuilderFlag::kBF16});
+  EXPECT_TRUE(tenon::setPrecisionBudget(*budget.config, 0));
+  for (size_t i = 0; i < budget.weights.size(); ++i)
+    budget.weights[i] = 0.001F * static_cast<float>(i % 97);
+  EXPECT_TRUE(budget.build(budget.x, budget.floats()).has("keeps it in FP32: 'product'"))
+      << budget.lines.all;
 }
 
 TEST(PrecisionSummaryOfABuild, OfANetworkWithoutProducts) {
