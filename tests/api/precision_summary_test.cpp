@@ -235,8 +235,9 @@ TEST(PrecisionSummaryOfABuild, OfLayerPrecisions) {
                                                   MatrixOperation::kNONE);
   product->setName("product");
   product->setPrecision(DataType::kFLOAT);
-  EXPECT_TRUE(kept.build_up_to(*product).has("1 does not, since its layer precision (setPrecision, "
-                                             "setOutputType) keeps it in FP32: 'product'"))
+  EXPECT_TRUE(
+      kept.build_up_to(*product).has("1 does not, since its layer precision (setPrecision, "
+                                     "setOutputType) keeps it in FP32: 'product'"))
       << kept.lines.all;
   Summary budget({BuilderFlag::kBF16});
   EXPECT_TRUE(tenon::setPrecisionBudget(*budget.config, 0));
