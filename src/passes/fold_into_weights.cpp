@@ -145,6 +145,7 @@ bool spread(Graph& graph, Node& node, const PassContext& context) {
     if (!factors || !shifts || !keeps_digits(weights, *channels, *factors, context)) continue;
     for (int64_t c = 0; c < channels->count; ++c) (*shifts)[c] *= (*factors)[c];
     anchor.set_input(1, scaled_weights(graph, weights, *channels, *factors));
+    anchor.output()->name.clear();  // The product is scaled now.
     shifted->sum->set_input(shifted->constant,
                             constant_like(graph, x->type.type, {channels->count}, *shifts));
     add_origins(anchor, node);

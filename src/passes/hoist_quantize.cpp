@@ -59,11 +59,12 @@ void drop(Graph& graph, const std::vector<Node*>& quantizes, Value* bytes,
   }
 }
 
-/// The value, all of whose readers quantize it, has their type.
+/// The value, all of whose readers quantize it, has their type and name.
 void become_bytes(Graph& graph, Value* value, DataType type, std::vector<Node*>& open) {
   std::vector<Node*> readers;
   for (const Use& use : value->uses()) readers.push_back(use.node);
   value->type.type = type;
+  value->name = readers.empty() ? std::string() : readers[0]->output()->name;
   drop(graph, readers, value, open);
 }
 
@@ -167,10 +168,14 @@ bool hoist_function(Graph& graph, Node& quantize, std::vector<Node*>& open) {
   Node* after = graph.add_node(move->op->clone(), std::move(operands), 1, move->name);
   after->origins = move->origins;
   after->output()->type = {quantized_type(quantize), moved};
+  after->output()->name = quantize.output()->name;
   graph.replace_uses(quantize.output(), after->output());
   after->set_input(0, quantize.output());
   chain.back()->set_input(0, move->input(0));
-  for (Node* node : chain) node->output()->type.shape = move->input(0)->type.shape;
+  for (Node* node : chain) {
+    node->output()->type.shape = move->input(0)->type.shape;
+    node->output()->name.clear();
+  }
   graph.erase(move);
   open.push_back(&quantize);
   return true;

@@ -46,6 +46,12 @@ Tensor reordered(const Tensor& from, int64_t pixels) {
   return to;
 }
 
+/// Values on the way have their channels in another order than before.
+void forget_names(Node& conv, const Node& blocks) {
+  for (Node* node = &conv; node != &blocks; node = node->output()->uses()[0].node)
+    node->output()->name.clear();
+}
+
 }  // namespace
 
 bool order_blocks(Graph& graph, PassContext& context) {
@@ -59,6 +65,7 @@ bool order_blocks(Graph& graph, PassContext& context) {
       if (conv->has_input(i))
         conv->set_input(i, graph.add_constant(reordered(*conv->input(i)->constant(),
                                                         blocks->block * blocks->block)));
+    forget_names(*conv, *node);
     blocks->column_row_depth = false;
     context.applied(fmt::format("{} gives the channels of {} together", conv->name, node->name));
     changed = true;

@@ -62,10 +62,14 @@ ValueObserver collect(NamedValues& values) {
   };
 }
 
-/// A name stands for the same contents on both sides, unless its extents or type changed.
+/// A name stands for the same contents on both sides, unless its extents or type changed. Integers
+/// are never the same as reals.
 std::string compare_named(const NamedValues& before, const NamedValues& after, double tolerance) {
   for (const auto& [name, tensor] : after) {
     const auto found = before.find(name);
+    if (found != before.end() && is_real(found->second.type()) != is_real(tensor.type()))
+      return fmt::format("value '{}': {} in place of {}", name, name_of(tensor.type()),
+                         name_of(found->second.type()));
     if (found == before.end() || found->second.extents() != tensor.extents() ||
         found->second.type() != tensor.type())
       continue;

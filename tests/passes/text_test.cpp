@@ -2,6 +2,7 @@
 // nothing, and that graphs before and after agree numerically. `--update` rewrites expected texts.
 #include "ir/text.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -70,6 +71,21 @@ void check_origins(const std::string& pass, const Graph& given, const PassOption
     EXPECT_TRUE(found.contains(name) || gone.contains(name)) << name << "\n" << print(*graph);
 }
 
+/// Values that keep their names keep their numbers, as debug tensors and comparisons by tensor need
+/// it.
+void check_names(const std::string& pass, const Graph& graph, const PassOptions& options) {
+  const auto before = graph.clone();
+  int count = 0;
+  for (const auto& node : before->nodes())
+    for (Value* value : node->outputs())
+      if (value->name.empty()) value->name = fmt::format("value {}", count++);
+  const auto after = before->clone();
+  const auto changed = run(*after, pass, options);
+  ASSERT_TRUE(changed.ok()) << changed.error().message;
+  EXPECT_EQ(compare_graphs(*before, *after, 1, tolerance_of(options, *before)), "")
+      << print(*before) << print(*after);
+}
+
 /// Runs the pass and compares; with `update` takes its result as expected.
 void check_case(const std::string& pass, PassCase& item, bool update) {
   SCOPED_TRACE(pass + ": " + item.title);
@@ -77,6 +93,7 @@ void check_case(const std::string& pass, PassCase& item, bool update) {
   ASSERT_TRUE(graph.ok()) << graph.error().message;
   const auto before = (*graph)->clone();
   check_origins(pass, *before, item.options);
+  check_names(pass, *before, item.options);
   const auto changed = run(**graph, pass, item.options);
   ASSERT_TRUE(changed.ok()) << changed.error().message;
   EXPECT_EQ(*changed, item.fires) << print(**graph);
