@@ -44,6 +44,11 @@ std::string named(std::string_view name, DataType type) {
   return fmt::format("{} {}", name_of(type), name);
 }
 
+/// And with one form of work.
+std::string named(std::string_view name, const KernelWork& work) {
+  return fmt::format("{} form {}", named(name, work.type), work.form);
+}
+
 double weight_count(const KernelWork& work) {
   return work.weights / std::max(byte_size(work.type), 1);
 }
@@ -180,8 +185,12 @@ void BuildForecast::tried(const std::string& tactic, const KernelWork& work,
   if (times.packed > 0) layers.packs[tactic] = times.packed;
   const double rest = std::max((times.all - times.around) / load_ - make, 0.0);
   const double launch = times.launches > 0 ? rest / times.launches : 0;
-  Trials& own = trials_.try_emplace(named(tactic, work.type), new_trials()).first->second;
-  for (Trials* trials : {&own, &all_}) {
+  const auto trials_named = [this](const std::string& name) {
+    return &trials_.try_emplace(name, new_trials()).first->second;
+  };
+  std::vector<Trials*> told{trials_named(named(tactic, work.type)), &all_};
+  if (work.form != 0) told.push_back(trials_named(named(tactic, work)));
+  for (Trials* const trials : told) {
     trials->make.add(1, work.weights, make);
     ++trials->count;
     if (times.launches == 0) continue;
@@ -419,26 +428,31 @@ double BuildForecast::launches(const KernelWork& work, double launch, double bes
   return effort::kFirstLaunches + goes_on * (all - effort::kFirstLaunches) + (1 - goes_on) * again;
 }
 
-/// Null where the tactic is not known.
-const BuildForecast::Trials* BuildForecast::trials_of(const Candidate& candidate) const {
-  const auto found = trials_.find(named(candidate.tactic, candidate.work.type));
+/// Null where there were none.
+const BuildForecast::Trials* BuildForecast::trials_of(const std::string& name) const {
+  const auto found = trials_.find(name);
   return found == trials_.end() ? nullptr : &found->second;
 }
 
-/// Those of a tactic follow its own trials, the more the more there were; of others it is known how
-/// fast the usual ones of their kind run, and how fast weights are moved.
+/// Those of a tactic follow its own trials, the more the more there were, and the ones of their form
+/// the most; of others it is known how fast the usual ones of their kind run, and how fast weights
+/// are moved.
 double BuildForecast::launch_of(const Candidate& candidate) const {
   const KernelWork& work = candidate.work;
-  const double usual = usual_launch(work);
-  const Trials* const own = trials_of(candidate);
-  if (own == nullptr) return usual;
-  return usual +
-         own->share() * (own->launch.seconds(work.operations / threads_, work.bytes) - usual);
+  double launch = usual_launch(work);
+  const auto follow = [&](const std::string& name) {
+    if (const Trials* const own = trials_of(name))
+      launch +=
+          own->share() * (own->launch.seconds(work.operations / threads_, work.bytes) - launch);
+  };
+  follow(named(candidate.tactic, work.type));
+  if (work.form != 0) follow(named(candidate.tactic, work));
+  return launch;
 }
 
 double BuildForecast::make_of(const Candidate& candidate) const {
   const double usual = usual_make(candidate.work);
-  const Trials* const own = trials_of(candidate);
+  const Trials* const own = trials_of(named(candidate.tactic, candidate.work.type));
   if (own == nullptr) return usual;
   return usual + own->share() * (own->make.seconds(1, candidate.work.weights) - usual);
 }

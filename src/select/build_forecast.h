@@ -28,6 +28,9 @@ struct KernelWork {
   std::string_view kind = {};  ///< The operation that most of it goes to: paces differ.
   DataType type = DataType::kFloat32;  ///< Of its operands: paces differ.
   bool is_cold = false;                ///< Its trials empty caches ahead of each launch.
+  /// Tells convolutions of other windows, strides and groups apart: a tactic runs them at paces of
+  /// their own. 0: of no form.
+  int form = 0;
 };
 
 /// How long a build's candidates will take to be tried, and its kernels to be made and run, where
@@ -160,7 +163,7 @@ class BuildForecast {
   double usual_launch(const KernelWork& work) const;
   double usual_make(const KernelWork& work) const;
   double kept_of(const KernelWork& work) const;
-  const Trials* trials_of(const Candidate& candidate) const;
+  const Trials* trials_of(const std::string& name) const;
   double launch_of(const Candidate& candidate) const;
   double make_of(const Candidate& candidate) const;
   double best_tried(const KernelWork& work) const;
@@ -177,7 +180,7 @@ class BuildForecast {
   int runs_;
   MachinePace pace_;
   std::vector<Candidate> open_;
-  std::map<std::string, Trials> trials_;
+  std::map<std::string, Trials> trials_;  ///< Of tactics and types, and of these with a form.
   Trials all_;
   /// Work of trials besides making kernels and launching them: binding operands, comparing results,
   /// emptying caches between cold launches.

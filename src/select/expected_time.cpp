@@ -54,6 +54,24 @@ double depth_of(const Operation& node, const Problem& problem) {
   return in.empty() ? 1.0 : static_cast<double>(in.back());
 }
 
+/// Of a convolution with constant weights: its window, its last stride, and whether it has groups.
+int form_of(const Operation& node, const Problem& problem) {
+  const Conv* const conv = node.as<Conv>();
+  if (conv == nullptr) return 0;
+  const Operand* weights = nullptr;
+  for (const Operand& input : problem.inputs)
+    if (input.constant != nullptr && input.extents.size() > 2 &&
+        (weights == nullptr || input.count() > weights->count()))
+      weights = &input;
+  if (weights == nullptr) return 0;
+  constexpr int64_t kMost = 31;
+  const int64_t stride = conv->strides.empty() ? 1 : conv->strides.back();
+  int64_t form = conv->groups > 1 ? 2 : 1;
+  for (const int64_t extent : {stride, weights->extents[2], weights->extents.back()})
+    form = form * (kMost + 1) + std::min(extent, kMost);
+  return static_cast<int>(form);
+}
+
 }  // namespace
 
 double multiplications(const Problem& problem) {
@@ -68,6 +86,7 @@ KernelWork work_of(const Problem& problem) {
   KernelWork work{.operations = multiplications(problem),
                   .kind = heavy ? heavy.name() : problem.operation.name()};
   work.is_cold = is_timed_cold(problem);
+  work.form = heavy ? form_of(heavy, problem) : 0;
   if (!problem.inputs.empty()) work.type = problem.input(0).type;
   for (const auto* operands : {&problem.inputs, &problem.outputs})
     for (const Operand& operand : *operands) {
