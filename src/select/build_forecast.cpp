@@ -421,8 +421,10 @@ double BuildForecast::usual_make(const KernelWork& work) const {
 /// first run, or another one where that may have been disturbed: as likely as not at the limit,
 /// since neither time is known better than by half.
 double BuildForecast::launches(const KernelWork& work, double launch, double best) const {
-  const double all = effort::launches_of_trial(1e3 * launch, runs_, work.is_cold);
-  if (1e3 * launch <= effort::kShortMilliseconds) return all;
+  // As it is measured beside the machine's load.
+  const double once = 1e3 * load_ * launch;
+  const double all = effort::launches_of_trial(once, runs_, work.is_cold);
+  if (once <= effort::kShortMilliseconds) return all;
   const double goes_on = 1 / (1 + std::pow(launch / (effort::kHopeless * best), kSteep));
   const double again = launch < effort::kDoubtful * best ? effort::kFirstLaunches : 0;
   return effort::kFirstLaunches + goes_on * (all - effort::kFirstLaunches) + (1 - goes_on) * again;
@@ -434,9 +436,9 @@ const BuildForecast::Trials* BuildForecast::trials_of(const std::string& name) c
   return found == trials_.end() ? nullptr : &found->second;
 }
 
-/// Those of a tactic follow its own trials, the more the more there were, and the ones of their form
-/// the most; of others it is known how fast the usual ones of their kind run, and how fast weights
-/// are moved.
+/// Those of a tactic follow its own trials, the more the more there were, and the ones of their
+/// form the most; of others it is known how fast the usual ones of their kind run, and how fast
+/// weights are moved.
 double BuildForecast::launch_of(const Candidate& candidate) const {
   const KernelWork& work = candidate.work;
   double launch = usual_launch(work);

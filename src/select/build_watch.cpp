@@ -19,7 +19,7 @@ constexpr double kSlack = 0.2;
 /// In the book: number, seconds of the choice and of the sequence, of each network that was built,
 /// the last one first.
 constexpr const char* kNetworks = "networks";
-constexpr size_t kMostNetworks = 80, kFiguresOfNetwork = 3;
+constexpr size_t kMostNetworks = 160, kFiguresOfNetwork = 3;
 
 }  // namespace
 
@@ -110,28 +110,34 @@ void BuildWatch::foresee(Step step, Span span, Forecast forecast) {
   part.span = span;
 }
 
-void BuildWatch::is_of(int network) {
+void BuildWatch::is_of(int network, int kin) {
   const std::lock_guard lock(mutex_);
-  network_ = network;
+  networks_ = {network, kin};
   before_.reset();
   const auto known = book_.find(kNetworks);
-  for (size_t i = 0; i + kFiguresOfNetwork <= known.size(); i += kFiguresOfNetwork) {
-    if (known[i] != network) continue;
-    before_ = std::array<double, kSteps>();
-    (*before_)[static_cast<size_t>(Step::kChoose)] = known[i + 1];
-    (*before_)[static_cast<size_t>(Step::kSequence)] = known[i + 2];
-  }
+  for (const int number : networks_)
+    for (size_t i = 0; i + kFiguresOfNetwork <= known.size() && !before_; i += kFiguresOfNetwork) {
+      if (known[i] != number || number == 0) continue;
+      before_ = std::array<double, kSteps>();
+      (*before_)[static_cast<size_t>(Step::kChoose)] = known[i + 1];
+      (*before_)[static_cast<size_t>(Step::kSequence)] = known[i + 2];
+    }
 }
 
 /// A build that was cut short says nothing of others.
 void BuildWatch::note_network() {
-  if (network_ == 0 || cut_short_) return;
+  if (cut_short_) return;
+  std::vector<double> figures;
   const auto seconds = [&](Step step) { return parts_[static_cast<size_t>(step)].seconds; };
-  std::vector<double> figures{static_cast<double>(network_), seconds(Step::kChoose),
-                              seconds(Step::kSequence)};
+  for (const int number : networks_)
+    if (number != 0)
+      figures.insert(figures.end(), {static_cast<double>(number), seconds(Step::kChoose),
+                                     seconds(Step::kSequence)});
+  if (figures.empty()) return;
   const auto known = book_.find(kNetworks);
   for (size_t i = 0; i + kFiguresOfNetwork <= known.size(); i += kFiguresOfNetwork)
-    if (known[i] != network_ && figures.size() < kMostNetworks * kFiguresOfNetwork)
+    if (std::ranges::find(networks_, static_cast<int>(known[i])) == networks_.end() &&
+        figures.size() < kMostNetworks * kFiguresOfNetwork)
       figures.insert(figures.end(), known.begin() + static_cast<std::ptrdiff_t>(i),
                      known.begin() + static_cast<std::ptrdiff_t>(i + kFiguresOfNetwork));
   book_.set(kNetworks, std::move(figures));

@@ -59,9 +59,10 @@ class BuildWatch {
   using Forecast = std::function<double(const Known& known)>;
   enum class Span : uint8_t { kWhole, kRest };
   void foresee(Step step, Span span, Forecast forecast);
-  /// The network that is built, as a number of six digits. Of one that was built before, the choice
-  /// and the sequence are expected to take as long as then, until candidates are announced.
-  void is_of(int network);
+  /// The network that is built, as a number of six digits, and what it is one of, `kin`: the same
+  /// in any precision. Of one that was built before, or else of its kin, the choice and the
+  /// sequence are expected to take as long as then, until candidates are announced.
+  void is_of(int network, int kin = 0);
   /// All that may be tried is known. Until then, estimates would leave out most of a build.
   void announced();
   /// The forecast of kernels, which run with so many threads and so often, starts anew.
@@ -144,7 +145,7 @@ class BuildWatch {
   SequenceForecast sequence_;
   double sequence_told_ = 0;  ///< When it last was told something, in seconds of the build.
   bool is_announced_ = false;
-  int network_ = 0;  ///< 0: not told.
+  std::array<int, 2> networks_{};  ///< Of is_of(); 0: not told.
   /// Seconds of the steps of the last build of that network; all but two are 0.
   std::optional<std::array<double, kSteps>> before_;
   Step running_ = Step::kOptimize;

@@ -274,13 +274,19 @@ double constant_bytes(const Graph& graph) {
 /// Six digits that tell networks apart, at the shapes that they are tuned for on that device: for
 /// forecasts, which may take one for another.
 int number_of(const Graph& graph, const Profile& profile, std::string_view device,
-              const PassOptions& passes) {
+              std::string_view kind) {
   std::string text =
-      fmt::format("{} {} {:g} {} {}", device, graph.nodes().size(), constant_bytes(graph),
-                  passes.level, passes.precision ? name_of(*passes.precision) : "");
+      fmt::format("{} {} {:g} {}", device, graph.nodes().size(), constant_bytes(graph), kind);
   for (const auto& [input, range] : profile)
     text += fmt::format(" {} {}", input, fmt::join(range.opt, ","));
   return static_cast<int>(std::hash<std::string>()(text) % 899'999) + 100'000;
+}
+
+void tell_network(BuildWatch& watch, const Graph& graph, const Profile& profile,
+                  std::string_view device, const PassOptions& passes) {
+  const std::string kind =
+      fmt::format("level {} {}", passes.level, passes.precision ? name_of(*passes.precision) : "");
+  watch.is_of(number_of(graph, profile, device, kind), number_of(graph, profile, device, {}));
 }
 
 /// Foresees the steps behind the choice: kernels are made for a plan's constants, where the device
@@ -326,7 +332,7 @@ Result<Plan> compile(CompileRequest request, TimingCache& cache, Logger& logger)
     told->begin_kernels(request.select.threads, MachinePace::measured(constant_bytes(*plan.graph)),
                         request.select.average_runs);
     if (!plan.profiles.empty())
-      told->is_of(number_of(*plan.graph, plan.profiles[0], device.name, request.passes));
+      tell_network(*told, *plan.graph, plan.profiles[0], device.name, request.passes);
   }
   if (request.levels) request.levels("network", *plan.graph);
   TENON_TRY(settle_broadcasts(*plan.graph, plan.profiles));

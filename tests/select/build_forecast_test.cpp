@@ -115,6 +115,49 @@ TEST(BuildForecast, LoadIsNoPace) {
 
 /// Candidates far behind the best of their layer, tried or foreseen, are given up after their first
 /// run.
+/// A trial takes about so long, whatever else the machine does: it launches less often there.
+TEST(BuildForecast, LoadedMachinesLaunchLessOften) {
+  for (const double load : {1, 3}) {
+    BuildForecast forecast;
+    forecast.beside(load);
+    for (int i = 1; i <= 8; ++i)
+      forecast.tried("a", {1e9 * i, 0, 0}, {0, 9 * 1e-3 * load * i, 9, true});
+    forecast.will_try("a", {4e9, 0, 0});
+    const double launch = 4e-3 * load;
+    EXPECT_NEAR(forecast.trials_left() / (launch * effort::launches_of_trial(1e3 * launch, 1)), 1,
+                0.1);
+  }
+}
+
+/// Convolutions of several windows take a tactic at several paces.
+TEST(BuildForecast, FormsOfWorkAreToldApart) {
+  const auto work = [](double operations, int form) {
+    KernelWork one{operations, 0, 0, "conv"};
+    one.form = form;
+    return one;
+  };
+  BuildForecast earlier;
+  for (int i = 1; i <= 8; ++i)
+    for (const int form : {1, 2})
+      earlier.tried("a", work(1e9 * i, form), {0, 5 * 1e-2 * i * form, 5, false});
+  PaceBook book;
+  earlier.keep(book);
+  BuildForecast next;
+  next.recall(book);
+  for (BuildForecast* const forecast : {&earlier, &next}) {
+    const auto left = [&](int form) {
+      forecast->will_try("a", work(4.5e9, form));
+      const double seconds = forecast->trials_left();
+      forecast->left_out("a", work(4.5e9, form));
+      return seconds;
+    };
+    EXPECT_NEAR(left(1), 5 * 0.045, 0.04);
+    EXPECT_NEAR(left(2), 5 * 0.09, 0.08);
+    EXPECT_GT(left(3), left(1));
+    EXPECT_LT(left(3), left(2));
+  }
+}
+
 TEST(BuildForecast, HopelessCandidatesAreGivenUp) {
   BuildForecast forecast;
   const int launches = effort::launches_of_trial(10, 1);

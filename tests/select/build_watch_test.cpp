@@ -72,6 +72,34 @@ TEST(BuildWatch, ANetworkThatWasBuiltBeforeIsForeseenFromTheStart) {
   EXPECT_NEAR(again.state().remaining, 2, 0.01);
 }
 
+/// Until it was built in that precision.
+TEST(BuildWatch, ANetworkInAnotherPrecisionTakesAsLong) {
+  const auto file = std::filesystem::path(testing::TempDir()) / "watch_of_kin";
+  std::filesystem::remove(file);
+  const auto build = [&](int network, double seconds) {
+    BuildWatch watch;
+    watch.recall(file);
+    watch.is_of(network, 100'000);
+    watch.begin(Step::kChoose);
+    wait(seconds);
+    watch.finish();
+  };
+  const auto said = [&](int network, int kin) {
+    BuildWatch watch;
+    watch.recall(file);
+    watch.begin(Step::kOptimize);
+    watch.is_of(network, kin);
+    foresee(watch, Step::kCheck, 2);
+    return watch.state().remaining;
+  };
+  build(123'456, 0.3);
+  EXPECT_NEAR(said(234'567, 100'000), 2.3, 0.1);
+  EXPECT_LT(said(234'567, 100'001), 0);
+  build(234'567, 0.1);
+  EXPECT_NEAR(said(123'456, 100'000), 2.3, 0.1);
+  EXPECT_NEAR(said(234'567, 100'000), 2.1, 0.1);
+}
+
 /// Kernels that are made several at a time, and layers in their sequence.
 TEST(BuildWatch, ForecastsOfTrialsAndOfTheSequenceAreOfTheirSteps) {
   BuildWatch watch;
