@@ -87,7 +87,9 @@ double CheckForecast::seconds(const BuildWatch::Known& known) const {
                             : beside_build       ? reference(known)
                                                  : waited;
   double behind = evaluations * evaluation;
-  if (all_regions) return left + ran + regions(kForever, known) + behind + known.passes;
+  if (all_regions)
+    return left + ran + regions(kForever, known) +
+           behind_all(known.kernels, plain_pace(known), evaluation, known.passes);
   const double rounding = rounds ? known.kernels.rounding(weights) : 0;
   behind += rounding + (evaluations > (rounds ? 1 : 0) ? known.passes : 0);
   // Half of it would be wrong either way.
@@ -96,6 +98,14 @@ double CheckForecast::seconds(const BuildWatch::Known& known) const {
   const Shares look = shares(look_seconds(built, waited + ran + ahead), behind);
   return left + ran + std::min(regions(look.regions, known), look.regions) +
          (look.evaluates ? behind : ahead);
+}
+
+double CheckForecast::behind_all(const BuildForecast& kernels, const PlainPace& pace,
+                                 double evaluation, double passes) const {
+  double elements = 0;
+  for (const NodeCost& cost : costs) elements += cost.elements;
+  return evaluations * evaluation + kernels.keeping_values(this->kernels, bytes) +
+         elements * pace.element + passes;
 }
 
 ReferenceObserver CheckForecast::told_to(BuildWatch& watch, bool is_ahead) const {

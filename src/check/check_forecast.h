@@ -39,6 +39,10 @@ struct CheckForecast {
   std::optional<PlainPace> plain;  ///< Where it was measured.
 
   double seconds(const BuildWatch::Known& known) const;
+  /// Behind all regions: evaluations that take so long each, of which one keeps and one compares
+  /// all values, and so many seconds of passes.
+  double behind_all(const BuildForecast& kernels, const PlainPace& pace, double evaluation,
+                    double passes) const;
   /// The reference begins to be evaluated, where the build waits for it sooner or later: tells the
   /// watch, first as foreseen, then behind each node. `is_ahead`: the build still goes on.
   ReferenceObserver told_to(BuildWatch& watch, bool is_ahead) const;

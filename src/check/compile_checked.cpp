@@ -243,8 +243,7 @@ class CheckedBuild {
   ReferenceObserver told_of_reference() const {
     if (watch_ == nullptr || !on_host_cores()) return {};
     const auto known = forecast_of_check(std::launch::deferred);
-    if (!known.has_value()) return {};
-    return known->told_to(*watch_, build_seconds_ == 0);
+    return known ? known->told_to(*watch_, build_seconds_ == 0) : ReferenceObserver();
   }
 
   /// The reference reads constants as the model has them.
@@ -346,7 +345,13 @@ class CheckedBuild {
   /// Tells how much longer regions are compared, and values inside are looked at behind that.
   RegionCheck::Told told() const {
     if (watch_ == nullptr) return {};
-    const double behind = with_regions() ? evaluations_of_values() * evaluation_ : 0;
+    double behind = 0;
+    const auto forecast = forecast_of_check(std::launch::deferred);
+    if (with_regions() && forecast && plain_pace_)
+      watch_->kernels(
+          [&, passes = watch_->seconds(BuildWatch::Step::kOptimize)](const BuildForecast& kernels) {
+            behind = forecast->behind_all(kernels, *plain_pace_, evaluation_, passes);
+          });
     return [this, behind](double left) { tell_left(left + behind); };
   }
 

@@ -109,6 +109,13 @@ TEST(CheckForecast, AllRegionsAreFollowedByEvaluations) {
   const double without = forecast.seconds(known);
   forecast.evaluations = 3;
   EXPECT_NEAR(forecast.seconds(known), without + 6, 1e-9);
+  const double evaluations = forecast.behind_all(kernels, *forecast.plain, 2, 0.5);
+  EXPECT_NEAR(evaluations, 6.5, 0.01);
+  // One keeps all values, and one compares them.
+  forecast.bytes = 4e9;
+  forecast.costs = {{0, 1e9}};
+  EXPECT_NEAR(forecast.behind_all(kernels, *forecast.plain, 2, 0.5),
+              evaluations + 1 + 4e9 * known.pace.byte, 0.01);
 }
 
 /// Where they take little of the time of the look at regions, and there alone, a 16-bit network is
