@@ -290,10 +290,11 @@ void tell_network(BuildWatch& watch, const Graph& graph, const Profile& profile,
 }
 
 /// Foresees the steps behind the choice: kernels are made for a plan's constants, where the device
-/// `packs` them, and the plan is written.
-void foresee_plan(BuildWatch& watch, const Graph& graph, bool packs) {
+/// `packs` them, and the plan is written. `narrow`: the part of the graph's constants that is left,
+/// where passes will make them so.
+void foresee_plan(BuildWatch& watch, const Graph& graph, bool packs, double narrow = 1) {
   watch.foresee(BuildWatch::Step::kWrite, BuildWatch::Span::kWhole,
-                [bytes = constant_bytes(graph), packs](const BuildWatch::Known& known) {
+                [bytes = narrow * constant_bytes(graph), packs](const BuildWatch::Known& known) {
                   return known.kernels.writing(bytes + (packs ? known.kernels.packed_more() : 0));
                 });
   watch.foresee(
@@ -337,7 +338,9 @@ Result<Plan> compile(CompileRequest request, TimingCache& cache, Logger& logger)
   if (request.levels) request.levels("network", *plan.graph);
   TENON_TRY(settle_broadcasts(*plan.graph, plan.profiles));
   const bool packs = request.packs && request.backend.device->capabilities().packs_constants;
-  if (told != nullptr) foresee_plan(*told, *plan.graph, packs);
+  const DataType narrowest = request.passes.precision.value_or(DataType::kFloat32);
+  if (told != nullptr)
+    foresee_plan(*told, *plan.graph, packs, byte_size(narrowest) / double{sizeof(float)});
   PassForecast forecast(told, request.passes);
   request.passes.leaves_forms = compares_forms(*plan.graph, request);
   if (request.before_passes) request.before_passes();
