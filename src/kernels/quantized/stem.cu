@@ -1,7 +1,7 @@
 // First convolutions of images of bytes, of up to four channels, on tensor cores (sm_80; floats of 8 bits sm_89). The part
 // of the image that a tile of the result needs lies in shared memory with four bytes a pixel, places in the border with the
 // zero point, so that an operand of four bytes is a pixel under a tap: the depth is the taps, one after the other.
-// Images of reals (ROUNDS_IMAGE) are quantized on the way there.
+// Images of reals are quantized on the way there (quantized/stem_image.cu).
 // Weights: [kN][kPitchB] words of four channels, those of taps t and t + 4 of eight beside each other; columns in the order
 // in which a thread has kRun that lie beside each other. Shifts: a column's sum of the zero point.
 // With GROUP_PRODUCTS (sm_90a) warp groups multiply: each warp's pixels in its registers by all columns, whose weights lie in
@@ -11,83 +11,17 @@ enum : int { kColumns = 16 };  // Of a tile, one matrix high.
 enum : int { kRowsOfWarp = kRows / kWarps, kSteps = (kKernel1 * kKernel2 + 7) / 8 };
 enum : int { kPatchRows = (kRows - 1) * kStride1 + (kKernel1 - 1) * kDilation1 + 1 };
 // Vectors of pixels begin at multiples of kVector in the image.
-enum : int { kVector = 8, kShift = (kBegin2 + kVector - 1) / kVector * kVector };
+enum : int { kShift = (kBegin2 + kVector - 1) / kVector * kVector };
 enum : int { kReach = (kColumns - 1) * kStride2 + (kKernel2 - 1) * kDilation2 + 1 + kShift - kBegin2 };
 // A tile's first place is a multiple of kVector as well.
 static_assert(kColumns * kStride2 % kVector == 0, "whole vectors");
 enum : int { kPatchVectors = (kReach + kVector - 1) / kVector, kPatchPitch = kPatchVectors * kVector };
 enum : int { kTiles1 = (kOut1 + kRows - 1) / kRows, kTiles2 = (kOut2 + kColumns - 1) / kColumns };
 #define kTiles (kImages * kTiles1 * kTiles2)
-enum : u32 { kBorder = u32(kZero & 0xff) * 0x01010101u };
 enum : int { kRun = kSlab / 4, kSlabs = kN / kSlab };
 
-/// kVector pixels on their way to shared memory: words of each channel where images are such planes, else words of four
-/// channels.
-enum : int { kWords = kVectorPlanes ? kC * (kVector / 4) : kVector };
 enum : int { kVectors = kPatchRows * kPatchVectors, kItems = (kVectors + kBlock - 1) / kBlock };
 enum : int { kPatch = kPatchRows * kPatchPitch };
-
-/// As they come: planes of reals are rounded when the image is stored.
-enum : int { kPlaneWords = kVector * sizeof(Pixel) / 4, kLoaded = kVectorPlanes ? kC * kPlaneWords : kWords };
-
-#if ROUNDS_IMAGE
-/// A real zero is the zero point.
-enum : u32 { kOutside = kVectorPlanes ? 0 : kBorder };
-__device__ inline u32 byte_of(Pixel v) { return image_byte(widen(v)) & 0xff; }
-__device__ inline float real_in(const u32* from, int i, float) { return __uint_as_float(from[i]); }
-template <class T>
-__device__ inline float real_in(const u32* from, int i, T) {
-  return widen(T{u16(from[i / 2] >> (i % 2 * 16))});
-}
-/// Four bytes of the reals in words of memory.
-__device__ inline u32 rounded_word(const u32* from) {
-  u32 bytes[4];
-#pragma unroll
-  for (int i = 0; i < 4; ++i) bytes[i] = image_byte(real_in(from, i, Pixel()));
-  return __byte_perm(__byte_perm(bytes[0], bytes[1], 0x0040), __byte_perm(bytes[2], bytes[3], 0x0040), 0x5410);
-}
-#else
-enum : u32 { kOutside = kBorder };
-__device__ inline u32 byte_of(u8 v) { return v; }
-__device__ inline u32 rounded_word(const u32* from) { return *from; }
-#endif
-
-__device__ inline void load_vector(const Pixel* image, int i1, int i2, u32 (&words)[kLoaded]) {
-#pragma unroll
-  for (int i = 0; i < kLoaded; ++i) words[i] = kOutside;
-  if (i1 < 0 || i1 >= kIn1) return;
-  const Pixel* row = image + Index(i1) * Index(X1);
-  if constexpr (kVectorPlanes) {
-    if (i2 < 0 || i2 >= kIn2) return;
-    constexpr int kStep = kPlaneWords < 4 ? kPlaneWords : 4;
-#pragma unroll
-    for (int i = 0; i < kLoaded; i += kStep) {
-      const Pixel* plane = row + Index(i / kPlaneWords) * Index(XC) + i2;
-      const Pack<u32, kStep> pack = load_pack<kStep>(reinterpret_cast<const u32*>(plane) + i % kPlaneWords);
-#pragma unroll
-      for (int k = 0; k < kStep; ++k) words[i + k] = pack.v[k];
-    }
-  } else {
-#pragma unroll
-    for (int i = 0; i < kWords; ++i) {
-      if (i2 + i < 0 || i2 + i >= kIn2) continue;
-      words[i] = 0;
-#pragma unroll
-      for (int c = 0; c < kC; ++c) words[i] |= byte_of(row[Index(c) * Index(XC) + Index(i2 + i) * Index(X2)]) << (8 * c);
-    }
-  }
-}
-/// Words of four channels of pixels 4 i to 4 i + 3.
-__device__ inline uint4 joined(const u32 (&words)[kWords], int i) {
-  if constexpr (kVectorPlanes) {
-    const auto plane = [&](int c) { return c < kC ? words[c < kC ? 2 * c + i : 0] : 0u; };
-    const u32 a = __byte_perm(plane(0), plane(1), 0x5140), b = __byte_perm(plane(0), plane(1), 0x7362);
-    const u32 c = __byte_perm(plane(2), plane(3), 0x5140), d = __byte_perm(plane(2), plane(3), 0x7362);
-    return make_uint4(__byte_perm(a, c, 0x5410), __byte_perm(a, c, 0x7632), __byte_perm(b, d, 0x5410), __byte_perm(b, d, 0x7632));
-  } else {
-    return make_uint4(words[4 * i], words[4 * i + 1], words[4 * i + 2], words[4 * i + 3]);
-  }
-}
 
 struct Tile {
   int image, out1, out2;
@@ -116,11 +50,7 @@ struct Patch {
     for (int k = 0; k < kItems; ++k) {
       const int i = k * kBlock + threadIdx.x;
       if (kVectors % kBlock != 0 && i >= kVectors) continue;
-      uint4* to = reinterpret_cast<uint4*>(patch + i * kVector);
-      u32 bytes[kWords];
-#pragma unroll
-      for (int w = 0; w < kWords; ++w) bytes[w] = kVectorPlanes ? rounded_word(words[k] + w * (kLoaded / kWords)) : words[k][w];
-      to[0] = joined(bytes, 0), to[1] = joined(bytes, 1);
+      Vector(words[k]).store(patch + i * kVector);
     }
   }
 };
@@ -209,13 +139,6 @@ __device__ inline void multiply_tile(Sums& sums, const u32* patch, const u32* fi
 }
 
 #endif
-
-__device__ inline float number_of(float sum) { return sum; }
-__device__ inline float number_of(int sum) {
-  // Conversions are slow; the bits of 1.5 * 2^23 hold numbers below 2^22 beside them.
-  if constexpr (kSmallSums) return __int_as_float(sum + 0x4b400000) - 12582912.0f;
-  else return float(sum);
-}
 
 __device__ inline void store_tile(const Sums& sums, Y* y, const float4* factors, int image, int out1, int out2 EPILOGUE_PARAMETERS) {
   const int lane = threadIdx.x % 32;
