@@ -60,6 +60,7 @@ Pointwise: numbers, comparisons, conversions, choices | fuse_pointwise | usual |
 Quantize and dequantize:
 Quantize and dequantize around products | fuse_quantized | regions | bias and activation, a scale for each channel, the image is used twice
 Clamps in the requantization of products | fuse_quantized | clamps | a rectifier above a zero point inside the range, a clip, a clip and a scale of its own
+First convolutions in bytes with max pooling | fuse_quantized_pools | stem | windows of three places, two apart
 Attention of bytes | fuse_quantized_attention | bytes | with a mask, and the result quantized
 Clamps before quantization | hoist_quantize | clamps | a rectifier before unsigned bytes, a clip wider than the range, through a transpose
 Rounding to bytes and back | lower_quantize | rounding | behind an activation, with a zero point

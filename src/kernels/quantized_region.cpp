@@ -65,6 +65,17 @@ Result<QuantizedStep> function_step(const Problem& problem, const Node& node,
   return step;
 }
 
+/// Takes in pooling of the bytes, which gives the body's output.
+Status follow_pooling(const Graph& body, const Value* bytes, QuantizedRegion& region) {
+  const Node& next = *bytes->uses()[0].node;
+  const auto* pool = next.as<Pool>();
+  if (pool == nullptr || pool->function != PoolFunction::kMax || next.outputs().size() != 1 ||
+      next.output() != body.outputs()[0])
+    return unsupported("bytes inside the region");
+  region.pooling = Operation(next);
+  return {};
+}
+
 /// The steps from the anchor to the output of the body.
 Status follow(const Problem& problem, const Graph& body, const Node& anchor,
               QuantizedRegion& region) {
@@ -85,8 +96,11 @@ Status follow(const Problem& problem, const Graph& body, const Node& anchor,
       region.output = scaling;
       break;
     }
-    if (running->uses().size() != 1 || !running->uses()[0].node->is<Dequantize>())
-      return unsupported("bytes inside the region");
+    if (running->uses().size() != 1) return unsupported("bytes inside the region");
+    if (!running->uses()[0].node->is<Dequantize>()) {
+      region.output = scaling;
+      return follow_pooling(body, running, region);
+    }
     QuantizedStep step{.rounds = true, .rounded_type = running->type.type};
     step.scaling = scaling;
     region.steps.push_back(step);
@@ -95,19 +109,8 @@ Status follow(const Problem& problem, const Graph& body, const Node& anchor,
   return {};
 }
 
-}  // namespace
-
-Result<QuantizedOperand> quantized_operand(const Problem& problem, const Value* value) {
-  QuantizedOperand operand;
-  TENON_TRY(bytes_operand(problem, value, operand.input, operand.scaling));
-  return operand;
-}
-
-Result<Scaling> known_scaling(const Problem& problem, const Node& node) {
-  return scaling_of(problem, node);
-}
-
-Result<QuantizedRegion> quantized_region(const Problem& problem, bool may_be_computed) {
+/// A region with pooling or without.
+Result<QuantizedRegion> any_region(const Problem& problem, bool may_be_computed) {
   const Operation& node = problem.operation;
   if (!node.is<Fused>()) return unsupported("no region");
   const Graph& body = *node.bodies()[0];
@@ -125,6 +128,30 @@ Result<QuantizedRegion> quantized_region(const Problem& problem, bool may_be_com
     if (region.bias < 0) return unsupported("a bias that is computed inside the region");
   }
   TENON_TRY(follow(problem, body, *anchor, region));
+  return region;
+}
+
+}  // namespace
+
+Result<QuantizedOperand> quantized_operand(const Problem& problem, const Value* value) {
+  QuantizedOperand operand;
+  TENON_TRY(bytes_operand(problem, value, operand.input, operand.scaling));
+  return operand;
+}
+
+Result<Scaling> known_scaling(const Problem& problem, const Node& node) {
+  return scaling_of(problem, node);
+}
+
+Result<QuantizedRegion> quantized_region(const Problem& problem, bool may_be_computed) {
+  TENON_ASSIGN(QuantizedRegion region, any_region(problem, may_be_computed));
+  if (region.pooling) return unsupported("pooling behind the bytes");
+  return region;
+}
+
+Result<QuantizedRegion> pooled_region(const Problem& problem) {
+  TENON_ASSIGN(QuantizedRegion region, any_region(problem, false));
+  if (!region.pooling) return unsupported("no pooling in the region");
   return region;
 }
 

@@ -44,10 +44,14 @@ struct QuantizedRegion {
   int bias = -1;  ///< The convolution's own.
   std::vector<QuantizedStep> steps;
   std::optional<Scaling> output;  ///< Absent: the result is real.
+  /// Max pooling of the result's bytes, which ends the region.
+  Operation pooling;
 };
 
 /// Fails, with the reason, for other nodes. All scales and zero points are constants, but for those
 /// of x where they `may_be_computed`.
 Result<QuantizedRegion> quantized_region(const Problem& problem, bool may_be_computed = false);
+/// Likewise, of regions that end in pooling, and of no others.
+Result<QuantizedRegion> pooled_region(const Problem& problem);
 
 }  // namespace tenon

@@ -1,38 +1,12 @@
 // The first convolution of an image in 8-bit numbers quantizes the image itself, as it reads it.
 // Only where the device has a kernel for it. Must run after fuse_quantized, and after
 // fuse_quantized_casts, by which the image may have 16 bits.
-#include <algorithm>
-
 #include "ops/ops.h"
 #include "ops/region.h"
 #include "passes/quantized.h"
 
 namespace tenon {
 namespace {
-
-constexpr int64_t kMostChannels = 4, kMostTaps = 64, kMostColumns = 64, kWholeColumns = 16;
-
-/// Inside of a region, the dequantization that gives a convolution its image of few channels; null
-/// for other regions.
-const Node* dequantized_image(const Node& region) {
-  for (const auto& node : region.bodies[0]->nodes()) {
-    const auto* conv = node->as<Conv>();
-    if (conv == nullptr) continue;
-    const Shape& weights = node->input(1)->type.shape;
-    if (conv->groups != 1 || weights.size() != 4 ||
-        produced_by<Dequantize>(node->input(0)) == nullptr)
-      return nullptr;
-    const bool fits =
-        std::ranges::all_of(weights, [](const Dim& dim) { return dim.is_constant(); }) &&
-        weights[0].constant() <= kMostColumns && weights[0].constant() % kWholeColumns == 0 &&
-        weights[1].constant() <= kMostChannels &&
-        weights[2].constant() * weights[3].constant() <= kMostTaps;
-    const bool is_cropped =
-        std::ranges::any_of(conv->pads_begin, [](int64_t pad) { return pad < 0; });
-    return fits && !is_cropped ? node->input(0)->producer() : nullptr;
-  }
-  return nullptr;
-}
 
 /// The number that an operand inside of the region has, which is the region's; 0 where there is
 /// none.

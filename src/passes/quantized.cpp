@@ -8,6 +8,10 @@
 namespace tenon {
 namespace {
 
+/// Of first convolutions of images.
+constexpr int64_t kMostImageChannels = 4, kMostImageTaps = 64, kMostImageColumns = 64,
+                  kWholeColumns = 16;
+
 /// Products of bytes, this many, stay inside i32.
 constexpr int64_t kMaxDepth = 65536;
 /// Convolutions of fewer channels gather more than they multiply.
@@ -268,6 +272,26 @@ bool gives_quantized_weights(const Node& node, const PassOptions& options) {
     if (use.node->is<Transpose>()) return feeds_product(*use.node->output(), options);
     return use.index == 1 && can_anchor_quantized(*use.node, options);
   });
+}
+
+const Node* dequantized_image(const Node& region) {
+  for (const auto& node : region.bodies[0]->nodes()) {
+    const auto* conv = node->as<Conv>();
+    if (conv == nullptr) continue;
+    const Shape& weights = node->input(1)->type.shape;
+    if (conv->groups != 1 || weights.size() != 4 ||
+        produced_by<Dequantize>(node->input(0)) == nullptr)
+      return nullptr;
+    const bool fits =
+        std::ranges::all_of(weights, [](const Dim& dim) { return dim.is_constant(); }) &&
+        weights[0].constant() <= kMostImageColumns && weights[0].constant() % kWholeColumns == 0 &&
+        weights[1].constant() <= kMostImageChannels &&
+        weights[2].constant() * weights[3].constant() <= kMostImageTaps;
+    const bool is_cropped =
+        std::ranges::any_of(conv->pads_begin, [](int64_t pad) { return pad < 0; });
+    return fits && !is_cropped ? node->input(0)->producer() : nullptr;
+  }
+  return nullptr;
 }
 
 Node* own_copy(Graph& graph, Node& user, int index) {

@@ -59,6 +59,10 @@ bool gives_small_weights(const Graph& graph, const Node& node, const PassOptions
 /// The Dequantize gives the weights of such an anchor, and of nothing else.
 bool gives_quantized_weights(const Node& node, const PassOptions& options);
 
+/// Inside of a region, the Dequantize that gives a convolution its image of few channels, which
+/// kernels of first convolutions take; null for other regions.
+const Node* dequantized_image(const Node& region);
+
 /// The Dequantize that gives the user's operand, or a copy of it where others use it too, for a
 /// region of its own.
 Node* own_copy(Graph& graph, Node& user, int index);

@@ -450,8 +450,13 @@ int64_t padded_columns(const DeviceQuantized& d) {
 }
 
 Result<DeviceQuantized> describe_device_quantized(const Problem& problem) {
+  TENON_ASSIGN(QuantizedRegion region, quantized_region(problem));
+  return describe_device_quantized(problem, std::move(region));
+}
+
+Result<DeviceQuantized> describe_device_quantized(const Problem& problem, QuantizedRegion region) {
   DeviceQuantized d;
-  TENON_ASSIGN(d.region, quantized_region(problem));
+  d.region = std::move(region);
   TENON_TRY(check_types(problem, d.region));
   if (const auto* conv = d.region.anchor.as<Conv>()) {
     TENON_TRY(describe_convolution(problem, *conv, d));

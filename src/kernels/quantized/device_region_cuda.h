@@ -51,6 +51,8 @@ struct DeviceQuantized {
 
 /// Fails, with the reason, for other nodes and for what no kernel of ours takes.
 Result<DeviceQuantized> describe_device_quantized(const Problem& problem);
+/// Of a region of the problem.
+Result<DeviceQuantized> describe_device_quantized(const Problem& problem, QuantizedRegion region);
 
 /// Makes the region a product of `count` rows at a time, whose weights are as many copies of the
 /// region's along the diagonal: rows that are no whole pieces of 16 bytes become some that are.

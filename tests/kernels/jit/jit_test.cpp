@@ -147,6 +147,7 @@ TEST(JitKernels, CompileForEveryArchitecture) {
 
 /// Whether a kernel's blocks share k, or multiply pixels that lie in registers.
 bool keeps_products_in_flight(const Tactic& tactic, const std::string& config) {
+  if (tactic.name == "cuda.quantized.pooled_stem") return true;
   if (tactic.name == "cuda.quantized.stem") return config.find("groups=1") != std::string::npos;
   return (tactic.name == "cuda.gemm.hopper" || tactic.name == "cuda.conv.hopper") &&
          config.find("splits=1,") == std::string::npos;
@@ -178,7 +179,7 @@ TEST(JitKernels, SplitTilesKeepProductsInFlight) {
       }
     }
   }
-  EXPECT_TRUE(limits_cases() || tried.size() == 3);
+  EXPECT_TRUE(limits_cases() || tried.size() == 4);
   for (const auto& [tactic, count] : tried) EXPECT_GT(count, 0) << tactic;
   std::filesystem::remove_all(folder);
 }

@@ -178,6 +178,75 @@ void add_rounded_images(Cases& cases) {
   }
 }
 
+/// First convolutions, of images of bytes or of reals, with max pooling behind them: windows of two
+/// or three places, in pads, past the end and not, of whole vectors and not.
+void add_pooled_images(Cases& cases) {
+  struct Row {
+    DataType image;
+    Kind x, y;
+    int64_t channels, columns, height, width, kernel, stride, pad, pool, pool_pad;
+    bool ceil = false;
+  };
+  int number = 0;
+  for (const Row& row :
+       {Row{kFloat, {kSigned, 0x1p-6}, {kSigned, 0.1}, 3, 64, 64, 80, 7, 2, 3, 3, 1},
+        Row{DataType::kFloat16,
+            {kUnsigned, 0x1p-6, 117},
+            {kUnsigned, 0.1},
+            3,
+            64,
+            61,
+            244,
+            7,
+            2,
+            3,
+            3,
+            1},
+        Row{kFloat, {kSigned, 0x1p-6, -3}, {kSigned, 0.1, 7}, 3, 32, 45, 36, 3, 2, 1, 3, 0, true},
+        Row{kSigned, {kSigned}, {kUnsigned, 0.3, 113}, 4, 48, 38, 132, 5, 1, 2, 2, 0},
+        Row{kUnsigned, {kUnsigned, 0.02, 100}, {kSigned, 0.4}, 1, 16, 37, 29, 3, 1, 0, 3, 1},
+        Row{DataType::kBFloat16,
+            {kSigned, 0x1p-6},
+            {kSigned, 0.1},
+            3,
+            64,
+            70,
+            520,
+            4,
+            4,
+            0,
+            2,
+            0,
+            true}}) {
+    const std::string name = fmt::format("hopper quantized conv of a pooled image {}", ++number);
+    const bool is_real_image = is_real(row.image);
+    const Extents extents{2, row.channels, row.height, row.width};
+    auto image = input(is_real_image ? random_reals(row.image, extents, 1, -3, 3)
+                                     : numbers(row.image, extents, 1));
+    auto& c =
+        is_real_image
+            ? add(cases, name, quantize_to(row.x.type), behind(std::move(image), scaling(row.x)))
+            : add(cases, name, Dequantize(), behind(std::move(image), scaling(row.x)));
+    if (is_real_image) c.into_op(Dequantize(), scaling(row.x));
+    Conv op;
+    op.strides = {row.stride, row.stride};
+    op.pads_begin = op.pads_end = {row.pad, row.pad};
+    const Region r{row.x, row.y};
+    Value* weights =
+        c.aside(dequantize_along(0),
+                weights_of(r, {row.columns, row.channels, row.kernel, row.kernel}, row.columns, 2));
+    c.into_op(op, weights, {constant(random_reals(kFloat, {row.columns}, 3))});
+    if (number % 2 == 1) c.then(k_relu);
+    c.into_op(quantize_to(row.y.type), scaling(row.y));
+    Pool pool;
+    pool.kernel = {row.pool, row.pool};
+    pool.strides = {2, 2};
+    pool.pads_begin = pool.pads_end = {row.pool_pad, row.pool_pad};
+    pool.ceil_mode = row.ceil;
+    c.into_op(pool, std::vector<CaseInput>{}).tolerance(1).output_layout(Layout::kChannelsLast);
+  }
+}
+
 /// Sums of whole numbers: every digit counts.
 void add_exact(Cases& cases) {
   for (const int64_t zero : {0, 128})
@@ -475,6 +544,7 @@ Cases quantized_cases() {
   add_products(cases);
   add_convs(cases);
   add_rounded_images(cases);
+  add_pooled_images(cases);
   add_floats(cases);
   add_halves(cases);
   return cases;

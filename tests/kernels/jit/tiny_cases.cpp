@@ -275,6 +275,7 @@ void add_quantized(Cases& cases) {
       {"hopper quantized floats 1", "cuda.quantized.hopper"},
       {"hopper quantized conv of a patch 4", "cuda.quantized.patch"},
       {"ampere quantized conv of an image 10", "cuda.quantized.stem"},
+      {"hopper quantized conv of a pooled image 5", "cuda.quantized.pooled_stem"},
       {"ampere quantized conv of few channels 21", "cuda.quantized.short"},
       {"ampere quantized conv 24", "cuda.quantized.matrix"},
       {"ampere weights 5", "cuda.quantized.weights"},
