@@ -11,6 +11,7 @@ namespace tenon {
 namespace {
 
 constexpr int64_t kPieces = 16, kPieceElements = 4096;
+constexpr size_t kPieceBytes = kPieceElements * sizeof(float);
 
 bool is_sampled(DataType type) {
   return type == DataType::kFloat32 || type == DataType::kFloat16 || type == DataType::kBFloat16;
@@ -24,8 +25,22 @@ float number_at(const std::byte* bytes, DataType type, int64_t index) {
 
 }  // namespace
 
-Sampler::Sampler(Device& device, Queue queue, const Problem& problem, const void* const* outputs)
-    : device_(device), queue_(queue) {
+Result<std::byte*> SampleMemory::get(Device& device, size_t bytes) {
+  if (bytes_ >= bytes) return address_;
+  if (Streams* const streams = device.streams()) {
+    TENON_ASSIGN(pinned_, streams->make_pinned(bytes));
+    address_ = static_cast<std::byte*>(pinned_.get());
+  } else {
+    plain_.resize(bytes);
+    address_ = plain_.data();
+  }
+  bytes_ = bytes;
+  return address_;
+}
+
+Sampler::Sampler(Device& device, Queue queue, SampleMemory& memory, const Problem& problem,
+                 const void* const* outputs)
+    : device_(device), queue_(queue), memory_(memory) {
   for (size_t i = 0; i < problem.outputs.size(); ++i) {
     const Operand& operand = problem.outputs[i];
     if (!operand.present || !is_sampled(operand.type)) continue;
@@ -42,24 +57,35 @@ Sampler::Sampler(Device& device, Queue queue, const Problem& problem, const void
   }
 }
 
-Status Sampler::poison() const {
-  const std::vector<std::byte> ones(kPieceElements * sizeof(float), std::byte{0xff});
-  for (const Piece& piece : pieces_)
-    TENON_TRY(device_.upload(piece.address, ones.data(),
-                             static_cast<size_t>(piece.count) * byte_size(piece.type), queue_));
-  return device_.synchronize(queue_);
+size_t Sampler::host_bytes() const {
+  return std::max<size_t>(pieces_.size(), 1) * kPieceBytes;
 }
 
+Status Sampler::poison() const {
+  TENON_ASSIGN(std::byte* const ones, memory_.get(device_, host_bytes()));
+  std::fill_n(ones, kPieceBytes, std::byte{0xff});
+  for (const Piece& piece : pieces_)
+    TENON_TRY(device_.upload(piece.address, ones,
+                             static_cast<size_t>(piece.count) * byte_size(piece.type), queue_));
+  return {};
+}
+
+/// One wait for all pieces.
 Result<Sample> Sampler::read() const {
-  Sample sample;
-  std::vector<std::byte> bytes(kPieceElements * sizeof(float));
-  for (const Piece& piece : pieces_) {
-    TENON_TRY(device_.download(bytes.data(), piece.address,
+  TENON_ASSIGN(std::byte* const bytes, memory_.get(device_, host_bytes()));
+  size_t count = 0;
+  for (size_t k = 0; k < pieces_.size(); ++k) {
+    const Piece& piece = pieces_[k];
+    TENON_TRY(device_.download(bytes + k * kPieceBytes, piece.address,
                                static_cast<size_t>(piece.count) * byte_size(piece.type), queue_));
-    TENON_TRY(device_.synchronize(queue_));
-    for (int64_t i = 0; i < piece.count; ++i)
-      sample.push_back(number_at(bytes.data(), piece.type, i));
+    count += static_cast<size_t>(piece.count);
   }
+  TENON_TRY(device_.synchronize(queue_));
+  Sample sample;
+  sample.reserve(count);
+  for (size_t k = 0; k < pieces_.size(); ++k)
+    for (int64_t i = 0; i < pieces_[k].count; ++i)
+      sample.push_back(number_at(bytes + k * kPieceBytes, pieces_[k].type, i));
   return sample;
 }
 

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "device/device.h"
+#include "device/streams.h"
 #include "kernels/backend.h"
 #include "kernels/tactic.h"
 #include "ops/numerics.h"
@@ -12,11 +13,26 @@ namespace tenon {
 /// Numbers from all over the real outputs of a kernel; NaN where it wrote nothing.
 using Sample = std::vector<float>;
 
-/// Pieces of a problem's real outputs, evenly spread. Filled with NaN before a launch, their
-/// contents afterwards were written by the kernel. `outputs` are addresses on the device.
+/// Host memory that samples pass through, page-locked where the device has such: copies from and to
+/// it do not wait for each other.
+class SampleMemory {
+ public:
+  /// Of so many bytes at least, the same until more are asked for.
+  Result<std::byte*> get(Device& device, size_t bytes);
+
+ private:
+  DeviceHandle pinned_;
+  std::vector<std::byte> plain_;
+  std::byte* address_ = nullptr;
+  size_t bytes_ = 0;
+};
+
+/// Pieces of a problem's real outputs, evenly spread. Filled with NaN before a launch on the queue,
+/// their contents afterwards were written by the kernel. `outputs` are addresses on the device.
 class Sampler {
  public:
-  Sampler(Device& device, Queue queue, const Problem& problem, const void* const* outputs);
+  Sampler(Device& device, Queue queue, SampleMemory& memory, const Problem& problem,
+          const void* const* outputs);
   Status poison() const;
   Result<Sample> read() const;
 
@@ -26,8 +42,11 @@ class Sampler {
     DataType type;
     int64_t count;
   };
+  size_t host_bytes() const;
+
   Device& device_;
   Queue queue_;
+  SampleMemory& memory_;
   std::vector<Piece> pieces_;
 };
 

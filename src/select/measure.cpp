@@ -209,7 +209,7 @@ Result<Measurer::Launch> Measurer::bind(const Problem& problem, const Kernel& ke
 Status Measurer::run_once(const Problem& problem, const Kernel& kernel, const Launch& launch,
                           Sample* sample) {
   const LaunchArguments& arguments = launch.arguments;
-  const Sampler sampler(device_, arguments.queue, problem, arguments.outputs.data());
+  const Sampler sampler(device_, arguments.queue, samples_, problem, arguments.outputs.data());
   if (sample != nullptr) TENON_TRY(sampler.poison());
   {
     const Counted counted(in_launches_);

@@ -88,6 +88,7 @@ class Measurer {
   Device& device_;
   cpu::ThreadPool pool_;
   DeviceHandle stream_;
+  SampleMemory samples_;
   bool awake_ = false;
   double in_launches_ = 0;
   bool constants_stay_ = true;  ///< In a cache that the cores share, from run to run.

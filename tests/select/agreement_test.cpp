@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 
 #include "device/described_device.h"
 #include "ir/text.h"
+#include "made_up_device.h"
 #include "memory_logger.h"
 #include "ops/table.h"
 #include "select/select.h"
@@ -88,7 +90,8 @@ TEST(Sampler, TakesFloatsThatAreThere) {
   problem.outputs[2].present = false;
   const void* outputs[] = {floats.data(), places.data(), absent.data()};
   const Backend backend = cpu_backend(1);
-  const Sampler sampler(*backend.device, {}, problem, outputs);
+  SampleMemory memory;
+  const Sampler sampler(*backend.device, {}, memory, problem, outputs);
   const auto sample = sampler.read();
   ASSERT_TRUE(sample.ok()) << sample.error().message;
   EXPECT_EQ(*sample, Sample(6, 2));
@@ -96,6 +99,41 @@ TEST(Sampler, TakesFloatsThatAreThere) {
   EXPECT_TRUE(std::isnan(floats[5]));
   EXPECT_EQ(places, std::vector<int64_t>(6, 4));
   EXPECT_EQ(absent, std::vector<float>(6, 3));
+}
+
+/// Counts what it waits for, and gives page-locked memory.
+class Waits final : public MadeUpDevice {
+ public:
+  Status synchronize(Queue) override {
+    ++waits;
+    return {};
+  }
+  Result<DeviceHandle> make_pinned(size_t bytes) override {
+    ++pinned;
+    return DeviceHandle(std::malloc(bytes), [](void* memory) { std::free(memory); });
+  }
+  int waits = 0, pinned = 0;
+};
+
+TEST(Sampler, WaitsOnceForAllPiecesInMemoryThatStays) {
+  Waits device;
+  std::vector<float> large(size_t{1} << 20);
+  for (size_t i = 0; i < large.size(); ++i) large[i] = static_cast<float>(i % 977);
+  Problem problem;
+  problem.outputs = {
+      {.present = true, .type = DataType::kFloat32, .extents = {int64_t{1} << 20}}};
+  const void* outputs[] = {large.data()};
+  SampleMemory memory;
+  for (int i = 0; i < 3; ++i) {
+    const Sampler sampler(device, {}, memory, problem, outputs);
+    const auto sample = sampler.read();
+    ASSERT_TRUE(sample.ok()) << sample.error().message;
+    ASSERT_GT(sample->size(), 10'000u);
+    EXPECT_EQ(sample->front(), large.front());
+    EXPECT_EQ(sample->back(), large.back());
+  }
+  EXPECT_EQ(device.waits, 3);
+  EXPECT_EQ(device.pinned, 1);
 }
 
 TEST(AgreementTolerance, IsThatOfFloatsThatAreThere) {

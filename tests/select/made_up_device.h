@@ -64,7 +64,7 @@ class MadeUpDevice : public Device, public Streams {
 
   Result<DeviceHandle> make_stream() override { return handle(); }
   Result<DeviceHandle> make_event(bool, bool) override { return handle(); }
-  Result<DeviceHandle> make_pinned(size_t) override { return handle(); }
+  Result<DeviceHandle> make_pinned(size_t bytes) override { return handle(bytes); }
   Result<size_t> free_memory() override { return size_t{0}; }
   Status record(void*, void*) override { return {}; }
   Status record_in_graph(void*, void*) override { return {}; }
@@ -101,8 +101,8 @@ class MadeUpDevice : public Device, public Streams {
   double noise = 0;
 
  private:
-  static DeviceHandle handle() {
-    return DeviceHandle(std::calloc(1, 1), [](void* memory) { std::free(memory); });
+  static DeviceHandle handle(size_t bytes = 1) {
+    return DeviceHandle(std::calloc(bytes, 1), [](void* memory) { std::free(memory); });
   }
   DeviceProperties properties_;
   int elapsed_ = 0;
