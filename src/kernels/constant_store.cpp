@@ -3,6 +3,7 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/arithmetic.h"
 
@@ -78,8 +79,21 @@ Result<ConstantStore::SharedBuffer> ConstantStore::shared(const void* bytes, siz
     known = std::make_shared<const DeviceBuffer>(std::move(made));
     std::erase_if(shared_, [](const auto& entry) { return entry.second.expired(); });
     shared_[contents] = known;
+    if (kept_bytes_ + count <= most_kept_) {
+      kept_.push_back(known);
+      kept_bytes_ += count;
+    }
   }
   return known;
+}
+
+void ConstantStore::keep_shared(size_t most_bytes) {
+  std::vector<SharedBuffer> gone;  // Goes without the lock.
+  const std::lock_guard lock(shared_mutex_);
+  most_kept_ = most_bytes;
+  if (most_bytes > 0) return;
+  gone = std::exchange(kept_, {});
+  kept_bytes_ = 0;
 }
 
 Result<DeviceBuffer> ConstantStore::share(const void* bytes, size_t count) {
@@ -126,6 +140,8 @@ Result<ConstantStore::Part> ConstantStore::share_made(const Tensor& source,
 void ConstantStore::clear() {
   const std::scoped_lock lock(mutex_, shared_mutex_);
   made_.clear();
+  kept_.clear();
+  kept_bytes_ = 0;
   copies_.clear();
   blocks_.clear();
   block_bytes_ = block_used_ = given_bytes_ = 0;

@@ -43,6 +43,9 @@ class ConstantStore {
   /// made where they are not there.
   Result<Part> share_made(const Tensor& source, const std::string& recipe,
                           FunctionRef<std::vector<std::byte>()> make);
+  /// Keeps from now on what is shared, up to so many bytes, also where its last owner goes: kernels
+  /// that are tried one after the other need not make it each. 0 lets all of that go.
+  void keep_shared(size_t most_bytes);
   /// Memory of the device with whatever contents.
   Result<DeviceBuffer> memory(size_t bytes) { return memory_(bytes); }
   /// Forgets all copies; nothing may be running.
@@ -80,6 +83,8 @@ class ConstantStore {
   };
   /// By the recipe and the address, type and extents of its tensor.
   std::map<std::string, Made> made_;
+  std::vector<SharedBuffer> kept_;
+  size_t kept_bytes_ = 0, most_kept_ = 0;
   /// By address and size on the host.
   std::map<std::pair<const std::byte*, int64_t>, Copy> copies_;
   std::vector<DeviceBuffer> blocks_;

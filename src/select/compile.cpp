@@ -136,6 +136,26 @@ class OpenCodeFirst {
   std::shared_ptr<CodeLibrary> kept_;
 };
 
+/// While it lives packed weights stay where kernels that are tried have brought them, as far as
+/// they take a small part of the device's memory.
+class KeptWeights {
+ public:
+  KeptWeights(ConstantStore* store, Device& device)
+      : store_(device.streams() == nullptr ? nullptr : store) {
+    constexpr size_t kMost = size_t{1} << 30, kPart = 16;
+    if (store_ == nullptr) return;
+    const Result<size_t> free = device.streams()->free_memory();
+    store_->keep_shared(free.ok() ? std::min(kMost, *free / kPart) : 0);
+  }
+  ~KeptWeights() {
+    if (store_ != nullptr) store_->keep_shared(0);
+  }
+  KeptWeights(const KeptWeights&) = delete;
+
+ private:
+  ConstantStore* const store_;
+};
+
 /// Whether other forms of the graph can be timed beside it.
 bool compares_forms(const Graph& graph, const CompileRequest& request) {
   const Capabilities& device = request.backend.device->capabilities();
@@ -176,6 +196,7 @@ Status choose_kernels(Plan& plan, const CompileRequest& request, const SymbolVal
   const bool varies = request.select.chosen.empty() && request.select.chooser == nullptr &&
                       usual.ok() && fully_resolved(*usual) && plan_points(plan).size() > 1;
   const OpenCodeFirst open(request.backend.constants, varies, *plan.graph);
+  const KeptWeights kept(request.backend.constants, *request.backend.device);
   SelectOptions options = request.select;
   options.many_shapes = varies;
   if (varies && request.backend.device->capabilities().compiles_kernels)
