@@ -38,6 +38,7 @@ class Refiner {
     SelectOptions options = making_.options;
     options.offered.clear();
     options.proposals = 0;
+    options.brief = true;
     for (const SymbolValues& point : points) {
       const Choice* const serving = nearest_choice(making_.plan.choices, point);
       if (serving == nullptr || serving->symbols == point) continue;
@@ -186,6 +187,7 @@ class Refiner {
     SelectOptions options = making_.options;
     options.offered.clear();
     options.proposals = 0;
+    options.brief = true;
     const auto [open, layers] = offer_to(all, now, point, Proposals::kMade, options.offered);
     if (open.empty()) return now;
     TENON_ASSIGN(const Tactics timed, choose_tactics(layers, making_.backend, options,

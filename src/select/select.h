@@ -34,6 +34,7 @@ struct SelectOptions {
   /// stages (select/stages.h). From 4 on every candidate.
   int level = 3;
   int average_runs = 8;     ///< Launches a candidate is timed over, at least.
+  bool brief = false;       ///< Fewer launches, on a device with streams.
   int max_candidates = -1;  ///< Per layer; -1: by level.
   int threads = 1;          ///< CPU.
   bool use_cache = true;

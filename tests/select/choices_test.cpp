@@ -21,24 +21,34 @@ namespace {
 constexpr char kExp[] = "graph \"\" (%0 \"x\": f32[b,8]) { %1 = exp(%0) : f32[b,8] return %1}";
 constexpr int kConfigs = 12;
 
-/// A device that keeps account of the configurations that were made for each number of rows.
+/// A device that keeps account of the configurations that were made for each number of rows, and of
+/// how often their kernels were to be launched.
 class Account : public MadeUpDevice {
  public:
+  Result<double> time(Queue queue, int repeats, const std::function<Status()>& launch) override {
+    auto milliseconds = MadeUpDevice::time(queue, repeats, launch);
+    asked[latest_rows].insert(repeats);
+    return milliseconds;
+  }
   std::mutex mutex;
-  std::map<int64_t, std::set<int>> made;
+  std::map<int64_t, std::set<int>> made, asked;
+  int64_t latest_rows = 0;  ///< Of the latest launch.
 };
 
 /// As many launches as its configuration is far from the best one for these rows.
 class Tuned final : public Kernel {
  public:
-  Tuned(Account& device, size_t launches) : device_(device), launches_(launches) {}
+  Tuned(Account& device, int64_t rows, size_t launches)
+      : device_(device), rows_(rows), launches_(launches) {}
   Status run(const LaunchArguments&) const override {
+    device_.latest_rows = rows_;
     device_.launches.insert(device_.launches.end(), launches_, 'a');
     return {};
   }
 
  private:
   Account& device_;
+  int64_t rows_;
   size_t launches_;
 };
 
@@ -71,7 +81,7 @@ Tactic tuned() {
     device.made[rows].insert(number);
     const int far = std::abs(number - best_for(rows));
     return std::unique_ptr<Kernel>(
-        std::make_unique<Tuned>(device, static_cast<size_t>(20 + 2 * far)));
+        std::make_unique<Tuned>(device, rows, static_cast<size_t>(20 + 2 * far)));
   };
   return tactic;
 }
@@ -96,9 +106,9 @@ Tactic tiled_by() {
   };
   tactic.create = [](const Problem& problem,
                      std::string_view config) -> Result<std::unique_ptr<Kernel>> {
-    const int64_t tile = std::stoi(std::string(config));
-    return std::unique_ptr<Kernel>(std::make_unique<Tuned>(
-        static_cast<Account&>(*problem.device), stairs(problem.output().extents[0], tile)));
+    const int64_t tile = std::stoi(std::string(config)), rows = problem.output().extents[0];
+    return std::unique_ptr<Kernel>(std::make_unique<Tuned>(static_cast<Account&>(*problem.device),
+                                                           rows, stairs(rows, tile)));
   };
   return tactic;
 }
@@ -211,6 +221,15 @@ TEST_P(TiledChoices, ComeInWhereTheNeighboursKernelsAreFarFromTheBest) {
   EXPECT_LT(plan_.choices.size(), 24u) << "neighbours share choices";
 }
 
+/// There are many of the others.
+TEST_F(Choices, AreTimedByFewerLaunchesBetweenThePowersOfTwo) {
+  rows_ = {tiled(), cpu_tactics().back()};
+  choose(32, "cuda.tiled{8}");
+  for (const int64_t rows : {1, 2, 4, 8, 16, 32})
+    EXPECT_EQ(device_->asked[rows], std::set{8}) << rows;
+  for (const int64_t rows : {11, 17, 25}) EXPECT_EQ(device_->asked[rows], std::set{3}) << rows;
+}
+
 INSTANTIATE_TEST_SUITE_P(Tactics, TiledChoices, testing::Values(tiled, tiled_behind_a_slow_one));
 
 /// Five rows have the kernels of four, until six, which are nearer, get others.
@@ -231,8 +250,8 @@ Tactic few_rows() {
     return problem.output().extents[0] <= 4 ? Support{} : Support::no("more rows");
   };
   tactic.create = [](const Problem& problem, std::string_view) -> Result<std::unique_ptr<Kernel>> {
-    return std::unique_ptr<Kernel>(
-        std::make_unique<Tuned>(static_cast<Account&>(*problem.device), 8));
+    return std::unique_ptr<Kernel>(std::make_unique<Tuned>(
+        static_cast<Account&>(*problem.device), problem.output().extents[0], 8));
   };
   return tactic;
 }
@@ -277,7 +296,7 @@ Tactic by_operator() {
     const std::lock_guard lock(device.mutex);
     device.made[rows].insert(is_exp ? 0 : 1);
     return std::unique_ptr<Kernel>(std::make_unique<Tuned>(
-        device, is_exp ? kExp : kTanh + static_cast<size_t>(rows) * kRows / 4));
+        device, rows, is_exp ? kExp : kTanh + static_cast<size_t>(rows) * kRows / 4));
   };
   return tactic;
 }

@@ -25,10 +25,10 @@ CUevent as_event(void* event) {
 
 /// Launches up to this long are timed several in a graph, so that starting them does not count.
 constexpr double kShortLaunch = 0.25;
-/// Launches that are timed, at least; of short ones up to so many, or as fill a graph of so many
-/// milliseconds.
-constexpr int kShortLaunches = 24, kLongLaunches = 6;
-constexpr double kGraphMilliseconds = 0.8;
+/// Launches that are timed, at least; of short ones, for each of the first eight that are asked for,
+/// up to so many, or as take so many milliseconds.
+constexpr int kShortLaunches = 3, kMultiplied = 8, kLongLaunches = 6;
+constexpr double kGraphMilliseconds = 0.1;
 
 }  // namespace
 
@@ -239,7 +239,7 @@ Result<double> CudaDevice::time(Queue queue, int repeats, const std::function<St
   TENON_ASSIGN(const double rough, median_time(queue, 2, launch));
   if (rough > kShortLaunch) return median_time(queue, std::max(repeats, kLongLaunches), launch);
   const double filling = kGraphMilliseconds / std::max(rough, kGraphMilliseconds / kShortLaunches);
-  const int copies = std::max(repeats, static_cast<int>(filling));
+  const int copies = std::max(repeats, static_cast<int>(std::min(repeats, kMultiplied) * filling));
   const auto graph = capture(queue.stream, [&]() -> Status {
     for (int i = 0; i < copies; ++i) TENON_TRY(launch());
     return {};
