@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -15,11 +16,13 @@
 
 namespace tenon {
 
-/// Threads that do numbered tasks, tasks added ahead of others first and then the oldest, for one
-/// thread that adds tasks and takes the results.
+/// Threads that do tasks, those added ahead of others first and then the oldest, for one thread that
+/// adds tasks and takes the results. A task is a number or says itself what it is.
+template <class Task = size_t>
 class WorkQueue {
  public:
-  WorkQueue(size_t threads, std::function<void(size_t task)> work) : work_(std::move(work)) {
+  WorkQueue(size_t threads, std::type_identity_t<std::function<void(Task)>> work)
+      : work_(std::move(work)) {
     start_threads(threads_, threads + 1, [this] { run(); });
   }
   /// Tasks that were not begun are dropped.
@@ -32,10 +35,10 @@ class WorkQueue {
   }
   WorkQueue(const WorkQueue&) = delete;
 
-  void add(size_t task, bool ahead = false) {
+  void add(Task task, bool ahead = false) {
     {
       const std::lock_guard lock(mutex_);
-      (ahead ? urgent_ : open_).push_back(task);
+      (ahead ? urgent_ : open_).push_back(std::move(task));
       ++unclaimed_;
     }
     changed_.notify_one();
@@ -43,14 +46,14 @@ class WorkQueue {
 
   /// Waits for a task to be done; nothing where all results have been taken. An exception of a task
   /// is thrown here. Where no thread could be started the task is done here.
-  std::optional<size_t> take_done() {
+  std::optional<Task> take_done() {
     std::unique_lock lock(mutex_);
     if (unclaimed_ == 0) return std::nullopt;
     --unclaimed_;
     if (threads_.empty()) do_next(lock);
     finished_.wait(lock, [this] { return !done_.empty(); });
     if (failure_ != nullptr) std::rethrow_exception(std::exchange(failure_, nullptr));
-    const size_t task = done_.front();
+    Task task = std::move(done_.front());
     done_.pop_front();
     return task;
   }
@@ -67,8 +70,8 @@ class WorkQueue {
   }
   /// Under the lock, but for the work itself.
   void do_next(std::unique_lock<std::mutex>& lock) {
-    std::deque<size_t>& tasks = urgent_.empty() ? open_ : urgent_;
-    const size_t task = tasks.front();
+    std::deque<Task>& tasks = urgent_.empty() ? open_ : urgent_;
+    Task task = std::move(tasks.front());
     tasks.pop_front();
     lock.unlock();
     std::exception_ptr failure;
@@ -79,13 +82,13 @@ class WorkQueue {
     }
     lock.lock();
     if (failure != nullptr) failure_ = failure;
-    done_.push_back(task);
+    done_.push_back(std::move(task));
   }
 
-  std::function<void(size_t)> work_;
+  std::function<void(Task)> work_;
   std::mutex mutex_;
   std::condition_variable changed_, finished_;
-  std::deque<size_t> urgent_, open_, done_;
+  std::deque<Task> urgent_, open_, done_;
   size_t unclaimed_ = 0;
   bool closed_ = false;
   std::exception_ptr failure_;

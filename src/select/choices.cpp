@@ -23,10 +23,6 @@ std::string to_string(const SymbolValues& symbols) {
   return text;
 }
 
-/// Kernels of one layer that are tried between the ends of a profile: kernels near the best on each
-/// side, and the tactics' proposals.
-constexpr size_t kNearEach = 2;
-constexpr int kProposedBetween = 2;
 /// Another form of the graph has to be faster by so much.
 constexpr double kClearly = 0.99;
 /// What may be lost by the other form without a search for the shapes from which on it is better.
@@ -47,7 +43,7 @@ class Chooser {
     options_.watch = nullptr;
     options_.editable_cache = false;
     options_.warm = true;
-    options_.beside.clear();
+    options_.beside = {};
   }
 
   Status run(const std::vector<SymbolValues>& points) {
@@ -102,7 +98,7 @@ class Chooser {
         auto layers = LayersUnder::make(form_of(plan_, form), backend_, options_.threads, point);
         if (!layers.ok()) continue;
         TacticLists& lists = between_[{point, form}];
-        lists = known_[static_cast<size_t>(form)].around(point, kNearEach);
+        lists = known_[static_cast<size_t>(form)].around(point, kNearBetween);
         offer(lists, (*layers)->layers, options_.offered);
         const std::vector<Problem>& more = (*layers)->layers.problems;
         problems.insert(problems.end(), more.begin(), more.end());

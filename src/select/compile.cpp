@@ -177,6 +177,9 @@ Status choose_for_forms(Plan& plan, const Backend& backend, const SymbolValues& 
   options.notes = nullptr;
   options.editable_cache = false;
   options.warm = true;
+  // Which shapes between the ends a form serves is not known yet.
+  options.beside.between.clear();
+  options.beside.others.clear();
   std::optional<Error> failure;
   std::erase_if(plan.forms, [&](const auto& form) {
     Status chosen = select_tactics(*form, backend, symbols, options, cache);
@@ -185,6 +188,19 @@ Status choose_for_forms(Plan& plan, const Backend& backend, const SymbolValues& 
     return !chosen.ok();
   });
   return failure ? Status(*failure) : Status();
+}
+
+void leave_out(std::vector<SymbolValues>& shapes, const std::vector<SymbolValues>& known) {
+  std::erase_if(shapes, [&](const SymbolValues& shape) {
+    return std::ranges::find(known, shape) != known.end();
+  });
+}
+
+RangeShapes range_shapes(const Plan& plan) {
+  RangeShapes shapes{plan_ends(plan), plan_points(plan), plan_trials(plan)};
+  leave_out(shapes.others, shapes.between);
+  leave_out(shapes.between, shapes.ends);
+  return shapes;
 }
 
 /// Kernels for the usual shapes and, where shapes vary, for others.
@@ -200,7 +216,7 @@ Status choose_kernels(Plan& plan, const CompileRequest& request, const SymbolVal
   SelectOptions options = request.select;
   options.many_shapes = varies;
   if (varies && request.backend.device->capabilities().compiles_kernels)
-    options.beside = plan_ends(plan);
+    options.beside = range_shapes(plan);
   TENON_TRY(select_tactics(*plan.graph, request.backend, symbols, options, cache));
   if (!varies) plan.forms.clear();
   TENON_TRY(choose_for_forms(plan, request.backend, symbols, options, cache));

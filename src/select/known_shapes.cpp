@@ -33,23 +33,30 @@ bool is_larger(const SymbolValues& a, const SymbolValues& b) {
   return size_of(a) > size_of(b);
 }
 
+std::vector<std::string> near_of(const std::string& best, std::span<const std::string> rivals,
+                                 const std::map<std::string, double>& milliseconds) {
+  constexpr size_t kMost = 3;
+  const auto least = milliseconds.find(best);
+  const auto is_near = [&](const std::string& tactic) {
+    const auto time = milliseconds.find(tactic);
+    return least == milliseconds.end() || time == milliseconds.end() ||
+           time->second <= kFarTactic * least->second;
+  };
+  std::vector<std::string> near = {best};
+  for (const std::string& tactic : rivals)
+    if (near.size() < kMost && is_near(tactic)) add_once(near, tactic);
+  return near;
+}
+
 void KnownShapes::take(KnownShape& shape, const std::string& node, const Tactics& tactics,
                        size_t layer) {
   const std::map<std::string, double>& times = tactics.milliseconds[layer];
-  const auto least = times.find(tactics.best[layer]);
-  const auto is_near = [&](const std::string& tactic) {
-    const auto time = times.find(tactic);
-    return least == times.end() || time == times.end() ||
-           time->second <= kFarTactic * least->second;
-  };
-  std::vector<std::string>& near = shape.near[node];
-  add_once(near, tactics.best[layer]);
-  for (const std::string& tactic : tactics.near[layer])
-    if (near.size() < kMostNear && is_near(tactic)) add_once(near, tactic);
+  shape.near[node] = near_of(tactics.best[layer], tactics.near[layer], times);
   std::set<std::string>& tried = tried_[node];
   tried.insert(tactics.best[layer]);
   for (const auto& [tactic, time] : times) tried.insert(tactic);
-  if (least != times.end()) shape.milliseconds += least->second;
+  if (const auto least = times.find(tactics.best[layer]); least != times.end())
+    shape.milliseconds += least->second;
 }
 
 const KnownShape* KnownShapes::nearest(const SymbolValues& point, bool larger) const {
@@ -75,15 +82,29 @@ double KnownShapes::milliseconds_at(const SymbolValues& point) const {
   return smaller->milliseconds + part * (larger->milliseconds - smaller->milliseconds);
 }
 
-TacticLists KnownShapes::around(const SymbolValues& point, size_t count) const {
+std::vector<const KnownShape*> KnownShapes::sides_of(const SymbolValues& point) const {
   std::vector<const KnownShape*> sides = {nearest(point, false), nearest(point, true)};
   std::erase(sides, nullptr);
   std::ranges::stable_sort(
       sides, {}, [&](const KnownShape* known) { return shape_distance(known->symbols, point); });
+  return sides;
+}
+
+TacticLists KnownShapes::around(const SymbolValues& point, size_t count) const {
   TacticLists around;
-  for (const KnownShape* known : sides)
+  for (const KnownShape* known : sides_of(point))
     for (const auto& [node, near] : known->near)
       for (size_t i = 0; i < std::min(near.size(), count); ++i) add_once(around[node], near[i]);
+  return around;
+}
+
+std::vector<std::string> KnownShapes::around(const SymbolValues& point, const std::string& node,
+                                             size_t count) const {
+  std::vector<std::string> around;
+  for (const KnownShape* known : sides_of(point))
+    if (const auto found = known->near.find(node); found != known->near.end())
+      for (size_t i = 0; i < std::min(found->second.size(), count); ++i)
+        add_once(around, found->second[i]);
   return around;
 }
 

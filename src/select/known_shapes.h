@@ -3,6 +3,7 @@
 #include <deque>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,15 @@ void offer(const TacticLists& by_node, const Layers& layers, TacticLists& by_pro
 
 /// Whether there is more work under `a`.
 bool is_larger(const SymbolValues& a, const SymbolValues& b);
+
+/// Kernels of one layer that are tried between the ends of a profile: kernels near the best on each
+/// side, and the tactics' proposals.
+inline constexpr size_t kNearBetween = 2;
+inline constexpr int kProposedBetween = 2;
+
+/// The best of one layer's tactics, and those of its rivals that are near it by their times.
+std::vector<std::string> near_of(const std::string& best, std::span<const std::string> rivals,
+                                 const std::map<std::string, double>& milliseconds);
 
 /// Shapes of a build that have kernels so far.
 class KnownShapes {
@@ -55,11 +65,14 @@ class KnownShapes {
   /// The kernels that were near the best under the nearest smaller and the nearest larger shapes,
   /// those of the nearer ones first; of each layer at most `count` a side.
   TacticLists around(const SymbolValues& point, size_t count) const;
-
-  /// Kernels of one layer that are kept for one of the shapes.
-  static constexpr size_t kMostNear = 3;
+  /// The same for one layer.
+  std::vector<std::string> around(const SymbolValues& point, const std::string& node,
+                                  size_t count) const;
 
  private:
+  /// The nearest smaller and the nearest larger one, the nearer one first.
+  std::vector<const KnownShape*> sides_of(const SymbolValues& point) const;
+
   std::deque<KnownShape> known_;
   std::map<std::string, std::set<std::string>> tried_;  ///< Tactics by node name.
 };

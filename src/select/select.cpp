@@ -1,7 +1,6 @@
 #include "select/select.h"
 
 #include <algorithm>
-#include <deque>
 #include <map>
 
 #include "device/described_device.h"
@@ -18,6 +17,7 @@
 #include "select/record.h"
 #include "select/selector.h"
 #include "select/steps.h"
+#include "select/trials_ahead.h"
 #include "select/views.h"
 
 namespace tenon {
@@ -84,27 +84,6 @@ Status select_in_bodies(Node& node, const ConcreteGraph& concrete, const Backend
   return {};
 }
 
-/// The problems of layers under other shapes.
-class OtherShapes {
- public:
-  OtherShapes(const Layers& layers, std::span<const SymbolValues> shapes, const Backend& backend,
-              int threads) {
-    for (const SymbolValues& symbols : shapes) {
-      auto graph = ConcreteGraph::create(layers.graph.graph(), symbols);
-      if (!graph.ok()) continue;
-      const ConcreteGraph& concrete = graphs_.emplace_back(std::move(graph).value());
-      for (const Node* node : layers.nodes)
-        if (concrete.resolved(*node))
-          problems_.push_back(concrete.problem(*node, backend, threads));
-    }
-  }
-  std::span<const Problem> problems() const { return problems_; }
-
- private:
-  std::deque<ConcreteGraph> graphs_;
-  std::vector<Problem> problems_;
-};
-
 Status select_in(Graph& graph, const ConcreteGraph& concrete, const Backend& backend,
                  const SelectOptions& options, TimingCache& cache, bool is_body) {
   Layers layers{concrete, {}, {}};
@@ -144,11 +123,12 @@ Status select_in(Graph& graph, const ConcreteGraph& concrete, const Backend& bac
     options.watch->kernels([&](BuildForecast& kernels) {
       for (const Problem& problem : layers.problems) kernels.will_make(work_of(problem));
     });
-  const OtherShapes others(layers, is_body ? std::span<const SymbolValues>() : options.beside,
-                           backend, options.threads);
+  std::optional<TrialsAhead> beside;
+  if (!is_body && !options.beside.ends.empty())
+    beside.emplace(layers, options.beside, backend, options.threads);
   Selector selector(backend, options, cache, &steps);
   TENON_ASSIGN(std::vector<std::string> tactics,
-               selector.choose(layers, in_sequence, others.problems()));
+               selector.choose(layers, in_sequence, beside ? &*beside : nullptr));
   for (size_t i = 0; i < layers.nodes.size(); ++i) {
     Node& node = *layers.nodes[i];
     node.tactic = std::move(tactics[i]);

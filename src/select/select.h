@@ -29,6 +29,13 @@ struct Candidate {
   size_t workspace = 0;      ///< Bytes, of one that was timed.
 };
 
+/// Shapes of a range beside the usual ones.
+struct RangeShapes {
+  std::vector<SymbolValues> ends;     ///< All kernels are candidates there.
+  std::vector<SymbolValues> between;  ///< Those near the best at the ends are, and proposals.
+  std::vector<SymbolValues> others;   ///< The best of both neighbours are, and a proposal.
+};
+
 struct SelectOptions {
   /// 0: the first kernel that fits, no timing. 3: all tactics, those that take long to make in
   /// stages (select/stages.h). From 4 on every candidate.
@@ -51,7 +58,7 @@ struct SelectOptions {
   bool many_shapes = false;
   /// Other shapes whose candidates are tried at the same time, so that choose_tactics() finds their
   /// times in the cache. Not where the build's time is limited.
-  std::vector<SymbolValues> beside;
+  RangeShapes beside;
   /// By problem_key(): the only tactics to look at, where one of them fits.
   std::map<std::string, std::vector<std::string>> offered;
   /// Beside these, so many that their tactics propose for the problem first; -1: one of the first

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <functional>
 #include <utility>
 
@@ -54,7 +55,7 @@ const Rivals& Selector::rivals(const Problem& problem) const {
 }
 
 Result<std::vector<std::string>> Selector::choose(const Layers& layers, bool in_sequence,
-                                                  std::span<const Problem> beside) {
+                                                  TrialsAhead* beside) {
   std::vector<std::string> tactics(layers.nodes.size());
   trials_.measurer().expect(layers.problems);
   for (const size_t i : prepare(layers.problems, beside)) {
@@ -69,7 +70,7 @@ Result<std::vector<std::string>> Selector::choose(const Layers& layers, bool in_
 }
 
 Status Selector::try_candidates(std::span<const Problem> problems) {
-  prepare(problems, {});
+  prepare(problems, nullptr);
   report_times();
   return trials_.stopped() ? Status(*trials_.stopped()) : Status();
 }
@@ -87,24 +88,134 @@ Result<std::string> Selector::best(const Problem& problem) {
   return unsupported("no kernel for '{}' ({}){}", problem.layer, problem.operation.name(), reasons);
 }
 
+/// Tries problems with more than one option each, and what follows from them: kernels are made by a
+/// work queue and timed by one thread.
+class Selector::Round {
+ public:
+  Round(Selector& selector, const Open& open, TrialsAhead* ahead)
+      : selector_(selector), schedule_(selector.schedule_), ahead_(ahead) {
+    const SelectOptions& options = selector.scope_.options;
+    if (options.level <= effort::kStagedLevel && options.chooser == nullptr) pilots_.emplace(open);
+    for (const auto& [problem, list] : open) {
+      if (list->waits) schedule_.tell_held(*problem, *list);
+      problems_.push_back({problem, list});
+    }
+  }
+
+  void run() {
+    const size_t count = problems_.size();
+    for (size_t i = 0; i < count && !is_stopped(); ++i) go_on(i);
+    while (const auto task = is_stopped() ? std::nullopt : queue_.take_done()) {
+      const auto& [i, problem, list, option] = *task;
+      selector_.trials_.run(*problem, *list, option);
+      if (--problems_[i].pending == 0 && !is_stopped()) go_on(i);
+    }
+  }
+
+ private:
+  struct Tried {
+    const Problem* problem;
+    Shortlist* list;
+    size_t pending = 0;
+    bool begun = false;
+  };
+  struct Task {
+    size_t number;
+    const Problem* problem;
+    Shortlist* list;
+    size_t option;
+  };
+
+  bool is_stopped() const { return selector_.trials_.stopped().has_value(); }
+
+  void make(const Task& task) {
+    const Option& option = task.list->fitting[task.option];
+    schedule_.makes(*task.problem, option);
+    Stopwatch watch;
+    CoreStopwatch core_watch;
+    task.list->trials[task.option].kernel = selector_.trials_.make(*task.problem, option);
+    schedule_.made(*task.problem, option, {watch.lap(), core_watch.lap()});
+  }
+
+  void go_on(size_t i) {
+    problems_[i].begun = true;
+    const auto [problem, list, pending, begun] = problems_[i];
+    Trials& trials = selector_.trials_;
+    std::vector<size_t> next = trials.next(*problem, *list);
+    const bool calls = calls_application(problem->operation.node());
+    for (; calls && !next.empty() && !is_stopped(); next = trials.next(*problem, *list))
+      for (const size_t option : next) trials.run(*problem, *list, option);
+    for (const size_t option : next) {
+      schedule_.will_make(*problem, list->fitting[option]);
+      // Others wait until a pilot is decided: its own stages are not to wait for theirs.
+      queue_.add({i, problem, list, option}, pilots_ && pilots_->is_pilot(i));
+    }
+    problems_[i].pending = next.size();
+    if (!next.empty() || list->waits) return;
+    selector_.finish(*problem, *list);
+    if (!is_stopped()) follow(i);
+  }
+
+  /// A problem is decided.
+  void follow(size_t i) {
+    const auto [problem, list, pending, begun] = problems_[i];
+    if (pilots_) {
+      const std::vector<size_t> waiting = pilots_->decided(i, selector_.row_of_best(*list));
+      for (const size_t waited : waiting) {
+        const Tried& other = problems_[waited];
+        schedule_.tell_held(*other.problem, *other.list, waiting.size());
+        if (other.begun && other.pending == 0) go_on(waited);
+      }
+    }
+    if (ahead_ == nullptr) return;
+    const std::string key = problem_key(*problem);
+    for (const TrialsAhead::Wanted& wanted :
+         ahead_->decided(key, *list->measured, selector_.rivals_.at(key)))
+      if (!is_stopped()) add(wanted);
+  }
+
+  void add(const TrialsAhead::Wanted& wanted) {
+    const auto [entry, is_new] = selector_.shortlists_.try_emplace(problem_key(*wanted.problem));
+    if (!is_new) return;
+    Shortlist& list = entry->second;
+    list = selector_.shortlister_.list_among(*wanted.problem, wanted.tactics, wanted.proposals);
+    list.is_brief = wanted.is_brief;
+    if (list.fitting.size() < 2) return;
+    problems_.push_back({wanted.problem, &list});
+    go_on(problems_.size() - 1);
+  }
+
+  Selector& selector_;
+  Schedule& schedule_;
+  TrialsAhead* const ahead_;
+  std::optional<Pilots> pilots_;
+  std::deque<Tried> problems_;
+  // A few more threads than cores: libraries make few kernels at a time, and other threads wait.
+  // With twice as many each kernel takes a tenth more of the cores.
+  WorkQueue<Task> queue_{helper_threads() + effort::kMoreMakers,
+                         [this](const Task& task) { make(task); }};
+};
+
 /// Measures the candidates that list() will give for problems whose kernels are compiled: while
 /// some kernels are timed, others are made, several at a time. Gives the order in which to ask for
 /// the problems.
 std::vector<size_t> Selector::prepare(std::span<const Problem> problems,
-                                      std::span<const Problem> beside) {
+                                      TrialsAhead* beside) {
   const bool has_budget = scope_.options.watch != nullptr && scope_.options.watch->has_budget();
-  if (has_budget) beside = {};
+  if (has_budget) beside = nullptr;
+  const std::span<const Problem> others =
+      beside == nullptr ? std::span<const Problem>() : beside->at_ends();
   const auto announce = [&] {
     const auto list_of = [&](const Problem& problem) -> const Shortlist& {
       return shortlist_of(problem);
     };
-    std::vector<size_t> order = schedule_.announce(problems, beside, list_of);
+    std::vector<size_t> order = schedule_.announce(problems, others, list_of);
     if (scope_.options.before_trials) scope_.options.before_trials();
     return order;
   };
   if (!scope_.backend.device->capabilities().compiles_kernels) return announce();
   Open open;
-  for (const auto& group : {problems, beside})
+  for (const auto& group : {problems, others})
     for (const Problem& problem : group) {
       const auto [entry, is_new] = shortlists_.try_emplace(problem_key(problem));
       if (is_new) open.emplace_back(&problem, &entry->second);
@@ -123,7 +234,7 @@ std::vector<size_t> Selector::prepare(std::span<const Problem> problems,
   if (has_budget)
     std::ranges::stable_sort(open, std::greater(),
                              [](const auto& entry) { return expected_launch(*entry.first); });
-  try_all(open);
+  Round(*this, open, beside).run();
   times_.make += watch.lap();
   return order;
 }
@@ -162,62 +273,6 @@ Shortlist& Selector::shortlist_of(const Problem& problem) {
   Shortlist& shortlist = shortlists_[problem_key(problem)];
   if (!shortlist.made) shortlist = shortlister_.list(problem);
   return shortlist;
-}
-
-/// Problems with more than one option each: kernels are made by a work queue and timed here.
-void Selector::try_all(const Open& open) {
-  std::vector<std::pair<size_t, size_t>> tasks;  // Of which problem, which option.
-  std::vector<size_t> first(open.size()), pending(open.size());
-  std::vector<bool> begun(open.size());
-  std::optional<Pilots> pilots;
-  if (scope_.options.level <= effort::kStagedLevel && scope_.options.chooser == nullptr)
-    pilots.emplace(open);
-  for (const auto& [problem, list] : open)
-    if (list->waits) schedule_.tell_held(*problem, *list);
-  for (size_t i = 0; i < open.size(); ++i) {
-    first[i] = tasks.size();
-    for (size_t k = 0; k < open[i].second->trials.size(); ++k) tasks.emplace_back(i, k);
-  }
-  // A few more than cores: libraries make few kernels at a time, and other threads wait. With twice
-  // as many each kernel takes a tenth more of the cores.
-  WorkQueue work_queue(helper_threads() + effort::kMoreMakers, [&](size_t task) {
-    const auto& [problem, list] = open[tasks[task].first];
-    const size_t option = tasks[task].second;
-    schedule_.makes(*problem, list->fitting[option]);
-    Stopwatch watch;
-    CoreStopwatch core_watch;
-    list->trials[option].kernel = trials_.make(*problem, list->fitting[option]);
-    schedule_.made(*problem, list->fitting[option], {watch.lap(), core_watch.lap()});
-  });
-  const std::function<void(size_t)> go_on = [&](size_t i) {
-    const auto& [problem, list] = open[i];
-    begun[i] = true;
-    std::vector<size_t> next = trials_.next(*problem, *list);
-    const bool calls = calls_application(problem->operation.node());
-    for (; calls && !next.empty() && !trials_.stopped(); next = trials_.next(*problem, *list))
-      for (const size_t option : next) trials_.run(*problem, *list, option);
-    for (const size_t option : next) {
-      schedule_.will_make(*problem, list->fitting[option]);
-      // Others wait until a pilot is decided: its own stages are not to wait for theirs.
-      work_queue.add(first[i] + option, pilots && pilots->is_pilot(i));
-    }
-    pending[i] = next.size();
-    if (!next.empty() || list->waits) return;
-    finish(*problem, *list);
-    if (!pilots || trials_.stopped()) return;
-    const std::vector<size_t> waiting = pilots->decided(i, row_of_best(*list));
-    for (const size_t waited : waiting) {
-      schedule_.tell_held(*open[waited].first, *open[waited].second, waiting.size());
-      if (begun[waited] && pending[waited] == 0) go_on(waited);
-    }
-  };
-  for (size_t i = 0; i < open.size() && !trials_.stopped(); ++i) go_on(i);
-  while (const auto task = trials_.stopped() ? std::nullopt : work_queue.take_done()) {
-    const auto [i, option] = tasks[*task];
-    const auto& [problem, list] = open[i];
-    trials_.run(*problem, *list, option);
-    if (--pending[i] == 0 && !trials_.stopped()) go_on(i);
-  }
 }
 
 /// Of a decided problem; null where nothing could be measured.

@@ -14,6 +14,7 @@
 #include "select/shortlist.h"
 #include "select/steps.h"
 #include "select/trials.h"
+#include "select/trials_ahead.h"
 
 namespace tenon {
 
@@ -37,10 +38,10 @@ class Selector {
   Result<std::vector<Candidate>> list(const Problem& problem);
   /// Of a problem that is decided.
   const Rivals& rivals(const Problem& problem) const;
-  /// The tactics of layers, tried in sequence where that is wanted. The candidates of other
-  /// problems are tried `beside` those of the layers, whose times the cache keeps.
+  /// The tactics of layers, tried in sequence where that is wanted. Candidates under other shapes
+  /// are tried `beside` those of the layers, whose times the cache keeps; null: none.
   Result<std::vector<std::string>> choose(const Layers& layers, bool in_sequence,
-                                          std::span<const Problem> beside = {});
+                                          TrialsAhead* beside = nullptr);
   /// Tries the candidates of problems, whose times the cache keeps.
   Status try_candidates(std::span<const Problem> problems);
   /// Of the layers that were tried so last, with the tactics that they got; nothing: none were.
@@ -50,11 +51,11 @@ class Selector {
   using Open = std::vector<std::pair<const Problem*, Shortlist*>>;
 
   Result<std::string> best(const Problem& problem);
-  std::vector<size_t> prepare(std::span<const Problem> problems, std::span<const Problem> beside);
+  std::vector<size_t> prepare(std::span<const Problem> problems, TrialsAhead* beside);
   Status tune(const Layers& layers, std::vector<std::string>& tactics);
   void report_times() const;
   Shortlist& shortlist_of(const Problem& problem);
-  void try_all(const Open& open);
+  class Round;
   const Tactic* row_of_best(const Shortlist& list) const;
   void finish(const Problem& problem, Shortlist& list);
   std::vector<Candidate> measure(const Problem& problem, Shortlist& list);

@@ -65,10 +65,7 @@ Shortlist Shortlister::list(const Problem& problem) const {
   const auto known =
       options.offered.empty() ? options.offered.end() : options.offered.find(problem_key(problem));
   if (known != options.offered.end()) {
-    Shortlist found = list(problem, [&](const Tactic& tactic) {
-      return configs_among(known->second, tactic, problem, options.proposals);
-    });
-    found.remembered = true;  // All of it is tried.
+    Shortlist found = list_among(problem, known->second, options.proposals);
     if (!found.fitting.empty()) return found;
   }
   // Who chooses among candidates finds the same ones in each build.
@@ -81,6 +78,16 @@ Shortlist Shortlister::list(const Problem& problem) const {
     if (static_cast<double>(found.fitting.size()) == *listed) return found;
   }
   return list(problem, [&](const Tactic& tactic) { return configs_of(tactic, problem); });
+}
+
+Shortlist Shortlister::list_among(const Problem& problem, std::span<const std::string> tactics,
+                                  int proposals) const {
+  Shortlist found = list(problem, [&](const Tactic& tactic) {
+    return configs_among(tactics, tactic, problem, proposals);
+  });
+  found.remembered = true;  // All of it is tried.
+  found.is_brief = scope_.options.brief;
+  return found;
 }
 
 /// Whether another tactic of the build takes the problem, and is faster where f32 is not rounded.

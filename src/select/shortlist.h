@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,7 @@ struct Shortlist {
   std::vector<Candidate> unfit;
   std::vector<Option> spare;  ///< Of `unfit`: for where all that fits fails.
   bool made = false;
+  bool is_brief = false;    ///< Timed by fewer launches.
   bool remembered = false;  ///< From the timing cache: exactly the options tried then.
   std::vector<const Tactic*> held;  ///< Are not tried, as yet or at all (select/pilots.h).
   bool waits = false;               ///< Until it is known whether these are tried.
@@ -67,6 +69,9 @@ class Shortlister {
   explicit Shortlister(const SelectScope& scope) : scope_(scope) {}
   /// From the timing cache, where it has all of it: libraries take their time to propose.
   Shortlist list(const Problem& problem) const;
+  /// Some tactics, and so many that their rows propose (SelectOptions::proposals).
+  Shortlist list_among(const Problem& problem, std::span<const std::string> tactics,
+                       int proposals) const;
   /// Keeps in the cache how many candidates there were, once the times of all are known.
   void remember(const Problem& problem, const Shortlist& list);
 

@@ -37,7 +37,7 @@ void Trials::run(const Problem& problem, Shortlist& list, size_t index) {
   packed_ = 0;
   const double launched = measurer_->in_launches();
   if (!is_known) schedule_.tries(problem, option);
-  trial.time = time_of(problem, option, trial, list.best());
+  trial.time = time_of(problem, list, index);
   trial.kernel.reset();
   const double took = watch.lap();
   seconds_ += took;
@@ -69,8 +69,9 @@ std::vector<size_t> Trials::next(const Problem& problem, Shortlist& list) {
   return next;
 }
 
-Result<double> Trials::time_of(const Problem& problem, const Option& option, Trial& trial,
-                               double best) {
+Result<double> Trials::time_of(const Problem& problem, Shortlist& list, size_t index) {
+  const Option& option = list.fitting[index];
+  Trial& trial = list.trials[index];
   if (const auto known = times_.find(problem, option)) {
     if (*known == effort::kWrong)
       return unsupported("it computed something else when it was measured");
@@ -92,19 +93,20 @@ Result<double> Trials::time_of(const Problem& problem, const Option& option, Tri
   packed_ = static_cast<double>(kernel.packed().size());
   const auto workspace = static_cast<double>(kernel.workspace_bytes());
   TENON_TRY(check_workspace(workspace));
-  const auto time = measured(problem, kernel, trial.sample, best);
+  const auto time = measured(problem, kernel, trial.sample, list);
   if (!time.ok()) return failed(problem, option, time.error());
   times_.insert(problem, option, *time, workspace);
   return time;
 }
 
 Result<double> Trials::measured(const Problem& problem, const Kernel& kernel, Sample& sample,
-                                double best) {
+                                const Shortlist& list) {
   const int asked = scope_.options.average_runs;
   // A device with streams sees for itself how long a launch is.
   if (scope_.backend.device->streams() != nullptr)
     return measurer_->time(problem, kernel,
-                           effort::asked_of_streams(asked, scope_.options.brief), &sample);
+                           effort::asked_of_streams(asked, list.is_brief), &sample);
+  const double best = list.best();
   TENON_ASSIGN(double once, measurer_->time(problem, kernel, 1, &sample));
   launches_ = 1 + Measurer::kWarmUps;
   if (is_hopeless(once, best) && once < best * effort::kDoubtful) {

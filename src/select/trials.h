@@ -44,9 +44,9 @@ class Trials {
   std::string describe_work() const { return work_.describe(); }
 
  private:
-  Result<double> time_of(const Problem& problem, const Option& option, Trial& trial, double best);
+  Result<double> time_of(const Problem& problem, Shortlist& list, size_t index);
   Result<double> measured(const Problem& problem, const Kernel& kernel, Sample& sample,
-                          double best);
+                          const Shortlist& list);
   Status check_workspace(double bytes) const;
   Error failed(const Problem& problem, const Option& option, const Error& error) const;
   void report_failure(const Problem& problem, const std::string& tactic, const std::string& reason);

@@ -169,7 +169,7 @@ TEST_F(Choices, FindTheTimesOfEndsThatWereTriedBesideTheUsualShapes) {
   const Backend backend{.device = device_, .tactics = rows_};
   TimingCache cache;
   SelectOptions options{.many_shapes = true};
-  options.beside = {{{"b", 1}}, {{"b", 64}}};
+  options.beside.ends = {{{"b", 1}}, {{"b", 64}}};
   ASSERT_TRUE(select_tactics(**graph, backend, {{"b", 8}}, options, cache).ok());
   EXPECT_EQ((*graph)->nodes()[0]->tactic, "cuda.tuned{3}");
   for (const int64_t rows : {1, 8, 64}) EXPECT_EQ(device_->made[rows].size(), kConfigs) << rows;
@@ -181,6 +181,32 @@ TEST_F(Choices, FindTheTimesOfEndsThatWereTriedBesideTheUsualShapes) {
   for (const int64_t rows : {1, 8, 64})
     EXPECT_LE(device_->made[rows].size(), 1U) << rows << ": the code of the best alone";
   EXPECT_EQ(taken(64), "cuda.tuned{6}");
+}
+
+/// While kernels of some layers are compiled, those of others are timed under all shapes.
+TEST_F(Choices, FindTheTimesOfShapesBetweenTheEndsThatWereTriedAhead) {
+  auto graph = parse_graph(kExp);
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  (*graph)->symbol_ranges["b"] = {1, 32};
+  rows_ = {tiled(), cpu_tactics().back()};
+  const Backend backend{.device = device_, .tactics = rows_};
+  TimingCache cache;
+  SelectOptions options{.many_shapes = true};
+  options.beside.ends = {{{"b", 8}}, {{"b", 1}}, {{"b", 32}}};
+  options.beside.between = {{{"b", 2}}, {{"b", 4}}, {{"b", 16}}};
+  for (const int64_t rows : {5, 11, 17, 25}) options.beside.others.push_back({{"b", rows}});
+  ASSERT_TRUE(select_tactics(**graph, backend, {{"b", 8}}, options, cache).ok());
+  for (const int64_t rows : {2, 4, 16}) EXPECT_EQ(device_->asked[rows], std::set{8}) << rows;
+  for (const int64_t rows : {11, 17, 25}) EXPECT_EQ(device_->asked[rows], std::set{3}) << rows;
+  EXPECT_FALSE(device_->asked.contains(13));
+  device_->asked.clear();
+  plan_.graph = std::move(graph).value();
+  plan_.profiles = {{{"x", {{1, 8}, {8, 8}, {32, 8}}}}};
+  NullLogger logger;
+  ASSERT_TRUE(choose_by_shape(plan_, backend, options, cache, logger).ok());
+  for (const int64_t rows : {1, 2, 4, 8, 11, 16, 17, 25, 32})
+    EXPECT_FALSE(device_->asked.contains(rows)) << rows;
+  EXPECT_TRUE(device_->asked.contains(13)) << "was not tried ahead";
 }
 
 /// Kernels tried between the ends count for the shapes behind.

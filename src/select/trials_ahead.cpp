@@ -1,0 +1,82 @@
+#include "select/trials_ahead.h"
+
+#include "select/problem_key.h"
+
+namespace tenon {
+
+TrialsAhead::TrialsAhead(const Layers& layers, const RangeShapes& shapes, const Backend& backend,
+                         int threads) {
+  std::vector<const Node*> nodes(layers.nodes.begin(), layers.nodes.end());
+  for (const Node* node : nodes) names_.push_back(node->name);
+  for (const Part part : {Part::kEnd, Part::kBetween}) left_[part].resize(nodes.size());
+  const Graph& graph = layers.graph.graph();
+  add(Part::kEnd, layers.graph.symbols(), graph, nodes, backend, threads);
+  for (const SymbolValues& end : shapes.ends)
+    if (end != layers.graph.symbols()) add(Part::kEnd, end, graph, nodes, backend, threads);
+  for (size_t i = 1; i < shapes_.size(); ++i)
+    for (const auto& problem : shapes_[i].problems)
+      if (problem) at_ends_.push_back(*problem);
+  for (const SymbolValues& shape : shapes.between)
+    add(Part::kBetween, shape, graph, nodes, backend, threads);
+  for (const SymbolValues& shape : shapes.others)
+    add(Part::kOther, shape, graph, nodes, backend, threads);
+}
+
+void TrialsAhead::add(Part part, const SymbolValues& symbols, const Graph& graph,
+                      std::span<const Node* const> nodes, const Backend& backend, int threads) {
+  auto concrete = ConcreteGraph::create(graph, symbols);
+  if (!concrete.ok()) return;
+  const ConcreteGraph& here = graphs_.emplace_back(std::move(concrete).value());
+  Shape& shape = shapes_.emplace_back(Shape{part, symbols, {}, {}});
+  const size_t number = shapes_.size() - 1;
+  in_ends_.push_back(part == Part::kEnd ? &ends_.add(symbols) : nullptr);
+  in_all_.push_back(part == Part::kOther ? nullptr : &all_.add(symbols));
+  for (size_t layer = 0; layer < nodes.size(); ++layer) {
+    auto& problem = shape.problems.emplace_back();
+    std::string& key = shape.keys.emplace_back();
+    if (!here.resolved(*nodes[layer])) continue;
+    problem = here.problem(*nodes[layer], backend, threads);
+    key = problem_key(*problem);
+    places_[key].emplace_back(number, layer);
+    if (part != Part::kOther) ++left_[part][layer];
+  }
+}
+
+std::vector<TrialsAhead::Wanted> TrialsAhead::decided(const std::string& key,
+                                                      std::span<const Candidate> best_first,
+                                                      const Rivals& rivals) {
+  std::vector<Wanted> wanted;
+  const auto found = places_.find(key);
+  if (found == places_.end() || best_first.empty()) return wanted;
+  std::map<std::string, double> times;
+  for (const Candidate& candidate : best_first)
+    if (candidate.milliseconds >= 0) times[candidate.tactic] = candidate.milliseconds;
+  const std::vector<std::string> near = near_of(best_first.front().tactic, rivals.tactics, times);
+  for (const auto& [number, layer] : found->second) {
+    const Part part = shapes_[number].part;
+    for (const auto* known : {&in_ends_, &in_all_})
+      if (KnownShape* const shape = (*known)[number]) shape->near[names_[layer]] = near;
+    if (part == Part::kOther || --left_[part][layer] > 0) continue;
+    want(part == Part::kEnd ? Part::kBetween : Part::kOther, layer, wanted);
+    // There are none between the ends.
+    if (part == Part::kEnd && left_[Part::kBetween][layer] == 0)
+      want(Part::kOther, layer, wanted);
+  }
+  places_.erase(found);
+  return wanted;
+}
+
+void TrialsAhead::want(Part part, size_t layer, std::vector<Wanted>& wanted) {
+  const bool is_between = part == Part::kBetween;
+  for (const Shape& shape : shapes_) {
+    if (shape.part != part || !shape.problems[layer] || !wanted_.insert(shape.keys[layer]).second)
+      continue;
+    wanted.push_back({&*shape.problems[layer],
+                      is_between
+                          ? ends_.around(shape.symbols, names_[layer], kNearBetween)
+                          : all_.around(shape.symbols, names_[layer], 1),
+                      is_between ? kProposedBetween : 1, !is_between});
+  }
+}
+
+}  // namespace tenon

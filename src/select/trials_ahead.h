@@ -1,0 +1,67 @@
+#pragma once
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "plan/concrete_graph.h"
+#include "select/known_shapes.h"
+#include "select/select.h"
+#include "select/sequence_tuning.h"
+
+namespace tenon {
+
+/// Which kernels will be tried under the other shapes of a range: layer by layer, as soon as the
+/// layer's kernels under the shapes around them are known. While kernels of one layer are compiled,
+/// those of others are timed. What is chosen does not depend on it: whoever chooses finds times in
+/// the cache, and tries what is not there.
+class TrialsAhead {
+ public:
+  /// A problem, the kernels to try for it, and how many more that their tactics propose.
+  struct Wanted {
+    const Problem* problem;
+    std::vector<std::string> tactics;
+    int proposals;
+    bool is_brief;
+  };
+
+  /// `layers` under the usual shapes.
+  TrialsAhead(const Layers& layers, const RangeShapes& shapes, const Backend& backend, int threads);
+  TrialsAhead(const TrialsAhead&) = delete;
+
+  /// Under the ends, where all kernels are candidates.
+  const std::vector<Problem>& at_ends() const { return at_ends_; }
+  /// A problem was decided, by its key: what is to be tried from now on.
+  std::vector<Wanted> decided(const std::string& key, std::span<const Candidate> best_first,
+                              const Rivals& rivals);
+
+ private:
+  enum class Part : uint8_t { kEnd, kBetween, kOther };
+  struct Shape {
+    Part part;
+    SymbolValues symbols;
+    std::vector<std::optional<Problem>> problems;  ///< By layer.
+    std::vector<std::string> keys;                 ///< Likewise; empty: none.
+  };
+  void add(Part part, const SymbolValues& symbols, const Graph& graph,
+           std::span<const Node* const> nodes, const Backend& backend, int threads);
+  /// The shapes of a part for one layer, once those of the part ahead are decided.
+  void want(Part part, size_t layer, std::vector<Wanted>& wanted);
+
+  std::vector<std::string> names_;  ///< Of the layers.
+  std::deque<ConcreteGraph> graphs_;
+  std::deque<Shape> shapes_;
+  std::vector<Problem> at_ends_;
+  std::map<std::string, std::vector<std::pair<size_t, size_t>>> places_;  ///< Shapes and layers.
+  std::map<Part, std::vector<size_t>> left_;  ///< By layer: shapes of the part without kernels.
+  std::set<std::string> wanted_;              ///< Keys.
+  KnownShapes ends_, all_;                    ///< The latter with the shapes between them.
+  std::vector<KnownShape*> in_ends_, in_all_;  ///< By shape; null: it is not there.
+};
+
+}  // namespace tenon
