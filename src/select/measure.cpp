@@ -294,7 +294,11 @@ Result<Sample> Measurer::sample(const Problem& problem, const Kernel& kernel) {
 Result<SequenceTime> Measurer::time_sequence(const std::function<Status()>& launch_all) {
   TENON_ASSIGN(const Queue where, queue());
   Streams& streams = *device_.streams();
+  Stopwatch watch;
   TENON_ASSIGN(const DeviceHandle graph, streams.capture(where.stream, launch_all));
+  ++in_sequences_.count;
+  in_sequences_.captured += watch.lap();
+  const Counted counted(in_sequences_.replayed);
   const auto replay = [&] { return streams.launch_graph(graph.get(), where.stream); };
   TENON_TRY(wake(replay, where));
   // One behind the other, behind a warm one: none waits for its launch.

@@ -40,6 +40,12 @@ class Measurer {
 
   /// Seconds that all launches of time() took so far.
   double in_launches() const { return in_launches_; }
+  /// Of time_sequence().
+  struct InSequences {
+    int count = 0;
+    double captured = 0, replayed = 0;  ///< seconds
+  };
+  const InSequences& in_sequences() const { return in_sequences_; }
 
   /// Time of the launches that `launch_all` puts on queue(), as one captured graph.
   Result<SequenceTime> time_sequence(const std::function<Status()>& launch_all);
@@ -91,6 +97,7 @@ class Measurer {
   SampleMemory samples_;
   bool awake_ = false;
   double in_launches_ = 0;
+  InSequences in_sequences_;
   bool constants_stay_ = true;  ///< In a cache that the cores share, from run to run.
   std::map<Place, Buffer> buffers_;
   std::map<DataType, Tensor> contents_;  ///< Of one period.

@@ -53,7 +53,7 @@ class Selector {
   Result<std::string> best(const Problem& problem);
   std::vector<size_t> prepare(std::span<const Problem> problems, TrialsAhead* beside);
   Status tune(const Layers& layers, std::vector<std::string>& tactics);
-  void report_times() const;
+  void report_times();
   Shortlist& shortlist_of(const Problem& problem);
   class Round;
   const Tactic* row_of_best(const Shortlist& list) const;
