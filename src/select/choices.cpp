@@ -50,6 +50,7 @@ class Chooser {
     TENON_TRY(choose(plan_ends(plan_), false));
     TENON_TRY(choose(points, true));
     if (known_.size() > 1) TENON_TRY(find_changes_of_form());
+    options_.at_end = false;
     ChoiceMaking making{plan_, backend_, options_, cache_, measurer_, known_, watch_};
     TENON_TRY(refine_choices(making, [this](const Choice& choice) { take_code(choice, false); }));
     plan_.code = code_.finish();
@@ -184,6 +185,7 @@ class Chooser {
     options_.offered.clear();
     if (is_between) offer(between_[{point, form}], all->layers, options_.offered);
     options_.proposals = is_between ? kProposedBetween : -1;
+    options_.at_end = !is_between && point != plan_ends(plan_).front();
     TENON_ASSIGN(Tactics tactics, choose_tactics(all->layers, backend_, options_, cache_,
                                                  all->in_sequence, &measurer_));
     Timed timed{{point, {}, form}, tactics.sequence};

@@ -200,7 +200,8 @@ std::vector<size_t> Schedule::wanted_of(const Shortlist& list, std::vector<size_
                          !list.remembered && scope_.options.chooser == nullptr;
   const bool is_first = tried.empty() && traits.first_alone;
   const bool may_win = !traits.planned_each && traits.seldom_beside.empty();
-  const size_t count = in_stages ? next_stage(tried, best, may_win) : is_first ? 1 : options.size();
+  const auto next = list.at_end ? next_stage_at_end : next_stage;
+  const size_t count = in_stages ? next(tried, best, may_win) : is_first ? 1 : options.size();
   const size_t end = std::min(options.size(), tried.size() + count);
   return {options.begin() + static_cast<std::ptrdiff_t>(std::min(tried.size(), end)),
           options.begin() + static_cast<std::ptrdiff_t>(end)};

@@ -218,12 +218,14 @@ std::vector<size_t> Selector::prepare(std::span<const Problem> problems,
   for (const auto& group : {problems, others})
     for (const Problem& problem : group) {
       const auto [entry, is_new] = shortlists_.try_emplace(problem_key(problem));
-      if (is_new) open.emplace_back(&problem, &entry->second);
+      if (!is_new) continue;
+      open.emplace_back(&problem, &entry->second);
+      entry->second.at_end = scope_.options.at_end || group.data() == others.data();
     }
   Stopwatch watch;
   const auto list_options = [&](size_t i) {
     if (!scope_.backend.device->activate().ok()) return;
-    *open[i].second = shortlister_.list(*open[i].first);
+    *open[i].second = shortlister_.list(*open[i].first, open[i].second->at_end);
   };
   const auto node = [&](size_t i) -> const Node& { return open[i].first->operation.node(); };
   for_each_node_parallel(open.size(), node, list_options);

@@ -59,7 +59,7 @@ bool Shortlist::is_held(const Option& option) const {
   return std::ranges::find(held, option.tactic) != held.end();
 }
 
-Shortlist Shortlister::list(const Problem& problem) const {
+Shortlist Shortlister::list(const Problem& problem, bool at_end) const {
   const SelectOptions& options = scope_.options;
   const KnownTimes times(scope_);
   const auto known =
@@ -70,14 +70,20 @@ Shortlist Shortlister::list(const Problem& problem) const {
   }
   // Who chooses among candidates finds the same ones in each build.
   const bool may_know = options.use_cache && keeps_lists() && options.chooser == nullptr;
-  const auto listed = may_know ? scope_.cache.find_note(list_key(problem)) : std::nullopt;
+  const auto note = [&](bool end) { return scope_.cache.find_note(list_key(problem, end)); };
+  auto listed = may_know ? note(at_end) : std::nullopt;
+  // An end's layer may be that of the usual shapes.
+  if (may_know && at_end && !listed) listed = note(false);
   if (listed) {
     Shortlist found =
         list(problem, [&](const Tactic& tactic) { return times.configs(problem, tactic); });
     found.remembered = true;
+    found.at_end = at_end;
     if (static_cast<double>(found.fitting.size()) == *listed) return found;
   }
-  return list(problem, [&](const Tactic& tactic) { return configs_of(tactic, problem); });
+  Shortlist all = list(problem, [&](const Tactic& tactic) { return configs_of(tactic, problem); });
+  all.at_end = at_end;
+  return all;
 }
 
 Shortlist Shortlister::list_among(const Problem& problem, std::span<const std::string> tactics,
@@ -140,7 +146,8 @@ void Shortlister::remember(const Problem& problem, const Shortlist& list) {
   const auto known = [&](const Option& option) { return times.find(problem, option).has_value(); };
   if (keeps_lists() && scope_.options.offered.empty() && !list.fitting.empty() &&
       std::ranges::all_of(list.fitting, known))
-    scope_.cache.insert_note(list_key(problem), static_cast<double>(list.fitting.size()));
+    scope_.cache.insert_note(list_key(problem, list.at_end),
+                             static_cast<double>(list.fitting.size()));
 }
 
 size_t Shortlister::limit() const {
@@ -156,10 +163,11 @@ bool Shortlister::keeps_lists() const {
 }
 
 /// Under it the cache has how many candidates there were.
-std::string Shortlister::list_key(const Problem& problem) const {
-  return fmt::format("{}|listed {}{}{}", problem_key(problem), limit(),
+std::string Shortlister::list_key(const Problem& problem, bool at_end) const {
+  return fmt::format("{}|listed {}{}{}{}", problem_key(problem), limit(),
                      scope_.options.level <= effort::kStagedLevel ? " in stages" : "",
-                     scope_.options.many_shapes ? " for many shapes" : "");
+                     scope_.options.many_shapes ? " for many shapes" : "",
+                     at_end ? " at an end" : "");
 }
 
 /// For a device that is not there only tactics measured on an equal one, or, where there are none,

@@ -51,6 +51,7 @@ struct Shortlist {
   std::vector<Option> spare;  ///< Of `unfit`: for where all that fits fails.
   bool made = false;
   bool is_brief = false;    ///< Timed by fewer launches.
+  bool at_end = false;      ///< SelectOptions::at_end.
   bool remembered = false;  ///< From the timing cache: exactly the options tried then.
   std::vector<const Tactic*> held;  ///< Are not tried, as yet or at all (select/pilots.h).
   bool waits = false;               ///< Until it is known whether these are tried.
@@ -68,7 +69,9 @@ class Shortlister {
  public:
   explicit Shortlister(const SelectScope& scope) : scope_(scope) {}
   /// From the timing cache, where it has all of it: libraries take their time to propose.
-  Shortlist list(const Problem& problem) const;
+  Shortlist list(const Problem& problem) const { return list(problem, scope_.options.at_end); }
+  /// The same under the usual shapes or at an end.
+  Shortlist list(const Problem& problem, bool at_end) const;
   /// Some tactics, and so many that their rows propose (SelectOptions::proposals).
   Shortlist list_among(const Problem& problem, std::span<const std::string> tactics,
                        int proposals) const;
@@ -81,7 +84,7 @@ class Shortlister {
   bool is_outdone_in_f32(const Tactic& tactic, const Problem& problem) const;
   size_t limit() const;
   bool keeps_lists() const;
-  std::string list_key(const Problem& problem) const;
+  std::string list_key(const Problem& problem, bool at_end) const;
   std::vector<std::string> configs_of(const Tactic& tactic, const Problem& problem) const;
 
   const SelectScope& scope_;

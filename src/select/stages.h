@@ -31,6 +31,12 @@ std::string_view engine_of(std::string_view config);
 size_t next_stage(std::span<const double> tried, double best, bool may_win);
 constexpr size_t kFirstStage = 3;
 
+/// The same at the ends of a range, where a tactic that may win has one larger stage, unless that
+/// fails: kernels of both ends are tried beside those of the usual shapes, and sequences and the
+/// shapes between wait for the last of them.
+size_t next_stage_at_end(std::span<const double> tried, double best, bool may_win);
+constexpr size_t kEndStage = 4;
+
 /// The tactic's configurations among tactics with theirs ("cuda.gemm.hopper{m=128}"), the best
 /// first; then so many `proposals` that the tactic has for the problem itself, where it is among
 /// those, or the first of them if it seldom wins, or a library's that plans nothing for each shape.

@@ -14,6 +14,7 @@
 #include "made_up_device.h"
 #include "ops/ops.h"
 #include "plan/points.h"
+#include "select/stages.h"
 
 namespace tenon {
 namespace {
@@ -181,6 +182,26 @@ TEST_F(Choices, FindTheTimesOfEndsThatWereTriedBesideTheUsualShapes) {
   for (const int64_t rows : {1, 8, 64})
     EXPECT_LE(device_->made[rows].size(), 1U) << rows << ": the code of the best alone";
   EXPECT_EQ(taken(64), "cuda.tuned{6}");
+}
+
+/// Which tell them apart in the cache, too.
+TEST_F(Choices, AreTriedByOneStageAtTheEnds) {
+  auto graph = parse_graph(kExp);
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  (*graph)->symbol_ranges["b"] = {1, 64};
+  rows_[0].traits.staged = true;
+  const Backend backend{.device = device_, .tactics = rows_};
+  TimingCache cache;
+  SelectOptions options{.many_shapes = true};
+  options.beside.ends = {{{"b", 1}}, {{"b", 64}}};
+  ASSERT_TRUE(select_tactics(**graph, backend, {{"b", 8}}, options, cache).ok());
+  EXPECT_EQ(device_->made[1].size(), kEndStage);
+  EXPECT_EQ(device_->made[64].size(), kEndStage);
+  EXPECT_GT(device_->made[8].size(), kEndStage);
+  device_->made.clear();
+  options.beside = {};
+  ASSERT_TRUE(select_tactics(**graph, backend, {{"b", 64}}, options, cache).ok());
+  EXPECT_GT(device_->made[64].size(), 0u) << "more stages under usual shapes";
 }
 
 /// While kernels of some layers are compiled, those of others are timed under all shapes.

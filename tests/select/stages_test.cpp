@@ -26,6 +26,14 @@ TEST(StagesTest, FewAreTriedFirstAndOneOfTacticsThatSeldomWin) {
   EXPECT_EQ(next_stage({}, kFailed, false), 1u);
 }
 
+TEST(StagesTest, OneLargerStageIsTriedAtTheEndsOfARange) {
+  const double all[] = {1.0, 1.0, 1.0, 1.0}, failed[] = {kFailed, kFailed};
+  EXPECT_EQ(next_stage_at_end({}, kFailed, true), kEndStage);
+  EXPECT_EQ(next_stage_at_end({}, kFailed, false), 1u);
+  EXPECT_EQ(next_stage_at_end(all, 1.0, true), 0u);
+  EXPECT_GT(next_stage_at_end(failed, 1.0, true), 0u);
+}
+
 TEST(StagesTest, TacticsThatAreFarFromTheBestEnd) {
   EXPECT_GT(stage_after({1.0}, 1.0), 0u);
   EXPECT_GT(stage_after({1.1}, 1.0), 0u);
