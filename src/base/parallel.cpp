@@ -1,6 +1,7 @@
 #include "base/parallel.h"
 
 #include <sched.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <thread>
@@ -13,6 +14,12 @@ size_t usable_cores() {
   if (sched_getaffinity(0, sizeof(set), &set) == 0)
     return static_cast<size_t>(std::max(1, CPU_COUNT(&set)));
   return std::max<size_t>(std::thread::hardware_concurrency(), 1);
+}
+
+void give_way() {
+  constexpr int kNice = 10;
+  // Of Linux's threads each has its own; where it cannot be changed they go on as before.
+  static_cast<void>(setpriority(PRIO_PROCESS, 0, kNice));
 }
 
 }  // namespace tenon

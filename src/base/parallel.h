@@ -51,6 +51,9 @@ inline void for_each_parallel(size_t count, size_t threads, FunctionRef<void(siz
 /// some.
 size_t usable_cores();
 
+/// From now on the calling thread, and those that it starts, leave cores to others that want them.
+void give_way();
+
 /// Threads for work that the processor does beside others'.
 inline size_t helper_threads() {
   constexpr size_t kMost = 32;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/call_number.h"
+#include "base/parallel.h"
 #include "base/stopwatch.h"
 #include "device/open_extents.h"
 #include "ops/application.h"
@@ -150,10 +151,12 @@ CodeAhead::~CodeAhead() {
   if (last_.valid()) last_.wait();
 }
 
-/// One choice after the other, each by several threads.
+/// One choice after the other, each by several threads. Layers are timed in sequence meanwhile, and
+/// kernels for that are not to wait.
 void CodeAhead::begin(Choice choice, bool is_exact) {
   const auto work = with_call_number(
       [this, choice = std::move(choice), is_exact, before = std::exchange(last_, {})] {
+        give_way();
         if (before.valid()) before.wait();
         collect(choice, is_exact);
       });

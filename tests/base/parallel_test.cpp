@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <sys/resource.h>
 
 namespace tenon {
 namespace {
@@ -20,6 +21,19 @@ TEST(ParallelTest, OnlyCoresThatTheProcessMayUseCount) {
   EXPECT_EQ(usable_cores(), 1U);
   EXPECT_EQ(helper_threads(), 1U);
   ASSERT_EQ(sched_setaffinity(0, sizeof(before), &before), 0);
+}
+
+/// The thread that asks for it, and its helpers.
+TEST(ParallelTest, ThreadsGiveWayByThemselves) {
+  const auto niceness = [] { return getpriority(PRIO_PROCESS, 0); };
+  const int before = niceness();
+  std::jthread([&] {
+    give_way();
+    const int own = niceness();
+    EXPECT_GT(own, before);
+    for_each_parallel(8, 4, [&](size_t) { EXPECT_EQ(niceness(), own); });
+  }).join();
+  EXPECT_EQ(niceness(), before);
 }
 
 }  // namespace
