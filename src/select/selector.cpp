@@ -138,8 +138,8 @@ class Selector::Round {
   }
 
   void go_on(size_t i) {
-    problems_[i].begun = true;
     const auto [problem, list, pending, begun] = problems_[i];
+    problems_[i].begun = true;
     Trials& trials = selector_.trials_;
     std::vector<size_t> next = trials.next(*problem, *list);
     const bool calls = calls_application(problem->operation.node());
@@ -147,8 +147,9 @@ class Selector::Round {
       for (const size_t option : next) trials.run(*problem, *list, option);
     for (const size_t option : next) {
       schedule_.will_make(*problem, list->fitting[option]);
-      // Others wait until a pilot is decided: its own stages are not to wait for theirs.
-      queue_.add({i, problem, list, option}, pilots_ && pilots_->is_pilot(i));
+      // Others wait until a pilot is decided: its own stages are not to wait for theirs, nor later
+      // stages for first ones.
+      queue_.add({i, problem, list, option}, begun || (pilots_ && pilots_->is_pilot(i)));
     }
     problems_[i].pending = next.size();
     if (!next.empty() || list->waits) return;
