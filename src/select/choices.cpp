@@ -23,6 +23,9 @@ std::string to_string(const SymbolValues& symbols) {
   return text;
 }
 
+/// Kernels that are tried in sequence in place of a layer's best, which seldom pays there: at the
+/// ends they are more, and those that win are among the kernels that are tried here.
+constexpr size_t kRivalsBetween = 1;
 /// Another form of the graph has to be faster by so much.
 constexpr double kClearly = 0.99;
 /// What may be lost by the other form without a search for the shapes from which on it is better.
@@ -185,6 +188,7 @@ class Chooser {
     options_.offered.clear();
     if (is_between) offer(between_[{point, form}], all->layers, options_.offered);
     options_.proposals = is_between ? kProposedBetween : -1;
+    options_.rivals = is_between ? kRivalsBetween : SelectOptions().rivals;
     options_.at_end = !is_between && point != plan_ends(plan_).front();
     TENON_ASSIGN(Tactics tactics, choose_tactics(all->layers, backend_, options_, cache_,
                                                  all->in_sequence, &measurer_));

@@ -56,6 +56,8 @@ struct SelectOptions {
   /// Kernels will meet shapes while an application waits: kernels planned for each
   /// shape anew, for milliseconds, are candidates only where nothing else but fallbacks is.
   bool many_shapes = false;
+  /// Of each layer, how many kernels near the best are tried in its place in sequence.
+  size_t rivals = 4;
   bool at_end = false;  ///< Of a range: tactics have fewer stages (select/stages.h).
   /// Other shapes whose candidates are tried at the same time, so that choose_tactics() finds their
   /// times in the cache. Not where the build's time is limited.

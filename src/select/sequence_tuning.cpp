@@ -245,6 +245,7 @@ Result<std::optional<double>> tune_in_sequence(const SequenceTuning& tuning,
   const bool own_alone = tuning.options.many_shapes && !uses_library(tuning, sequence);
   for (Role& role : sequence.roles()) {
     Rivals rivals = tuning.rivals.at(role.key);
+    rivals.tactics.resize(std::min(rivals.tactics.size(), tuning.options.rivals + 1));
     if (own_alone)
       std::erase_if(rivals.tactics, [&](const std::string& tactic) {
         return is_library(tuning.backend.origin_of(tactic));

@@ -91,6 +91,12 @@ TEST_F(SequenceTuningTest, TheBestInSequenceIsTakenForSeveral) {
   EXPECT_EQ(device_->captured, Launches({'b', 'b', 'b'}));
 }
 
+TEST_F(SequenceTuningTest, AsManyRivalsAreTriedAsAreAskedFor) {
+  EXPECT_EQ(tactic_of(kThree, {.rivals = 0}), "cuda.a");
+  cache_ = {};
+  EXPECT_EQ(tactic_of(kThree, {.rivals = 1}), "cuda.b");
+}
+
 /// Rivals of one problem are tried once: more layers of it need more kernels, no more turns.
 TEST_F(SequenceTuningTest, LayersOfOneProblemAreForeseenAsOne) {
   const auto foreseen = [&](const char* text) {
