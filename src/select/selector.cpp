@@ -200,8 +200,7 @@ class Selector::Round {
 /// Measures the candidates that list() will give for problems whose kernels are compiled: while
 /// some kernels are timed, others are made, several at a time. Gives the order in which to ask for
 /// the problems.
-std::vector<size_t> Selector::prepare(std::span<const Problem> problems,
-                                      TrialsAhead* beside) {
+std::vector<size_t> Selector::prepare(std::span<const Problem> problems, TrialsAhead* beside) {
   const bool has_budget = scope_.options.watch != nullptr && scope_.options.watch->has_budget();
   if (has_budget) beside = nullptr;
   const std::span<const Problem> others =
@@ -268,10 +267,11 @@ void Selector::report_times() {
   const Measurer::InSequences& sequences = trials_.measurer().in_sequences();
   logger->verbose(
       "Build times of {} problems: candidates listed {:.2f} s, made and timed {:.2f} s (timed "
-      "{:.2f} s), tried in sequence {:.2f} s ({} sequences in all, captured in {:.2f} s, replayed in "
+      "{:.2f} s), tried in sequence {:.2f} s ({} sequences in all, captured in {:.2f} s, replayed "
+      "in "
       "{:.2f} s)",
-      shortlists_.size(), times_.list, times_.make, trials_.seconds(), times_.tune,
-      sequences.count, sequences.captured, sequences.replayed);
+      shortlists_.size(), times_.list, times_.make, trials_.seconds(), times_.tune, sequences.count,
+      sequences.captured, sequences.replayed);
   logger->verbose("Build work: kernels made to be timed: {}", trials_.describe_work());
 }
 

@@ -104,8 +104,8 @@ Result<double> Trials::measured(const Problem& problem, const Kernel& kernel, Sa
   const int asked = scope_.options.average_runs;
   // A device with streams sees for itself how long a launch is.
   if (scope_.backend.device->streams() != nullptr)
-    return measurer_->time(problem, kernel,
-                           effort::asked_of_streams(asked, list.is_brief), &sample);
+    return measurer_->time(problem, kernel, effort::asked_of_streams(asked, list.is_brief),
+                           &sample);
   const double best = list.best();
   TENON_ASSIGN(double once, measurer_->time(problem, kernel, 1, &sample));
   launches_ = 1 + Measurer::kWarmUps;

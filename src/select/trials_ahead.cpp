@@ -59,8 +59,7 @@ std::vector<TrialsAhead::Wanted> TrialsAhead::decided(const std::string& key,
     if (part == Part::kOther || --left_[part][layer] > 0) continue;
     want(part == Part::kEnd ? Part::kBetween : Part::kOther, layer, wanted);
     // There are none between the ends.
-    if (part == Part::kEnd && left_[Part::kBetween][layer] == 0)
-      want(Part::kOther, layer, wanted);
+    if (part == Part::kEnd && left_[Part::kBetween][layer] == 0) want(Part::kOther, layer, wanted);
   }
   places_.erase(found);
   return wanted;

@@ -58,9 +58,9 @@ class TrialsAhead {
   std::deque<Shape> shapes_;
   std::vector<Problem> at_ends_;
   std::map<std::string, std::vector<std::pair<size_t, size_t>>> places_;  ///< Shapes and layers.
-  std::map<Part, std::vector<size_t>> left_;  ///< By layer: shapes of the part without kernels.
-  std::set<std::string> wanted_;              ///< Keys.
-  KnownShapes ends_, all_;                    ///< The latter with the shapes between them.
+  std::map<Part, std::vector<size_t>> left_;   ///< By layer: shapes of the part without kernels.
+  std::set<std::string> wanted_;               ///< Keys.
+  KnownShapes ends_, all_;                     ///< The latter with the shapes between them.
   std::vector<KnownShape*> in_ends_, in_all_;  ///< By shape; null: it is not there.
 };
 

@@ -120,8 +120,7 @@ TEST(Sampler, WaitsOnceForAllPiecesInMemoryThatStays) {
   std::vector<float> large(size_t{1} << 20);
   for (size_t i = 0; i < large.size(); ++i) large[i] = static_cast<float>(i % 977);
   Problem problem;
-  problem.outputs = {
-      {.present = true, .type = DataType::kFloat32, .extents = {int64_t{1} << 20}}};
+  problem.outputs = {{.present = true, .type = DataType::kFloat32, .extents = {int64_t{1} << 20}}};
   const void* outputs[] = {large.data()};
   SampleMemory memory;
   for (int i = 0; i < 3; ++i) {

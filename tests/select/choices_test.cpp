@@ -108,8 +108,8 @@ Tactic tiled_by() {
   tactic.create = [](const Problem& problem,
                      std::string_view config) -> Result<std::unique_ptr<Kernel>> {
     const int64_t tile = std::stoi(std::string(config)), rows = problem.output().extents[0];
-    return std::unique_ptr<Kernel>(std::make_unique<Tuned>(static_cast<Account&>(*problem.device),
-                                                           rows, stairs(rows, tile)));
+    return std::unique_ptr<Kernel>(
+        std::make_unique<Tuned>(static_cast<Account&>(*problem.device), rows, stairs(rows, tile)));
   };
   return tactic;
 }
@@ -297,8 +297,8 @@ Tactic few_rows() {
     return problem.output().extents[0] <= 4 ? Support{} : Support::no("more rows");
   };
   tactic.create = [](const Problem& problem, std::string_view) -> Result<std::unique_ptr<Kernel>> {
-    return std::unique_ptr<Kernel>(std::make_unique<Tuned>(
-        static_cast<Account&>(*problem.device), problem.output().extents[0], 8));
+    return std::unique_ptr<Kernel>(std::make_unique<Tuned>(static_cast<Account&>(*problem.device),
+                                                           problem.output().extents[0], 8));
   };
   return tactic;
 }

@@ -25,8 +25,8 @@ CUevent as_event(void* event) {
 
 /// Launches up to this long are timed several in a graph, so that starting them does not count.
 constexpr double kShortLaunch = 0.25;
-/// Launches that are timed, at least; of short ones, for each of the first eight that are asked for,
-/// up to so many, or as take so many milliseconds.
+/// Launches that are timed, at least; of short ones, for each of the first eight that are asked
+/// for, up to so many, or as take so many milliseconds.
 constexpr int kShortLaunches = 3, kMultiplied = 8, kLongLaunches = 6;
 constexpr double kGraphMilliseconds = 0.1;
 
