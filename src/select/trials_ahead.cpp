@@ -71,9 +71,8 @@ void TrialsAhead::want(Part part, size_t layer, std::vector<Wanted>& wanted) {
     if (shape.part != part || !shape.problems[layer] || !wanted_.insert(shape.keys[layer]).second)
       continue;
     wanted.push_back({&*shape.problems[layer],
-                      is_between
-                          ? ends_.around(shape.symbols, names_[layer], kNearBetween)
-                          : all_.around(shape.symbols, names_[layer], 1),
+                      is_between ? ends_.around(shape.symbols, names_[layer], kNearBetween)
+                                 : all_.around(shape.symbols, names_[layer], 1),
                       is_between ? kProposedBetween : 1, !is_between});
   }
 }
