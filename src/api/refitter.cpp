@@ -79,8 +79,8 @@ bool is_byte_number(tenon::DataType type) {
   return byte_size(type) == 1 && type != tenon::DataType::kBool;
 }
 
-/// All but what decides shapes and patterns: zero points go with their scales, few as they are.
-/// What the importer made of a model's weights has no name of its own, and goes by its node's.
+/// All but constants that decide shapes and patterns: zero points go with their scales, few as they
+/// are. Constants that the importer made of a model's weights have no name, and go by their node's.
 std::string name_to_give(const Node& constant) {
   const Tensor& value = constant.as<Constant>()->value;
   const std::string& name = constant.output()->name;

@@ -17,7 +17,7 @@
 namespace tenon {
 
 /// Threads that do tasks, those added ahead of others first and then the oldest, for one thread
-/// that adds tasks and takes the results. A task is a number or says itself what it is.
+/// that adds tasks and takes the results. A task is a number or describes itself.
 template <class Task = size_t>
 class WorkQueue {
  public:

@@ -43,8 +43,8 @@ class ConstantStore {
   /// made where they are not there.
   Result<Part> share_made(const Tensor& source, const std::string& recipe,
                           FunctionRef<std::vector<std::byte>()> make);
-  /// Keeps from now on what is shared, up to so many bytes, also where its last owner goes: kernels
-  /// that are tried one after the other need not make it each. 0 lets all of that go.
+  /// Keeps shared constants from now on, up to so many bytes, also where the last owner goes:
+  /// kernels that are tried one after the other need not make it each. 0 lets all of that go.
   void keep_shared(size_t most_bytes);
   /// Memory of the device with whatever contents.
   Result<DeviceBuffer> memory(size_t bytes) { return memory_(bytes); }

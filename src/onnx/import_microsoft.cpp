@@ -87,8 +87,8 @@ void import_qlinear_softmax(NodeImporter& n, const OpRow&) {
   const int rank = n.rank(n.input(0));
   const int64_t axis = n.normalized(n.integer_attribute("axis", -1), rank);
   Softmax op;
-  op.axes = n.integer_attribute("opset", 13) < 13 ? axes_between(axis, rank)
-                                                  : std::vector<int64_t>{axis};
+  op.axes =
+      n.integer_attribute("opset", 13) < 13 ? axes_between(axis, rank) : std::vector<int64_t>{axis};
   output_quantized(n, n.add(op, {real(n, 0)}), 3);
 }
 
@@ -145,8 +145,8 @@ void import_qgemm(NodeImporter& n, const OpRow&) {
   product = scaled(product);
   if (n.has_input(6))
     product =
-        n.add(product, scaled(n.mul(n.cast(n.input(6), DataType::kFloat32),
-                                    n.mul(n.input(1), n.input(4)))));
+        n.add(product,
+              scaled(n.mul(n.cast(n.input(6), DataType::kFloat32), n.mul(n.input(1), n.input(4)))));
   if (!n.has_input(7)) return n.output(product);
   output_quantized(n, product, 7);
 }

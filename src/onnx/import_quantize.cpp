@@ -186,8 +186,8 @@ bool multiplies_dequantized(const NodeImporter& n) {
 void import_qlinear_matmul(NodeImporter& n, const OpRow&) {
   if (multiplies_dequantized(n)) {
     Value* a = n.add(Dequantize{}, {n.input(0), n.input(1), n.input(2)});
-    Value* b = dequantized(n, n.input(3), n.input(4), n.input(5),
-                           std::max(n.rank(n.input(3)) - 1, 0));
+    Value* b =
+        dequantized(n, n.input(3), n.input(4), n.input(5), std::max(n.rank(n.input(3)) - 1, 0));
     return quantize(n, n.matmul(a, b), n.input(6), n.input(7), n.type(n.input(7)));
   }
   const auto column = [&](Value* value) {

@@ -131,8 +131,8 @@ Status ParserRefitter::refit_constant(const ::onnx::NodeProto& node, Source& sou
   return {};
 }
 
-/// Weights that the importer makes of initializers, under names of its own: blobs of packed numbers,
-/// scales times each other.
+/// Weights that the importer makes of initializers, under names of its own: blobs of packed
+/// numbers, scales times each other.
 Status ParserRefitter::refit_derived(const Graph& graph) {
   for (const auto& node : graph.nodes()) {
     if (const auto* constant = node->as<Constant>(); constant != nullptr) {
@@ -160,8 +160,7 @@ Status ParserRefitter::refit(std::span<const std::byte> bytes, const ImportReque
     ImportRequest whole = request;
     whole.bytes = bytes;
     // Nodes that were plugins when the plan was built need no import for their weights.
-    if (auto network = import_model(whole); network.ok())
-      TENON_TRY(refit_derived(*network->graph));
+    if (auto network = import_model(whole); network.ok()) TENON_TRY(refit_derived(*network->graph));
   }
   if (weights_.empty() && !wanted_.empty())
     return user_error("the model has none of the {} weights that the engine was built with",

@@ -62,7 +62,8 @@ template <class Context>
 Status check_zero_point(const Context& context, const Shape& scale, const Shape& zero_point) {
   const auto count = [](const Shape& shape) {
     int64_t product = 1;
-    for (const Dim& dim : shape) product = dim.is_constant() && product >= 0 ? product * dim.constant() : -1;
+    for (const Dim& dim : shape)
+      product = dim.is_constant() && product >= 0 ? product * dim.constant() : -1;
     return product;
   };
   const int64_t scales = count(scale), zeros = count(zero_point);

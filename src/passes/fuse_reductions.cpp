@@ -142,7 +142,7 @@ bool order_without_softmax(const Graph& graph, Node& node) {
   if (!along) return false;
   const Node& before = *node.input(0)->producer();
   node.set_input(0, before.input(0));
-  // Nobody reads the values, which are no shares any more.
+  // No node reads the values any more, which are no shares now.
   if (node.is<TopK>()) node.output(0)->name.clear();
   add_origins(node, before);
   return true;

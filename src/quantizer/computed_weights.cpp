@@ -19,7 +19,7 @@ using ::onnx::TensorProto;
 
 /// Whether its results follow from its operands; quantized weights are none that may be quantized.
 bool is_plain(const NodeProto& node) {
-  constexpr std::array kOthers = {"QuantizeLinear",   "DequantizeLinear", "DynamicQuantizeLinear",
+  constexpr std::array kOthers = {"QuantizeLinear",   "DequantizeLinear",  "DynamicQuantizeLinear",
                                   "RandomNormalLike", "RandomUniformLike", "Bernoulli",
                                   "Multinomial"};
   return is_main_domain(node.domain()) && node.input_size() > 0 &&
@@ -41,7 +41,8 @@ std::shared_ptr<ModelProto> part_of(const ModelProto& model,
   std::vector<const NodeProto*> nodes;
   for (int i = model.graph().node_size() - 1; i >= 0; --i) {
     const NodeProto& node = model.graph().node(i);
-    if (std::ranges::none_of(node.output(), [&](const auto& name) { return needed.contains(name); }))
+    if (std::ranges::none_of(node.output(),
+                             [&](const auto& name) { return needed.contains(name); }))
       continue;
     needed.insert(node.input().begin(), node.input().end());
     nodes.push_back(&node);
@@ -67,7 +68,7 @@ bool has_weights(const NodeProto& node) {
          (node.op_type() == "Conv" || node.op_type() == "MatMul" || node.op_type() == "Gemm");
 }
 
-/// What cannot be computed is left to the nodes: layers say that their weights are not constant.
+/// Weights that cannot be computed are left to the nodes: layers say that they are not constant.
 Status OnnxModel::compute_weights() {
   std::unordered_set<std::string> doubles;  // Which our importer would narrow.
   for (const auto& [name, tensor] : constants_)

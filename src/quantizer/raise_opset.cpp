@@ -1,5 +1,5 @@
-// The spelling of operators that opsets behind 7 changed. Operators whose new version says the same of old nodes are not
-// listed.
+// The spelling of operators that opsets behind 7 changed. Operators whose new version says the same
+// of old nodes are not listed.
 #include "quantizer/raise_opset.h"
 
 #include <algorithm>

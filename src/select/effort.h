@@ -36,8 +36,8 @@ inline int launches_of_trial(double milliseconds, int asked, bool is_cold = fals
   const int runs = runs_for(milliseconds, asked);
   return kFirstLaunches + 1 + (is_cold ? std::min(runs, kColdRuns) : runs);
 }
-/// What a device with streams is asked for, which times a multiple of it; fewer for shapes that are
-/// many, whose kernels are compared in sequence too.
+/// Launches that a device with streams is asked for, which times a multiple; fewer for shapes that
+/// are many, whose kernels are compared in sequence too.
 inline constexpr int kFewestAsked = 8, kAskedBriefly = 3;
 inline int asked_of_streams(int asked, bool is_brief) {
   return is_brief ? kAskedBriefly : std::max(asked, kFewestAsked);

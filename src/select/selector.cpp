@@ -88,8 +88,8 @@ Result<std::string> Selector::best(const Problem& problem) {
   return unsupported("no kernel for '{}' ({}){}", problem.layer, problem.operation.name(), reasons);
 }
 
-/// Tries problems with more than one option each, and what follows from them: kernels are made by a
-/// work queue and timed by one thread.
+/// Tries problems with more than one option each, and problems that follow from them: kernels are
+/// made by a work queue and timed by one thread.
 class Selector::Round {
  public:
   Round(Selector& selector, const Open& open, TrialsAhead* ahead)

@@ -101,7 +101,7 @@ TEST(Sampler, TakesFloatsThatAreThere) {
   EXPECT_EQ(absent, std::vector<float>(6, 3));
 }
 
-/// Counts what it waits for, and gives page-locked memory.
+/// Counts its waits, and gives page-locked memory.
 class Waits final : public MadeUpDevice {
  public:
   Status synchronize(Queue) override {

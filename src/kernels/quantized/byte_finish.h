@@ -61,7 +61,7 @@ struct ByteFinish {
   /// Bytes are the nearest of low .. high to x * inverse, and the zero point.
   float inverse = 1.0f, low = 0.0f, high = 0.0f;
   float zero = 0.0f;
-  bool is_bounded = false;  ///< What becomes bytes is below ByteLimits::kLarge.
+  bool is_bounded = false;  ///< Numbers that become bytes are below ByteLimits::kLarge.
 };
 
 using ByteFinishFunction = void (*)(const ByteFinish& finish);

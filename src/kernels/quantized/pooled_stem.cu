@@ -1,6 +1,6 @@
 // First convolutions of images of bytes and the max pooling behind them, in windows of two or three places two apart (sm_90a).
 // Scales are positive and the rest never falls, so that the greatest sum gives the greatest byte: sums are pooled, and only
-// what is left of them is scaled and rounded. The convolution's result is never written.
+// the largest ones are scaled and rounded. The convolution's result is never written.
 // A block takes a strip of the image down a segment of pooled rows. Rows of the image come kRowsEach at a time, those of the
 // next pooled row while this one is multiplied, as words of four channels to a ring of kRing such parts in shared memory; the
 // first parts lie there a second time behind the last one, so that the rows of a window follow each other.

@@ -28,7 +28,7 @@ __device__ inline u32 rounded_word(const u32* from, bool are_numbers) {
   }
   return __byte_perm(__byte_perm(bytes[0], bytes[1], 0x0040), __byte_perm(bytes[2], bytes[3], 0x0040), 0x5410);
 }
-/// Infinities and what is no number leave no zero behind.
+/// Infinities and NaN leave no zero behind.
 __device__ inline bool are_all_numbers(const u32 (&words)[kLoaded]) {
   float zero = 0.0f;
 #pragma unroll

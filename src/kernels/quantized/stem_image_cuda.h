@@ -4,7 +4,7 @@
 
 namespace tenon {
 
-/// What kernels of first convolutions share (quantized/stem_image.cu).
+/// The part that kernels of first convolutions share (quantized/stem_image.cu).
 
 /// Columns that threads share out, a run of a quarter each.
 int64_t stem_slab(const DeviceQuantized& d);
