@@ -103,7 +103,7 @@ void add_result(KernelCode& code, const Problem& problem, const DeviceConvolutio
   code.constant("kC", d.in_channels);
   code.open("kM", p.m);
   code.divider("DIVIDED_BY_TILES_M", "kTilesM", blocks_for(p.m, rows));
-  code.exact_flag("kWholeTiles", p.m % rows == 0);
+  code.whole_flag("kWholeTiles", p.m, y.extents[0], rows);
   code.constant("kN", p.n);
   code.constant("kK", p.k);
 }

@@ -262,7 +262,7 @@ void add_result(KernelCode& code, const Problem& problem, const FoldedProduct& p
   code.located("YAt", p.product.results, problem.output());
   code.open("kM", p.m());
   code.divider("DIVIDED_BY_TILES_M", "kTilesM", blocks_for(p.m(), rows));
-  code.exact_flag("kWholeTiles", p.m() % rows == 0);
+  code.whole_flag("kWholeTiles", p.m(), p.batches > 1 ? 0 : problem.output().extents[0], rows);
   code.constant("kN", p.n());
   code.constant("kK", p.k);
   code.flag("kABatched", p.a.batch_stride != 0);

@@ -404,8 +404,10 @@ void KernelCode::flag(std::string_view name, bool value) {
   const int64_t number = value ? 1 : 0;
   record(TextForm::kFlag, {name}, {&number, 1});
 }
-void KernelCode::exact_flag(std::string_view name, bool value) {
-  const int64_t exact = value ? 1 : 0, open = 0;
+void KernelCode::whole_flag(std::string_view name, int64_t count, int64_t outer, int64_t unit) {
+  const bool are_known = !all_open_ && outer > 0 && count % outer == 0;
+  const int64_t exact = count % unit == 0 ? 1 : 0;
+  const int64_t open = are_known && count / outer % unit == 0 ? 1 : 0;
   constants_.exact().record(TextForm::kFlag, {name}, {&exact, 1});
   constants_.open().record(TextForm::kFlag, {name}, {&open, 1});
 }

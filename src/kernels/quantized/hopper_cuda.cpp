@@ -277,7 +277,7 @@ void add_constants(KernelCode& code, const Problem& problem, const DeviceQuantiz
   }
   code.open("kM", d.rows);
   code.divider("DIVIDED_BY_TILES_M", "kTilesM", blocks_for(d.rows, t.rows()));
-  code.exact_flag("kWholeTiles", d.rows % t.rows() == 0);
+  code.whole_flag("kWholeTiles", d.rows, y.extents[0], t.rows());
   code.constant("kN", d.columns);
   code.constant("kK", d.is_convolution ? d.taps() * tap_pitch(d) : d.channels);
   code.constant("kBatches", 1);

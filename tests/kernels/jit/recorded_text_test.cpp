@@ -82,7 +82,7 @@ TEST(KernelCode, OpenNumbersAreNoPartOfWhatItIsKnownBy) {
     KernelCode code;
     code.alias("Index", "u32");
     code.open("kRows", rows);
-    code.exact_flag("kPairs", rows % 2 == 0);
+    code.whole_flag("kPairs", rows, rows, 2);
     code.constant("kColumns", columns);
     const auto sources = code.sources({"rows/softmax.cu"});
     EXPECT_TRUE(sources.ok());
@@ -96,6 +96,26 @@ TEST(KernelCode, OpenNumbersAreNoPartOfWhatItIsKnownBy) {
   EXPECT_NE(few.first, many.first);
   EXPECT_EQ(few.second, many.second);
   EXPECT_NE(few.second, wide.second);
+}
+
+/// Where each image has whole tiles, all images together have.
+TEST(KernelCode, OfWholeUnitsInEachPlaceKnowsOfThem) {
+  const auto values = [](int64_t images, int64_t each, bool opens_all) {
+    KernelCode code;
+    code.open_all(opens_all);
+    code.alias("Index", "u32");
+    code.open("kRows", images * each);
+    code.whole_flag("kWhole", images * each, images, 64);
+    const auto sources = code.sources({"rows/softmax.cu"});
+    EXPECT_TRUE(sources.ok());
+    return std::pair(sources->exact.whole().find("kWhole = true") != std::string::npos,
+                     sources->open.text.whole().find("kWhole = true") != std::string::npos);
+  };
+  EXPECT_EQ(values(3, 128, false), std::pair(true, true));
+  EXPECT_EQ(values(2, 96, false), std::pair(true, false));
+  EXPECT_EQ(values(3, 96, false), std::pair(false, false));
+  EXPECT_EQ(values(3, 128, true), std::pair(true, false)) << "extents of a place vary too";
+  EXPECT_EQ(values(0, 128, false), std::pair(true, false));
 }
 
 /// The names may lie where those of another kernel lay before.
