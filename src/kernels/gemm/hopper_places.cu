@@ -9,6 +9,8 @@ __device__ inline Place place_in(const Tile& tile, int part, int rank) {
   return {tile.m + part * 64 + warp * 16, tile.n + rank * kOwn, tile.batch, part};
 }
 __device__ inline bool row_exists(const Place& at, int row) { return kWholeTiles || at.row + row < kM; }
+/// Of a row that exists: as far from the next one as all are.
+__device__ inline Index existing_row(const Place& at, int row) { return Index(at.batch) * kM + at.row + row; }
 /// Rows behind the last one read the last one's.
 __device__ inline Index row_of(const Place& at, int row) {
   return Index(at.batch) * kM + (row_exists(at, row) ? at.row + row : kM - 1);

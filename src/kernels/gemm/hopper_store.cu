@@ -49,6 +49,40 @@ enum : bool { kWhole = kResults % kUnit == 0 && packs_together<YAt, kUnit>() };
 // Elements of 4 bytes leave one by one just as well: a warp writes 128 bytes, and no ends are written apart.
 enum : bool { kShifted = !kWhole && sizeof(Y) == 2 && lies_in_rows<YAt, kResults>() && column_stride<YAt>() == 1 };
 
+/// Rows of kColumns elements lie equally far from each other, and so far.
+template <class At, int kColumns>
+__device__ constexpr bool has_even_rows() {
+  if constexpr (At::kRank == 1) return true;
+  else if constexpr (At::kRank == 2) return At::template extent<1>() == kColumns;
+  else return false;
+}
+template <class At, int kColumns>
+__device__ inline Index row_pitch() {
+  if constexpr (At::kRank == 1) return Index(kColumns) * Index(Actual<At>::template stride<0>());
+  else return Index(Actual<At>::template stride<0>());
+}
+
+/// Where the pieces of a lane lie, of which each one is kRowStep rows behind the one ahead: with even rows they are places at
+/// known distances, which need no number each.
+template <class At, class T, int kColumns>
+struct LanePieces {
+  static constexpr int kRowStep = 32 / kPieces > 0 ? 32 / kPieces : 1;
+  static constexpr bool kEven = has_even_rows<At, kColumns>() && 32 % kPieces == 0;
+  T* first;
+  Place at;
+  int column;
+
+  __device__ LanePieces(T* memory, const Place& place, int of_column) : first(memory), at(place), column(of_column) {
+    if constexpr (kEven) first += place_of<At, kColumns>(existing_row(at, threadIdx.x % 32 / kPieces), column);
+  }
+  __device__ int row(int i) const { return (i * 32 + int(threadIdx.x % 32)) / kPieces; }
+  __device__ bool exists(int i) const { return has_piece(i * 32 + threadIdx.x % 32) && row_exists(at, row(i)); }
+  __device__ T* place(int i) const {
+    if constexpr (kEven) return first + u64(i * kRowStep) * row_pitch<At, kColumns>();
+    else return first + place_of<At, kColumns>(existing_row(at, row(i)), column);
+  }
+};
+
 /// Of the epilogue's operands, one that is like the result, element by element, passes through that memory, too.
 template <class At, class T>
 __device__ constexpr bool is_like_result() {
@@ -79,11 +113,12 @@ __device__ inline void fetch_pair(Fetched<At, 2, T>& to, const T* from, Index ro
 }
 template <class At, class T>
 __device__ inline void fetch_pieces(uint4 (&to)[kItems], const T* from, const Place& at, int n) {
+  const int column = at.column + n + int(threadIdx.x % 32) % kPieces * kUnit;
+  const LanePieces<At, const T, kN> pieces(from, at, column < kN ? column : kN - kUnit);
 #pragma unroll
   for (int i = 0; i < kItems; ++i) {
-    const int item = i * 32 + threadIdx.x % 32, column = at.column + n + item % kPieces * kUnit;
-    to[i] = *reinterpret_cast<const uint4*>(
-        from + place_of<At>(row_of(at, item / kPieces), column < kN ? column : kN - kUnit));
+    to[i] = uint4{};
+    if (pieces.exists(i)) to[i] = *reinterpret_cast<const uint4*>(pieces.place(i));
   }
 }
 /// Operands of the epilogue of a slab.
@@ -180,12 +215,12 @@ __device__ inline void store_shifted(const ShiftedPieces& pieces, Y* y, u32 slab
 __device__ inline void store_slab(const ShiftedPieces& pieces, Y* y, u32 slab, const Place& at, int n) {
   const int lane = threadIdx.x % 32;
   if constexpr (kWhole) {
+    const int piece = lane % kPieces, column = at.column + n + piece * kUnit;
+    const LanePieces<YAt, Y, kResults> places(y, at, column);
 #pragma unroll
-    for (int i = 0; i < kItems; ++i) {
-      const int row = (i * 32 + lane) / kPieces, piece = (i * 32 + lane) % kPieces, column = at.column + n + piece * kUnit;
-      if (has_piece(i * 32 + lane) && row_exists(at, row) && column < kResults)
-        *reinterpret_cast<uint4*>(y + place_of_result(row_of(at, row), column)) = load_shared_piece(slab + row * kPitch + piece * 16);
-    }
+    for (int i = 0; i < kItems; ++i)
+      if (places.exists(i) && column < kResults)
+        *reinterpret_cast<uint4*>(places.place(i)) = load_shared_piece(slab + places.row(i) * kPitch + piece * 16);
   } else {
     if (kShifted && at.column + n + kSlabResults <= kResults) {
       store_shifted(pieces, y, slab, at, n);
