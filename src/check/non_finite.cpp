@@ -5,6 +5,7 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "ir/value_name.h"
 #include "ops/ops.h"
 #include "ops/table.h"
 #include "passes/pass.h"
@@ -60,8 +61,8 @@ class Hunt {
     for (const Value* input : node.inputs()) {
       if (input == nullptr) continue;
       const Census& its = censuses_[input];
-      inputs.push_back(fmt::format("'{}' {} from {:g} to {:g}", input->name, type_text(*input, its),
-                                   its.low, its.high));
+      inputs.push_back(fmt::format("{} {} from {:g} to {:g}", quoted_name(*input),
+                                   type_text(*input, its), its.low, its.high));
     }
     const std::string what =
         census.nans > 0

@@ -35,8 +35,8 @@ TEST(NonFinite, OverflowsInHalfPrecisionOnly) {
   ASSERT_TRUE(half->has_value());
   EXPECT_EQ((*half)->node, "square2");
   EXPECT_EQ((*half)->description,
-            "node 'square2' (mul) makes 1 infinity in f16[2]; inputs: '' f16[2] from 1 to 400, '' "
-            "f16[2] from 1 to 400");
+            "node 'square2' (mul) makes 1 infinity in f16[2]; inputs: output 0 of 'square1' "
+            "f16[2] from 1 to 400, output 0 of 'square1' f16[2] from 1 to 400");
   const auto brain = find_non_finite(*graph, inputs, DataType::kBFloat16);
   ASSERT_TRUE(brain.ok());
   EXPECT_FALSE(brain->has_value());
