@@ -66,8 +66,8 @@ __device__ inline Index row_pitch() {
 /// known distances, which need no number each.
 template <class At, class T, int kColumns>
 struct LanePieces {
-  static constexpr int kRowStep = 32 / kPieces > 0 ? 32 / kPieces : 1;
-  static constexpr bool kEven = has_even_rows<At, kColumns>() && 32 % kPieces == 0;
+  enum : int { kRowStep = 32 / kPieces > 0 ? 32 / kPieces : 1 };
+  enum : bool { kEven = has_even_rows<At, kColumns>() && 32 % kPieces == 0 };
   T* first;
   Place at;
   int column;
