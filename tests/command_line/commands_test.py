@@ -124,7 +124,7 @@ def test_the_next_commands_can_be_pasted(tenon, tmp_path: Path):
     write_model(tmp_path / "my net.onnx", 2)
     text = tenon("build", "my net.onnx", *CPU)
     assert "tenon bench 'my net.plan'" in text and "tenon build 'my net.onnx' --device=-1 --fp16" in text
-    assert "tenon bench 'my net.plan' --layers" in tenon("bench", "my net.plan", "--duration=0.05", *CPU)
+    assert "tenon bench 'my net.plan' --device=-1 --layers" in tenon("bench", "my net.plan", "--duration=0.05", *CPU)
     assert "tenon compare 'my net.onnx' 'my net.optimized.onnx'" in tenon("optimize", "my net.onnx")
 
 
