@@ -146,8 +146,8 @@ class KernelCode {
     record(form, std::span(words.begin(), words.size()), numbers);
   }
   void flag(std::string_view name, bool value);
-  /// Whether things come in whole units, `outer` times as many as one place of the slowest axis has.
-  /// Code for all extents has one form: there it says whether each place's do.
+  /// Whether things come in whole units, `outer` times as many as one place of the slowest axis
+  /// has. Code for all extents has one form: there it says whether each place's do.
   void whole_flag(std::string_view name, int64_t count, int64_t outer, int64_t unit);
   void real(std::string_view name, double value);
   void array(std::string_view name, const std::vector<int64_t>& values);
