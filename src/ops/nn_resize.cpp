@@ -175,7 +175,7 @@ double source_place(const Resize& op, const AxisResize& plan, double i) {
       return static_cast<double>(plan.input) / 2 * (1 - adjustment) + centred;
     }
     case CoordinateMode::kPytorchHalfPixel:
-      return width == 1 ? -0.5 : centred;
+      return plan.output == 1 ? 0 : centred;
     case CoordinateMode::kAlignCorners:
       return width == 1 ? 0 : i * last / (width - 1);
     case CoordinateMode::kAsymmetric:

@@ -185,6 +185,18 @@ TEST(Nn, ResizeByRatiosGivesTheirNumerators) {
   }
 }
 
+/// Also where input and scale alone would give 1.5 elements.
+TEST(Nn, ResizeToOneElementTakesTheFirst) {
+  Resize op;
+  op.coordinates = CoordinateMode::kPytorchHalfPixel;
+  const Tensor x = floats({1, 3}, {1, 3, 9}), none;
+  for (const ResizeMode mode : {ResizeMode::kNearest, ResizeMode::kLinear, ResizeMode::kCubic})
+    for (const bool exclude : {false, true}) {
+      op.mode = mode, op.exclude_outside = exclude;
+      expect_floats(run(op, {x, none, floats({2}, {1, 0.5f})})[0], {1});
+    }
+}
+
 /// 6 of 4 elements at the scale of the other axis, 1.4: not 1.5.
 TEST(Nn, ResizeThatKeepsTheAspectHasOneScaleOfAllAxes) {
   Resize op;
