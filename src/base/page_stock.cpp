@@ -80,7 +80,7 @@ std::byte* PageStock::take(size_t bytes) {
   }
   if (room == nullptr) return nullptr;
   Block block;
-  fill(block, {room, bytes});
+  if (!fill(block, {room, bytes})) return nullptr;
   used_.emplace(room, std::move(block));
   return room;
 }
@@ -96,27 +96,33 @@ std::byte* PageStock::take_same(size_t bytes) {
 }
 
 /// Whole units alone are moved: parts of a large page would become small ones. The rest of the room
-/// has new pages.
-void PageStock::fill(Block& block, const Piece& room) {
+/// has new pages. False where the system does not move some: then the room is gone, but for their
+/// place in it, which is a hole where other threads may have memory now.
+bool PageStock::fill(Block& block, const Piece& room) {
   Piece rest = room;
   while (rest.bytes >= kUnit && !kept_.empty()) {
     Piece piece = kept_.back().back();
     kept_.back().pop_back();
     if (kept_.back().empty()) kept_.pop_back();
     const size_t whole = std::min(piece.bytes, rest.bytes) / kUnit * kUnit;
-    const bool is_moved = whole > 0 && mremap(piece.at, whole, whole, MREMAP_MAYMOVE | MREMAP_FIXED,
-                                              rest.at) != MAP_FAILED;
-    if (is_moved) {
+    if (whole > 0) {
+      if (mremap(piece.at, whole, whole, MREMAP_MAYMOVE | MREMAP_FIXED, rest.at) == MAP_FAILED) {
+        unmap(piece);
+        for (const Piece& moved : block) unmap(moved);
+        unmap({rest.at + whole, rest.bytes - whole});
+        return false;
+      }
       block.push_back({rest.at, whole});
       rest = {rest.at + whole, rest.bytes - whole};
       piece = {piece.at + whole, piece.bytes - whole};
     }
-    if (is_moved && piece.bytes >= kUnit)
+    if (whole > 0 && piece.bytes >= kUnit)
       kept_.push_back({piece});
     else
       unmap(piece);
   }
   if (rest.bytes > 0) block.push_back(rest);
+  return true;
 }
 
 bool PageStock::give(std::byte* block, size_t bytes) {

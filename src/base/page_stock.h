@@ -42,7 +42,7 @@ class PageStock {
   static size_t size_of(const Block& block);
   static void unmap(const Piece& piece);
   std::byte* take_same(size_t bytes);
-  void fill(Block& block, const Piece& room);
+  bool fill(Block& block, const Piece& room);
   void release(size_t bytes);
 
   mutable std::mutex mutex_;
