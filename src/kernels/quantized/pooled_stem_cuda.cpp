@@ -24,18 +24,15 @@ struct Described {
 };
 
 /// The convolution's own output.
-Result<Extents> convolved(const Conv& conv, const Extents& x, const Extents& weights) {
+Result<Extents> convolved(const Operation& anchor, const Extents& x, const Extents& weights) {
+  const Conv& conv = *anchor.as<Conv>();
   if (conv.pad_mode != PadMode::kExplicit || x.size() != 4)
     return unsupported("not an image with explicit pads");
-  Extents extents = {x[0], weights[0]};
-  for (size_t i = 0; i < 2; ++i) {
-    const int64_t reach = (weights[2 + i] - 1) * axis_or(conv.dilations, i, 1) + 1;
-    const int64_t room =
-        x[2 + i] + axis_or(conv.pads_begin, i, 0) + axis_or(conv.pads_end, i, 0) - reach;
-    if (room < 0) return unsupported("an empty image");
-    extents.push_back(room / axis_or(conv.strides, i, 1) + 1);
-  }
-  return extents;
+  TENON_ASSIGN(const SlidingWindow window,
+               resolve_window({conv.strides, conv.dilations, conv.pads_begin, conv.pads_end},
+                              {x[2], x[3]}, {weights[2], weights[3]}, anchor.node()));
+  if (window.output[0] == 0 || window.output[1] == 0) return unsupported("an empty image");
+  return Extents{x[0], weights[0], window.output[0], window.output[1]};
 }
 
 /// Each window of two or three places, two apart, meets the convolution's result.
@@ -75,13 +72,12 @@ Status check(const Described& x) {
 
 Result<Described> describe(const Problem& whole) {
   TENON_ASSIGN(const QuantizedRegion region, pooled_region(whole));
-  const auto* conv = region.anchor.as<Conv>();
-  if (conv == nullptr) return unsupported("not a convolution");
+  if (!region.anchor.is<Conv>()) return unsupported("not a convolution");
   Described x;
   TENON_ASSIGN(x.problem, with_bytes(whole, region));
   Operand& y = x.problem.outputs[0];
   if (!y.dense()) return unsupported("a result with strides");
-  TENON_ASSIGN(y.extents, convolved(*conv, x.problem.input(region.x).extents,
+  TENON_ASSIGN(y.extents, convolved(region.anchor, x.problem.input(region.x).extents,
                                     x.problem.input(region.weights).extents));
   TENON_ASSIGN(x.d, describe_device_quantized(x.problem, region));
   const Pool& pool = *region.pooling.as<Pool>();
