@@ -60,7 +60,7 @@ void* allocate_large_or_null(size_t bytes, size_t alignment) {
 }
 
 void free_large(std::byte* memory, size_t bytes) noexcept {
-  if (bytes >= kLarge && PageStock::shared().give(memory, bytes)) return;
+  if (bytes >= kLarge && PageStock::shared().give(memory)) return;
   // The heap would keep the pages of a block inside it, while other blocks get new ones.
   if (bytes >= kLarge) release_pages({memory, bytes});
   ::operator delete(memory, alignment_of(rounded(bytes)));

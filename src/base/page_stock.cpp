@@ -125,9 +125,8 @@ bool PageStock::fill(Block& block, const Piece& room) {
   return true;
 }
 
-bool PageStock::give(std::byte* block, size_t bytes) {
+bool PageStock::give(std::byte* block) {
   if (!keeps_pages()) return false;
-  static_cast<void>(bytes);
   const std::lock_guard lock(mutex_);
   const auto found = used_.find(block);
   if (found == used_.end()) return false;

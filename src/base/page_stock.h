@@ -22,8 +22,8 @@ class PageStock {
   /// A block of undefined contents that begins at a multiple of kUnit; null where nothing is kept
   /// now, or the system has no more.
   std::byte* take(size_t bytes);
-  /// Whether it was such a block, of so many bytes: then it is freed, at any time.
-  bool give(std::byte* block, size_t bytes);
+  /// Whether it was such a block: then it is freed, at any time.
+  bool give(std::byte* block);
   /// Other memory is about to take so many bytes: as many of the kept pages go to the system.
   void give_way(size_t bytes);
   /// Bytes that are kept.

@@ -18,7 +18,7 @@ bool keeps_pages() {
   PageStock stock;
   stock.open();
   std::byte* const block = stock.take(kMega);
-  const bool keeps = block != nullptr && stock.give(block, kMega);
+  const bool keeps = block != nullptr && stock.give(block);
   stock.close();
   return keeps;
 }
@@ -45,11 +45,11 @@ TEST_F(PageStockTest, GivesABlockOfTheSameSizeAgain) {
   ASSERT_NE(first, nullptr);
   EXPECT_EQ(reinterpret_cast<uintptr_t>(first) % PageStock::kUnit, 0u);
   std::fill_n(first, 5 * kMega + 1, std::byte{7});
-  EXPECT_TRUE(stock_.give(first, 5 * kMega + 1));
+  EXPECT_TRUE(stock_.give(first));
   EXPECT_GE(stock_.kept(), 5 * kMega);
   EXPECT_EQ(stock_.take(5 * kMega + 1), first);
   EXPECT_EQ(stock_.kept(), 0u);
-  EXPECT_TRUE(stock_.give(first, 5 * kMega + 1));
+  EXPECT_TRUE(stock_.give(first));
 }
 
 TEST_F(PageStockTest, MovesPagesToABlockOfAnotherSize) {
@@ -57,8 +57,8 @@ TEST_F(PageStockTest, MovesPagesToABlockOfAnotherSize) {
   std::byte* const other = stock_.take(5 * kMega);
   std::fill_n(one, 4 * kMega, std::byte{1});
   std::fill_n(other, 5 * kMega, std::byte{2});
-  stock_.give(one, 4 * kMega);
-  stock_.give(other, 5 * kMega);
+  stock_.give(one);
+  stock_.give(other);
   std::byte* const both = stock_.take(10 * kMega);
   ASSERT_NE(both, nullptr);
   EXPECT_TRUE(holds(both, 4 * kMega, 2));
@@ -66,18 +66,18 @@ TEST_F(PageStockTest, MovesPagesToABlockOfAnotherSize) {
   EXPECT_TRUE(holds(both + 8 * kMega, 2 * kMega, 0)) << "new pages";
   EXPECT_EQ(stock_.kept(), 0u);
   std::fill_n(both, 10 * kMega, std::byte{3});
-  stock_.give(both, 10 * kMega);
+  stock_.give(both);
   std::byte* const part = stock_.take(6 * kMega);
   EXPECT_TRUE(holds(part, 6 * kMega, 3));
   EXPECT_EQ(stock_.kept(), 4 * kMega);
-  stock_.give(part, 6 * kMega);
+  stock_.give(part);
 }
 
 TEST_F(PageStockTest, GivesWayToOtherMemory) {
   std::byte* const one = stock_.take(4 * kMega);
   std::byte* const other = stock_.take(6 * kMega);
-  stock_.give(one, 4 * kMega);
-  stock_.give(other, 6 * kMega);
+  stock_.give(one);
+  stock_.give(other);
   stock_.give_way(kMega);
   EXPECT_EQ(stock_.kept(), 6 * kMega);
 }
@@ -86,14 +86,14 @@ TEST_F(PageStockTest, KeepsNothingBehindTheLastUser) {
   stock_.open();
   std::byte* const one = stock_.take(4 * kMega);
   std::byte* const late = stock_.take(4 * kMega);
-  stock_.give(one, 4 * kMega);
+  stock_.give(one);
   stock_.close();
   EXPECT_EQ(stock_.kept(), 4 * kMega);
   stock_.close();
   EXPECT_EQ(stock_.kept(), 0u);
   EXPECT_EQ(stock_.take(4 * kMega), nullptr);
   std::fill_n(late, 4 * kMega, std::byte{1});
-  EXPECT_TRUE(stock_.give(late, 4 * kMega));
+  EXPECT_TRUE(stock_.give(late));
   EXPECT_EQ(stock_.kept(), 0u);
   stock_.open();
 }
@@ -103,19 +103,19 @@ TEST_F(PageStockTest, KeepsNothingBehindTheLastUser) {
 TEST_F(PageStockTest, GivesNoBlockWithAHole) {
   std::byte* const one = stock_.take(6 * kMega);
   ASSERT_EQ(madvise(one + 2 * kMega, 2 * kMega, MADV_DONTFORK), 0);
-  stock_.give(one, 6 * kMega);
+  stock_.give(one);
   for (int i = 0; i < 2; ++i) {
     std::byte* const next = stock_.take(5 * kMega);
     ASSERT_TRUE(next != nullptr || i == 0);
     if (next == nullptr) continue;
     std::fill_n(next, 5 * kMega, std::byte{1});
-    EXPECT_TRUE(stock_.give(next, 5 * kMega));
+    EXPECT_TRUE(stock_.give(next));
   }
 }
 
 TEST_F(PageStockTest, LeavesBlocksOfOthersAlone) {
   std::vector<std::byte> own(5 * kMega);
-  EXPECT_FALSE(stock_.give(own.data(), own.size()));
+  EXPECT_FALSE(stock_.give(own.data()));
 }
 
 TEST_F(PageStockTest, HasNoMorePagesThanBlocksHadAtATime) {
@@ -141,12 +141,12 @@ TEST_F(PageStockTest, HasNoMorePagesThanBlocksHadAtATime) {
       const Block block = blocks.back();
       blocks.pop_back();
       ASSERT_TRUE(holds(block.at, block.bytes, block.value)) << i;
-      ASSERT_TRUE(stock_.give(block.at, block.bytes));
+      ASSERT_TRUE(stock_.give(block.at));
       used -= block.bytes;
     }
     ASSERT_LE(stock_.kept() + used, most + kBlocks * PageStock::kUnit) << i;
   }
-  for (const Block& block : blocks) stock_.give(block.at, block.bytes);
+  for (const Block& block : blocks) stock_.give(block.at);
 }
 
 }  // namespace
