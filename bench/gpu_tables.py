@@ -59,13 +59,17 @@ def compared(records: list[dict]) -> str:
     return text
 
 
+def but(others: list[str], between: str = ", ") -> str:
+    """Behind a sentence that holds for all but these."""
+    return f" **Not so:** {between.join(others)}." if others else ""
+
+
 def aims(records: list[dict]) -> str:
     """The number of ratios at the aim, and the other ones."""
     aimed = [(r, AIMS.get(r["model"], {}).get(r["batch"], 1.0)) for r in ordered(records) if "ratio" in r]
     missed = [f"{r['model']} at batch {r['batch']} ({r['ratio']:.2f}, not {aim:.2f})"
               for r, aim in aimed if round(r["ratio"], 2) > aim]
-    return (f"{len(aimed) - len(missed)} of {len(aimed)} ratios reach the aim."
-            + (f" **Not so:** {', '.join(missed)}." if missed else ""))
+    return (f"{len(aimed) - len(missed)} of {len(aimed)} ratios reach the aim." + but(missed))
 
 
 def distances(records: list[dict], times: dict) -> str:
@@ -128,15 +132,14 @@ def broken_bounds(records: list[dict]) -> str:
     told = [f"{r['model']} at batch {r['batch']} in {r['precision']} "
             + (f"({r['error'] / r['bound']:.2f} times its bound)" if "error" in r else f"({r.get('failure', '')[:80]})")
             for r in broken]
-    return (f"{len(records) - len(broken)} of {len(records)} are within their bounds."
-            + (f" **Not so:** {', '.join(told)}." if told else ""))
+    return (f"{len(records) - len(broken)} of {len(records)} are within their bounds." + but(told))
 
 
 def identical(records: list[dict]) -> str:
     same = sorted(r["model"] for r in records if r["ok"])
     other = [f"{r['model']} ({r['differing']} of {r['runs']})" for r in records if not r["ok"]]
     return (f"{records[0]['runs']} runs in four streams, two of which replay graphs, give the bits of a run alone: "
-            f"{', '.join(same) or 'none'}." + (f" **Not so:** {', '.join(other)}." if other else ""))
+            f"{', '.join(same) or 'none'}." + but(other))
 
 
 def rebuilds(records: list[dict]) -> str:

@@ -1,5 +1,5 @@
 """docs/quantized_performance.md from the JSON of bench/quant_gpu.py --layers."""
-from gpu_tables import days, distances, ordered, peaks, table, worst
+from gpu_tables import but, days, distances, ordered, peaks, table, worst
 
 NAMES = {"int8": "INT8", "fp8": "FP8", "int4": "INT4 weights", "sparse": "FP16, 2:4 sparse"}
 # Of FP16's time, or milliseconds; 1 of FP16's where nothing stands here.
@@ -46,8 +46,7 @@ def page(data: dict) -> str:
              "*ratio in turns*, which is of 20 runs each without that.\n"]
     if "peaks" in data:
         parts.append(peaks(data["peaks"]))
-    parts += [f"{len(found) - len(missed)} of {len(found)} reach the aim."
-              + (f" **Not so:** {'; '.join(missed)}." if missed else "") + "\n", compared(found)]
+    parts += [f"{len(found) - len(missed)} of {len(found)} reach the aim." + but(missed, "; ") + "\n", compared(found)]
     if layers := layers_of(found):
         times = {(f"{c['model']}, {NAMES[c['kind']]}", c["batch"]): c["ms"] for c in found}
         parts += ["\n## Distance to the floor\n",
