@@ -51,7 +51,7 @@ inline void for_each_parallel(size_t count, size_t threads, FunctionRef<void(siz
 /// some.
 size_t usable_cores();
 
-/// From now on the calling thread, and those that it starts, leave cores to others that want them.
+/// From now on the calling thread and its later children have a lower priority than other threads.
 void give_way();
 
 /// Threads for work that the processor does beside others'.

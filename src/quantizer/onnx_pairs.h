@@ -8,7 +8,7 @@
 
 namespace tenon {
 
-/// Makes opset and IR version those that the settings' numbers need for the layers that are not
+/// Raises opset and IR version as far as the settings' number types need for layers that are not
 /// refused. Numbers of nodes change.
 Status raise_versions(OnnxModel& model, const std::vector<OnnxLayer>& layers,
                       const OnnxTypes& types, const QuantizeSettings& settings);

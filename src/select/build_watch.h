@@ -59,8 +59,8 @@ class BuildWatch {
   using Forecast = std::function<double(const Known& known)>;
   enum class Span : uint8_t { kWhole, kRest };
   void foresee(Step step, Span span, Forecast forecast);
-  /// The network that is built, as a number of six digits, and what it is one of, `kin`: the same
-  /// in any precision. Of one that was built before, or else of its kin, the choice and the
+  /// The network that is built, as a number of six digits, and the number of the same network in
+  /// any precision, `kin`. Of one that was built before, or else of its kin, the choice and the
   /// sequence are expected to take as long as then, until candidates are announced.
   void is_of(int network, int kin = 0);
   /// All that may be tried is known. Until then, estimates would leave out most of a build.

@@ -24,7 +24,7 @@ std::string to_string(const SymbolValues& symbols) {
 }
 
 /// Kernels that are tried in sequence in place of a layer's best, which seldom pays there: at the
-/// ends they are more, and those that win are among the kernels that are tried here.
+/// ends there are more rivals, and their winners are among the kernels that are tried here.
 constexpr size_t kRivalsBetween = 1;
 /// Another form of the graph has to be faster by so much.
 constexpr double kClearly = 0.99;

@@ -267,9 +267,8 @@ void Selector::report_times() {
   const Measurer::InSequences& sequences = trials_.measurer().in_sequences();
   logger->verbose(
       "Build times of {} problems: candidates listed {:.2f} s, made and timed {:.2f} s (timed "
-      "{:.2f} s), tried in sequence {:.2f} s ({} sequences in all, captured in {:.2f} s, replayed "
-      "in "
-      "{:.2f} s)",
+      "{:.2f} s), tried in sequence {:.2f} s ({} sequences in all, captured in {:.2f} s, "
+      "replayed in {:.2f} s)",
       shortlists_.size(), times_.list, times_.make, trials_.seconds(), times_.tune, sequences.count,
       sequences.captured, sequences.replayed);
   logger->verbose("Build work: kernels made to be timed: {}", trials_.describe_work());

@@ -18,8 +18,8 @@ namespace tenon {
 
 /// Which kernels will be tried under the other shapes of a range: layer by layer, as soon as the
 /// layer's kernels under the shapes around them are known. While kernels of one layer are compiled,
-/// those of others are timed. What is chosen does not depend on it: whoever chooses finds times in
-/// the cache, and tries what is not there.
+/// kernels of others are timed. Choices do not depend on it: the selector finds times in its lists,
+/// and tries kernels that have none.
 class TrialsAhead {
  public:
   /// A problem, the kernels to try for it, and how many more that their tactics propose.
@@ -36,7 +36,7 @@ class TrialsAhead {
 
   /// Under the ends, where all kernels are candidates.
   const std::vector<Problem>& at_ends() const { return at_ends_; }
-  /// A problem was decided, by its key: what is to be tried from now on.
+  /// A problem was decided, by its key: problems that can be tried from now on.
   std::vector<Wanted> decided(const std::string& key, std::span<const Candidate> best_first,
                               const Rivals& rivals);
 

@@ -52,7 +52,7 @@ const std::vector<std::byte>& World::plan() const {
   return bytes;
 }
 
-/// Memory holds numbers from the start: those that are not finite are no weights.
+/// Memory holds finite numbers from the start: weights have to be finite.
 World::World()
     : builder(createInferBuilder(log)),
       network(builder->createNetworkV2(0)),
