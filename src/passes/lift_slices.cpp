@@ -58,7 +58,7 @@ std::optional<Axes> axes_of_elements(const Node& node, int64_t axis) {
   for (const Value* input : node.inputs()) {
     const Shape& shape = input->type.shape;
     const int64_t own = axis - (std::ssize(result) - std::ssize(shape));
-    const bool is_whole = own < 0 || shape[own] == Dim(1);
+    const bool is_whole = own < 0 || (shape[own] == Dim(1) && result[axis] != Dim(1));
     if (!is_whole && shape[own] != result[axis]) return std::nullopt;
     axes.push_back(is_whole ? kWhole : own);
   }
