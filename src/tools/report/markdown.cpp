@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/counted.h"
+#include "base/printable.h"
 #include "tools/report/document.h"
 
 namespace tenon::tools {
@@ -10,12 +11,19 @@ namespace {
 
 constexpr size_t kMostRows = 10;
 
+/// On one line: names may hold control characters, which a terminal would obey.
+std::string line_of(std::string_view text) {
+  std::string result(text);
+  std::ranges::replace(result, '\n', ' ');
+  return printable_name(result);
+}
+
 /// In a cell of a table.
 std::string cell(std::string_view text) {
   std::string result;
-  for (const char c : text) {
+  for (const char c : line_of(text)) {
     if (c == '|') result += '\\';
-    result += c == '\n' ? ' ' : c;
+    result += c;
   }
   return result;
 }
@@ -79,8 +87,8 @@ std::string slowest(const Json& document) {
 std::string advice(const Json& document) {
   std::string text;
   for (const Json& piece : member(document, "advice"))
-    text += fmt::format("- **{}.** {} ({})\n", text_of(piece, "title"), text_of(piece, "text"),
-                        text_of(piece, "evidence"));
+    text += fmt::format("- **{}.** {} ({})\n", line_of(text_of(piece, "title")),
+                        line_of(text_of(piece, "text")), line_of(text_of(piece, "evidence")));
   return text.empty() ? text : "\n### Advice\n\n" + text;
 }
 
@@ -97,7 +105,7 @@ std::string comparison(const Json& document) {
   const double a = number_of(document, "aMs"), b = number_of(document, "bMs");
   std::string text =
       fmt::format("## {}\n\nLayers add up to {:.4g} ms, against {:.4g} ms before ({:+.1f} %).\n",
-                  text_of(document, "title"), b, a, a > 0 ? (b / a - 1) * 100 : 0.0);
+                  line_of(text_of(document, "title")), b, a, a > 0 ? (b / a - 1) * 100 : 0.0);
   const char* head =
       "| ONNX nodes | before, ms | now, ms | slower by | precision |\n"
       "|---|---:|---:|---:|---|\n";
@@ -184,7 +192,7 @@ bool is_comparison(const Json& document) {
 
 std::string report_markdown(const Json& document) {
   if (is_comparison(document)) return comparison(document);
-  return fmt::format("## {}\n\n", text_of(document, "title")) + facts(document) +
+  return fmt::format("## {}\n\n", line_of(text_of(document, "title"))) + facts(document) +
          slowest(document) + advice(document);
 }
 

@@ -180,6 +180,15 @@ TEST(Markdown, HasTheSlowestLayersAndAdvice) {
   EXPECT_NE(text.find("- **'relu' loses accuracy.**"), std::string::npos);
 }
 
+TEST(Markdown, NamesCannotReachTheTerminal) {
+  ReportParts parts = three_layers();
+  parts.run["layers"][0]["name"] = "a|b\nc\x1b[31m";
+  parts.profile[1]["name"] = "a|b\nc\x1b[31m";
+  const std::string text = report_markdown(make_report(std::move(parts)));
+  EXPECT_NE(text.find("| a\\|b c\\x1b[31m | 2.0000 |"), std::string::npos) << text;
+  EXPECT_EQ(text.find('\x1b'), std::string::npos);
+}
+
 TEST(JUnit, FailsWhatIsWrong) {
   const std::string text = report_junit(make_report(three_layers()));
   EXPECT_NE(text.find("tests=\"4\" failures=\"2\""), std::string::npos) << text;
