@@ -10,6 +10,7 @@
 #include "api/builder_config.h"
 #include "base/draft_file.h"
 #include "base/guard.h"
+#include "base/printable.h"
 #include "network/convert.h"
 #include "network/report.h"
 #include "quantizer/calibration_cache.h"
@@ -155,11 +156,12 @@ void take_ranges(const CalibrationCache& cache, const QuantizeOptions& options,
 /// "conv1  Conv  quantized  error alone 1.2e-03"
 std::string described(const QuantizeOutcome& outcome) {
   size_t width = 5;
-  for (const LayerOutcome& layer : outcome.layers) width = std::max(width, layer.name.size());
+  for (const LayerOutcome& layer : outcome.layers)
+    width = std::max(width, short_name(layer.name).size());
   std::string text = fmt::format("{:<{}}  {:<8}  {:>11}  {}\n", "layer", width, "operator",
                                  "error alone", "becomes");
   for (const LayerOutcome& layer : outcome.layers)
-    text += fmt::format("{:<{}}  {:<8}  {:>11}  {}\n", layer.name, width, layer.op_type,
+    text += fmt::format("{:<{}}  {:<8}  {:>11}  {}\n", short_name(layer.name), width, layer.op_type,
                         layer.error < 0 ? "-" : fmt::format("{:.2e}", layer.error),
                         layer.quantized ? "quantized" : "stays: " + layer.reason);
   if (outcome.error >= 0)
@@ -178,9 +180,9 @@ Result<int32_t> quantize(const QuantizeOptions& options, char* report, int64_t s
     TENON_TRY(write_cache(options.cachePath, options, outcome.ranges));
   const std::string text = described(outcome);
   if (report != nullptr && size > 0) {
-    const auto length = std::min<size_t>(text.size(), static_cast<size_t>(size) - 1);
-    std::memcpy(report, text.data(), length);
-    report[length] = '\0';
+    const std::string_view fitting = clipped(text, static_cast<size_t>(size) - 1);
+    std::memcpy(report, fitting.data(), fitting.size());
+    report[fitting.size()] = '\0';
   }
   return static_cast<int32_t>(std::ranges::count(outcome.layers, true, &LayerOutcome::quantized));
 }

@@ -13,6 +13,7 @@
 #include "api/memory_source.h"
 #include "base/guard.h"
 #include "base/mapped_file.h"
+#include "base/printable.h"
 #include "ops/application.h"
 #include "plan/plan_file.h"
 #include "plugin/stored_library.h"
@@ -77,7 +78,7 @@ Status Runtime::load_libraries(Plan& plan) const {
   std::vector<plugin::StoredLibrary> libraries;
   std::string names;
   plan.libraries->for_each([&](const std::string& name, const CodeLibrary::Code& code) {
-    names += (names.empty() ? "" : ", ") + printable(name.substr(name.find('/') + 1));
+    names += (names.empty() ? "" : ", ") + short_name(name.substr(name.find('/') + 1));
     libraries.push_back({name.substr(name.find('/') + 1), code.bytes,
                          fmt::format("{:016x}{:016x}", code.hash_high, code.hash_low)});
   });

@@ -9,16 +9,9 @@
 #include <cstring>
 
 #include "base/arithmetic.h"
+#include "base/printable.h"
 
 namespace tenon {
-
-std::string printable(const std::string& name) {
-  constexpr size_t kMostShown = 200;
-  std::string text = name.substr(0, kMostShown);
-  for (char& c : text)
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
-  return text.size() < name.size() ? text + "..." : text;
-}
 
 Result<MappedBytes> map_descriptor(int descriptor, const std::string& name) {
   struct stat facts {};
@@ -38,8 +31,8 @@ Result<MappedBytes> map_file(const std::string& path) {
   // O_NONBLOCK: opening a FIFO must not hang; it is refused right after.
   const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0)
-    return user_error("cannot open \"{}\": {}", printable(path), std::strerror(errno));
-  auto mapped = map_descriptor(descriptor, printable(path));
+    return user_error("cannot open \"{}\": {}", short_name(path), std::strerror(errno));
+  auto mapped = map_descriptor(descriptor, short_name(path));
   close(descriptor);
   return mapped;
 }

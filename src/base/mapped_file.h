@@ -22,9 +22,6 @@ struct MappedBytes {
   }
 };
 
-/// A name for messages: absurdly long ones are cut, unprintable characters hidden.
-std::string printable(const std::string& name);
-
 /// All of a regular file that is open for reading; `name` is for messages.
 Result<MappedBytes> map_descriptor(int descriptor, const std::string& name);
 

@@ -25,15 +25,21 @@ Sequence sequence_of(unsigned char first) {
   return {0, 0, 0};
 }
 
+constexpr size_t kLongestSequence = 4;
+
+/// Whether the byte is not the first of its character.
+bool continues(char byte) {
+  return (static_cast<unsigned char>(byte) & 0xc0U) == 0x80;
+}
+
 /// Length of the code point that the text begins with, and its number; 0 where there is none.
 std::pair<size_t, uint32_t> code_point(std::string_view text) {
   const Sequence sequence = sequence_of(static_cast<unsigned char>(text[0]));
   if (sequence.length == 0 || sequence.length > text.size()) return {0, 0};
   uint32_t number = sequence.bits;
   for (size_t i = 1; i < sequence.length; ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    if ((byte & 0xc0U) != 0x80) return {0, 0};
-    number = number << 6 | (byte & 0x3fU);
+    if (!continues(text[i])) return {0, 0};
+    number = number << 6 | (static_cast<unsigned char>(text[i]) & 0x3fU);
   }
   const bool is_surrogate = number >= 0xd800 && number < 0xe000;
   if (number < sequence.smallest || number > 0x10ffff || is_surrogate) return {0, 0};
@@ -69,6 +75,35 @@ std::string printable(std::string_view text) {
 
 std::string printable_name(std::string_view name) {
   return without_controls(name, "");
+}
+
+std::string_view clipped(std::string_view text, size_t bytes) {
+  if (text.size() <= bytes) return text;
+  // Bytes that are no UTF-8 have no character to keep whole.
+  size_t end = bytes;
+  while (end > 0 && bytes - end < kLongestSequence && continues(text[end])) --end;
+  return text.substr(0, continues(text[end]) ? bytes : end);
+}
+
+std::string_view clipped_front(std::string_view text, size_t bytes) {
+  if (text.size() <= bytes) return text;
+  text.remove_prefix(text.size() - bytes);
+  size_t begin = 0;
+  while (begin < std::min(text.size(), kLongestSequence) && continues(text[begin])) ++begin;
+  return text.substr(begin);
+}
+
+std::string_view first_letters(std::string_view text, size_t letters) {
+  size_t end = 0;
+  for (size_t count = 0; end < text.size(); ++end)
+    if (!continues(text[end]) && ++count > letters) break;
+  return text.substr(0, end);
+}
+
+std::string short_name(std::string_view name) {
+  constexpr size_t kMostShown = 200;
+  const std::string_view shown = clipped(name, kMostShown);
+  return printable_name(shown) + (shown.size() < name.size() ? "..." : "");
 }
 
 }  // namespace tenon

@@ -32,8 +32,8 @@ void Reporter::report(const Error& error) {
         error.message);
   nvinfer1::IErrorRecorder* const recorder = recorder_;
   if (recorder == nullptr) return;
-  const std::string text =
-      printable(error.message).substr(0, nvinfer1::IErrorRecorder::kMAX_DESC_LENGTH);
+  const std::string whole = printable(error.message);
+  const std::string text(clipped(whole, nvinfer1::IErrorRecorder::kMAX_DESC_LENGTH));
   recorder->reportError(code_of(error.kind), text.c_str());
 }
 

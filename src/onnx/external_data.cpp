@@ -12,6 +12,8 @@
 #include <linux/openat2.h>
 #endif
 
+#include "base/printable.h"
+
 namespace tenon::importer {
 namespace {
 
@@ -48,7 +50,7 @@ std::vector<std::string> components(const std::string& location) {
 }
 
 Status check_location(const std::string& location) {
-  const std::string name = printable(location);
+  const std::string name = short_name(location);
   if (location.empty()) return user_error("external data: the location is empty");
   if (location.size() > 4096)
     return user_error("external data \"{}\": the location is too long", name);
@@ -92,20 +94,20 @@ FileDescriptor open_beneath(int folder, const std::string& location) {
 
 Result<MappedBytes> ExternalDataFolder::whole_file(const std::string& location) {
   TENON_TRY(check_location(location));
-  const std::string name = printable(location);
+  const std::string name = short_name(location);
   const std::string& directory = directory_.empty() ? "." : directory_;
   FileDescriptor folder(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!folder.valid())
-    return user_error("cannot open the model's folder \"{}\": {}", printable(directory),
+    return user_error("cannot open the model's folder \"{}\": {}", short_name(directory),
                       std::strerror(errno));
   FileDescriptor file = open_beneath(folder.get(), location);
   if (!file.valid()) {
     if (errno == ELOOP || errno == EXDEV)
       return user_error(
           "external data \"{}\": symbolic links are not followed; put the file itself into \"{}\"",
-          name, printable(directory));
+          name, short_name(directory));
     return user_error("external data \"{}\" in \"{}\": {}; keep the file beside the model", name,
-                      printable(directory), std::strerror(errno));
+                      short_name(directory), std::strerror(errno));
   }
   return map_descriptor(file.get(), name);
 }
@@ -123,7 +125,7 @@ Result<MappedBytes> ExternalDataFolder::map(const std::string& location, uint64_
         "external data \"{}\" has {} bytes, but the model asks for {} at offset {}; the file is "
         "cut short "
         "or belongs to another model",
-        printable(location), file.size, size, offset);
+        short_name(location), file.size, size, offset);
   return MappedBytes{file.data + offset, size == 0 ? file.size - offset : size, file.owner};
 }
 

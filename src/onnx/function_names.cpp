@@ -1,5 +1,8 @@
 #include "onnx/function_names.h"
 
+#include <fmt/format.h>
+
+#include "base/printable.h"
 #include "onnx_proto/onnx.pb.h"
 
 namespace tenon::importer {
@@ -12,7 +15,7 @@ std::string function_key(const std::string& domain, const std::string& name,
 std::string scoped_name(const std::string& prefix, const std::string& name) {
   constexpr size_t kLongest = 96;
   if (prefix.empty()) return name;
-  return prefix + name.substr(0, kLongest);
+  return fmt::format("{}{}", prefix, clipped(name, kLongest));
 }
 
 std::string node_name(const std::string& prefix, const ::onnx::NodeProto& node) {
@@ -23,7 +26,7 @@ std::string node_name(const std::string& prefix, const ::onnx::NodeProto& node) 
 
 std::string call_prefix(const std::string& call) {
   constexpr size_t kLongest = 240;
-  return (call.size() <= kLongest ? call : "..." + call.substr(call.size() - kLongest)) + "/";
+  return fmt::format("{}{}/", call.size() <= kLongest ? "" : "...", clipped_front(call, kLongest));
 }
 
 }  // namespace tenon::importer

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/guard.h"
+#include "base/printable.h"
 #include "onnx/function_names.h"
 #include "onnx/layer_hints.h"
 #include "onnx/node_order.h"
@@ -21,7 +22,7 @@ int64_t opset_of(const Opsets& opsets, const std::string& domain) {
 }  // namespace
 
 std::string cut(const std::string& text) {
-  return text.size() > 200 ? text.substr(0, 200) + "..." : text;
+  return text.size() > 200 ? std::string(clipped(text, 200)) + "..." : text;
 }
 
 std::string element_name(const std::string& list, size_t index) {

@@ -22,11 +22,6 @@ using ::onnx::ModelProto;
 /// byte of the model: a small file must not unfold into a graph that fills the memory.
 constexpr int64_t kBaseNodes = 100'000;
 
-/// Names of damaged models may be megabytes long.
-std::string shown(const std::string& name) {
-  return name.substr(0, 200);
-}
-
 struct ModelFile {
   std::shared_ptr<ModelProto> proto;
   std::string directory;
@@ -115,7 +110,7 @@ void add_inputs(GraphImporter& importer, const ::onnx::GraphProto& proto) {
     }
     const bool unsupported = value.error().kind == ErrorKind::kUnsupported;
     context.report(unsupported ? ImportCode::kUnsupportedGraph : ImportCode::kInvalidGraph,
-                   shown(input.name()), "", value.error().message);
+                   cut(input.name()), "", value.error().message);
     importer.bind(input.name(), nullptr);
   }
 }
@@ -137,9 +132,9 @@ void check_output_types(ModelContext& context, const Graph& graph,
     const DataType found = output->type.type;
     if (!type.has_tensor_type() || !declared || *declared == found) continue;
     if (context.options.double_as_float && *declared == DataType::kFloat64) continue;
-    context.report(ImportCode::kInvalidGraph, shown(proto.output(i).name()), "",
+    context.report(ImportCode::kInvalidGraph, cut(proto.output(i).name()), "",
                    fmt::format("output \"{}\" is declared as {}, but its node computes {}",
-                               shown(proto.output(i).name()), name_of(*declared), name_of(found)));
+                               cut(proto.output(i).name()), name_of(*declared), name_of(found)));
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <unordered_set>
 
+#include "base/printable.h"
 #include "onnx/op_table.h"
 #include "onnx_proto/onnx.pb.h"
 
@@ -17,7 +18,7 @@ constexpr int64_t kOldestOpset = 7;
 constexpr int64_t kNewestOpset = 28;
 
 std::string cut(const std::string& text) {
-  return text.size() > 200 ? text.substr(0, 200) + "..." : text;
+  return text.size() > 200 ? std::string(clipped(text, 200)) + "..." : text;
 }
 
 class Checker {

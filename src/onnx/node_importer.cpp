@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/printable.h"
 #include "onnx/graph_importer.h"
 #include "onnx/type_reader.h"
 #include "onnx_proto/onnx.pb.h"
@@ -120,7 +121,7 @@ int NodeImporter::choice(std::string_view name, std::string_view otherwise,
   const auto found = std::find(words.begin(), words.end(), word);
   if (found != words.end()) return static_cast<int>(found - words.begin());
   fail(ImportCode::kUnsupportedNodeAttr, fmt::format("attribute {} is \"{}\"; known are {}", name,
-                                                     word.substr(0, 100), fmt::join(words, ", ")));
+                                                     clipped(word, 100), fmt::join(words, ", ")));
   return 0;
 }
 

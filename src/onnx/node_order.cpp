@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/printable.h"
 #include "onnx_proto/onnx.pb.h"
 
 namespace tenon::importer {
@@ -42,7 +43,7 @@ void read_names(const ::onnx::NodeProto& node, Names& names) {
 std::string shown(const ::onnx::NodeProto& node) {
   const std::string& name =
       !node.name().empty() || node.output_size() == 0 ? node.name() : node.output(0);
-  return fmt::format("\"{}\" ({})", name.substr(0, 100), node.op_type().substr(0, 100));
+  return fmt::format("\"{}\" ({})", clipped(name, 100), clipped(node.op_type(), 100));
 }
 
 Error cycle_error(const Nodes& nodes, const std::vector<int>& waiting) {
@@ -66,7 +67,7 @@ Result<std::vector<int>> node_order(const Nodes& nodes) {
       if (!output.empty() && !producers.emplace(output, i).second)
         return user_error(
             "tensor \"{}\" is an output of both node {} and node {}; names must be unique",
-            output.substr(0, 200), shown(nodes.Get(producers[output])), shown(nodes.Get(i)));
+            clipped(output, 200), shown(nodes.Get(producers[output])), shown(nodes.Get(i)));
   std::vector<std::vector<int>> users(static_cast<size_t>(nodes.size()));
   std::vector<int> waiting(static_cast<size_t>(nodes.size()), 0);
   for (int i = 0; i < nodes.size(); ++i) {

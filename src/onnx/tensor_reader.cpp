@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 
+#include "base/printable.h"
 #include "onnx/type_reader.h"
 #include "onnx_proto/onnx.pb.h"
 
@@ -18,7 +19,7 @@ constexpr int64_t kShareBytes = 4096;
 
 std::string label(const TensorProto& proto) {
   return proto.name().empty() ? std::string("tensor")
-                              : fmt::format("tensor \"{}\"", proto.name().substr(0, 200));
+                              : fmt::format("tensor \"{}\"", clipped(proto.name(), 200));
 }
 
 /// Elements narrower than a byte, lowest bits first, one byte each in memory.
@@ -211,7 +212,7 @@ Result<Tensor> TensorReader::from_external(const TensorProto& proto, DataType ty
     const std::optional<uint64_t> number = to_number(entry.value());
     if (!number)
       return user_error("{}: external data {} \"{}\" is not a number", label(proto), entry.key(),
-                        entry.value().substr(0, 64));
+                        clipped(entry.value(), 64));
     (entry.key() == "offset" ? offset : length) = *number;
   }
   const int64_t count = element_count(extents);

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "base/ascii.h"
+#include "base/printable.h"
 #include "onnx_proto/onnx.pb.h"
 
 namespace tenon::importer {
@@ -112,17 +113,17 @@ Result<TensorType> tensor_type_of(const ::onnx::TypeProto& type, std::string_vie
     return unsupported(
         "tensor \"{}\" is a sequence, optional, map or sparse tensor; only dense tensors are "
         "imported",
-        name.substr(0, 200));
+        clipped(name, 200));
   const auto& tensor = type.tensor_type();
   const std::optional<DataType> element = data_type_of(tensor.elem_type());
   if (!element)
     return unsupported("tensor \"{}\" has element type {}, which is not imported",
-                       name.substr(0, 200), onnx_type_name(tensor.elem_type()));
+                       clipped(name, 200), onnx_type_name(tensor.elem_type()));
   if (!tensor.has_shape())
     return unsupported("tensor \"{}\" has no shape in the model; give it one (its rank at least)",
-                       name.substr(0, 200));
+                       clipped(name, 200));
   if (tensor.shape().dim_size() > 64)
-    return user_error("tensor \"{}\" has rank {}", name.substr(0, 200), tensor.shape().dim_size());
+    return user_error("tensor \"{}\" has rank {}", clipped(name, 200), tensor.shape().dim_size());
   TensorType result{*element, {}};
   for (int axis = 0; axis < tensor.shape().dim_size(); ++axis) {
     TENON_ASSIGN(Dim dim, dim_of(tensor.shape().dim(axis), name, axis, graph));

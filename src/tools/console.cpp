@@ -33,7 +33,7 @@ char letter(Severity severity) {
 std::string fitted(std::string text) {
   winsize size{};
   if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return text;
-  return text.substr(0, size.ws_col - 1U);
+  return std::string(first_letters(text, size.ws_col - 1U));
 }
 
 /// Names from models cannot reach the terminal, the styles of a page can.

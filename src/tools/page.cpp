@@ -94,10 +94,12 @@ std::string flag_lines(std::string_view flag, std::string_view meaning) {
 }
 
 std::string shortened(std::string_view text, size_t letters) {
-  if (width(text) <= letters || text.size() <= letters) return std::string(text);
-  if (letters < 8) return std::string(text.substr(0, letters));
+  const size_t whole = width(text);
+  if (whole <= letters) return std::string(text);
+  if (letters < 8) return std::string(first_letters(text, letters));
   const size_t tail = (letters - 3) / 2, head = letters - 3 - tail;
-  return fmt::format("{}...{}", text.substr(0, head), text.substr(text.size() - tail));
+  return fmt::format("{}...{}", first_letters(text, head),
+                     text.substr(first_letters(text, whole - tail).size()));
 }
 
 std::string bytes_text(double bytes) {

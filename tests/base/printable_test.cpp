@@ -38,5 +38,30 @@ TEST(Printable, ReplacesWhatIsNotUtf8) {
   EXPECT_EQ(printable("\xf4\x90\x80\x80"), mark + mark + mark + mark);  // Beyond U+10FFFF.
 }
 
+TEST(Printable, CutsBetweenCharacters) {
+  const std::string name = "a\xc3\xa9\xf0\x9f\x99\x82z";  // 1, 2, 4 and 1 bytes.
+  const size_t kept[] = {0, 1, 1, 3, 3, 3, 3, 7, 8, 8};
+  for (size_t bytes = 0; bytes < std::size(kept); ++bytes)
+    EXPECT_EQ(clipped(name, bytes).size(), kept[bytes]) << bytes;
+  const size_t kept_behind[] = {0, 1, 1, 1, 1, 5, 5, 7, 8, 8};
+  for (size_t bytes = 0; bytes < std::size(kept_behind); ++bytes)
+    EXPECT_EQ(clipped_front(name, bytes).size(), kept_behind[bytes]) << bytes;
+  EXPECT_EQ(first_letters(name, 2), "a\xc3\xa9");
+  EXPECT_EQ(first_letters(name, 9), name);
+}
+
+TEST(Printable, CutsBytesThatAreNoText) {
+  EXPECT_EQ(clipped(std::string(99, '\x80'), 50).size(), 50u);
+  EXPECT_EQ(clipped("\xff\xff\xff", 2).size(), 2u);
+}
+
+TEST(Printable, LongNamesEndInDots) {
+  std::string name = "a";
+  while (name.size() < 300) name += "\xc3\xa9";
+  const std::string shown = short_name(name);
+  EXPECT_EQ(shown, name.substr(0, 199) + "...");
+  EXPECT_EQ(short_name("con\nv"), "con\\x0av");
+}
+
 }  // namespace
 }  // namespace tenon

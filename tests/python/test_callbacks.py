@@ -287,6 +287,34 @@ def test_error_recorders():
     runtime.error_recorder = recorder = Recorder()
     assert runtime.error_recorder is recorder and runtime.deserialize_cuda_engine(b"no") is None
     assert recorder.errors and isinstance(recorder.errors[0][0], trt.ErrorCodeTRT) and recorder.errors[0][1]
+    # Descriptions have at most 127 bytes, and end with a whole character.
+    for name in ("é" * 200, "x" + "é" * 200):
+        recorder.clear()
+        builder = trt.Builder(trt.Logger(trt.Logger.INTERNAL_ERROR))
+        network = builder.create_network(0)
+        network.mark_output(network.add_activation(network.add_input(name, trt.float32, (2, 3)), trt.ActivationType.RELU).get_output(0))
+        engine = runtime.deserialize_cuda_engine(builder.build_serialized_network(network, cpu_config(builder)))
+        context = engine.create_execution_context()
+        context.error_recorder = recorder
+        assert not context.set_input_shape(name, (9, 3))
+        assert "éé" in recorder.errors[0][1] and 125 <= len(recorder.errors[0][1].encode()) <= 127
+
+
+def test_long_names_of_functions_end_with_whole_characters(logger):
+    """Names of nodes in functions are cut; beforehand within a character, and reading them raised UnicodeDecodeError."""
+    from onnx import TensorProto, helper
+
+    for begin in ("", "a"):
+        name, value = begin + "é" * 60, helper.make_tensor_value_info
+        opsets = [helper.make_opsetid("", 18), helper.make_opsetid("own", 1)]
+        body = helper.make_function("own", "twice", ["a"], ["b"], [helper.make_node("Relu", ["a"], ["t"], name),
+                                                                 helper.make_node("Tanh", ["t"], ["b"], name + "2")], opsets[:1])
+        call = helper.make_node("twice", ["x"], ["y"], begin + "ß" * 130, domain="own")
+        graph = helper.make_graph([call], "g", [value("x", TensorProto.FLOAT, [2])], [value("y", TensorProto.FLOAT, [2])])
+        network = trt.Builder(logger).create_network(0)
+        model = helper.make_model(graph, opset_imports=opsets, functions=[body], ir_version=9)
+        assert trt.OnnxParser(network, logger).parse(model.SerializeToString())
+        assert all("éé" in network.get_layer(i).name for i in range(network.num_layers)) and network.num_layers == 2
 
 
 def test_32_threads_with_a_context_each(logger):
