@@ -23,17 +23,21 @@ std::string json_lines(std::span<const Json> objects) {
 
 Json output_json(const OutputValues& output) {
   Json values = Json::array();
-  for (double value : output.values) {
+  for (size_t i = 0; i < output.values.size(); ++i) {
     if (output.is_integer) {
-      values.push_back(static_cast<int64_t>(value));
+      values.push_back(output.integer_at(i));
     } else {
-      values.push_back(static_cast<float>(value));
+      values.push_back(static_cast<float>(output.values[i]));
     }
   }
   return {{"name", output.name}, {"dimensions", output.dimensions}, {"values", std::move(values)}};
 }
 
 }  // namespace
+
+std::string OutputValues::text_at(size_t i) const {
+  return is_integer ? fmt::format("{}", integer_at(i)) : fmt::format("{:g}", values[i]);
+}
 
 std::string times_json(std::span<const QueryTimes> queries) {
   std::vector<Json> objects;

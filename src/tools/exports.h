@@ -20,6 +20,13 @@ struct OutputValues {
   std::string dimensions;      ///< "1x1000"
   std::vector<double> values;  ///< Integers are exact up to 2^53.
   bool is_integer = false;
+  std::vector<int64_t> wide = {};  ///< The same of 64-bit integers, exactly; else empty.
+
+  int64_t integer_at(size_t i) const {
+    return wide.empty() ? static_cast<int64_t>(values[i]) : wide[i];
+  }
+  /// Six digits, integers whole.
+  std::string text_at(size_t i) const;
 };
 std::string outputs_json(std::span<const OutputValues> outputs);
 

@@ -13,10 +13,12 @@ constexpr size_t kValuesInLine = 16;
 
 void print_values(const OutputValues& output, Console& console) {
   console.requested("{}: ({})", output.name, output.dimensions);
-  for (size_t i = 0; i < output.values.size(); i += kValuesInLine) {
-    const auto first = output.values.begin() + static_cast<std::ptrdiff_t>(i);
-    const auto count = std::min(kValuesInLine, output.values.size() - i);
-    console.requested("{:g}", fmt::join(first, first + static_cast<std::ptrdiff_t>(count), " "));
+  std::string line;
+  for (size_t i = 0; i < output.values.size(); ++i) {
+    line += fmt::format("{}{}", line.empty() ? "" : " ", output.text_at(i));
+    if ((i + 1) % kValuesInLine != 0 && i + 1 < output.values.size()) continue;
+    console.requested("{}", line);
+    line.clear();
   }
 }
 

@@ -97,6 +97,8 @@ OutputValues Binding::values() const {
   const int64_t count = static_cast<int64_t>(memory.size()) * 8 / std::max(type_bits(type), 8);
   output.values.reserve(count);
   for (int64_t i = 0; i < count; ++i) output.values.push_back(value_at(memory.data(), i, type));
+  if (type == DataType::kINT64)
+    for (int64_t i = 0; i < count; ++i) output.wide.push_back(load<int64_t>(memory.data(), i));
   return output;
 }
 

@@ -139,6 +139,20 @@ def test_debug_tensors_that_are_not_there(trtexec, tmp_path: Path):
     assert "'loud'" in text and "Engine built" not in text
 
 
+def test_integers_are_written_whole(trtexec, tmp_path: Path):
+    """Beforehand 1234567 was printed as 1.23457e+06, and what is beyond 2^53 was rounded."""
+    big = [1234567, (1 << 53) + 1, -(1 << 62) - 1, 7]
+    node = helper.make_node("Add", ["x", "big"], ["y"])
+    ends = [helper.make_tensor_value_info(name, TensorProto.INT64, [4]) for name in "xy"]
+    weights = helper.make_tensor("big", TensorProto.INT64, [4], big)
+    onnx.save(helper.make_model(helper.make_graph([node], "add", ends[:1], ends[1:], [weights]), opset_imports=[helper.make_opsetid("", 17)],
+                                ir_version=9), tmp_path / "add.onnx")
+    np.zeros(4, np.int64).tofile(tmp_path / "zero.bin")
+    text = trtexec("--onnx=add.onnx", "--loadInputs=x:zero.bin", "--dumpOutput", "--exportOutput=y.json")
+    assert " ".join(map(str, big)) in text
+    assert json.loads((tmp_path / "y.json").read_text())[0]["values"] == big
+
+
 @pytest.mark.parametrize("typed, meant", [("--shape=x:4", "--shapes"), ("--itrations=3", "--iterations"), ("-fp16", "--fp16"),
                                           ("--fp61", "--fp16")])
 def test_unknown_flags_are_answered_with_the_one_meant(trtexec, typed: str, meant: str):
