@@ -1,12 +1,17 @@
 #include "tools/debug_dump.h"
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
 #include <memory>
+#include <numeric>
+#include <set>
 
 #include "tenon/device.h"
 #include "tools/api_logger.h"
 #include "tools/bindings.h"
 #include "tools/exports.h"
+#include "tools/file_names.h"
 #include "tools/tensor_words.h"
 
 namespace tenon::tools {
@@ -51,14 +56,26 @@ std::string numpy_file(const Binding& tensor) {
   return file + header + std::string(tensor.memory.data(), tensor.memory.size());
 }
 
+/// Of the values that are finite; how many are not is told.
 std::string summary(const OutputValues& values) {
-  if (values.values.empty())
-    return fmt::format("{}: ({}) no values", values.name, values.dimensions);
-  const auto [low, high] = std::ranges::minmax(values.values);
-  double sum = 0;
-  for (double value : values.values) sum += value;
-  return fmt::format("{}: ({}) min {:g}, max {:g}, mean {:g}", values.name, values.dimensions, low,
-                     high, sum / static_cast<double>(values.values.size()));
+  const std::string head = fmt::format("{}: ({})", values.name, values.dimensions);
+  std::vector<double> finite;
+  std::ranges::copy_if(values.values, std::back_inserter(finite),
+                       [](double value) { return std::isfinite(value); });
+  const size_t wrong = values.values.size() - finite.size();
+  const std::string rest =
+      wrong == 0 ? "" : fmt::format(", {} of {} not finite", wrong, values.values.size());
+  if (finite.empty()) return head + (wrong == 0 ? " no values" : " no finite values" + rest);
+  const auto [low, high] = std::ranges::minmax(finite);
+  const double sum = std::accumulate(finite.begin(), finite.end(), 0.0);
+  return fmt::format("{} min {:g}, max {:g}, mean {:g}{}", head, low, high,
+                     sum / static_cast<double>(finite.size()), rest);
+}
+
+std::string lines(const OutputValues& values) {
+  std::string text;
+  for (size_t i = 0; i < values.values.size(); ++i) text += values.text_at(i) + "\n";
+  return text;
 }
 
 Status fetch(Binding& tensor, const void* address, TensorLocation where, IGpu* gpu,
@@ -93,27 +110,41 @@ class Dump final : public nvinfer1::IDebugListener {
     tensor.dims = shape;
     status_ = fetch(tensor, address, where, gpu_, stream);
     if (status_.ok()) status_ = write(tensor);
-    ++seen_;
     return status_.ok();
   }
 
   const Status& status() const { return status_; }
-  int seen() const { return seen_; }
+
+  /// Behind the run: a file that was asked for is written, or the user is told why not.
+  Status check_shown(const nvinfer1::ICudaEngine& engine) const {
+    if (shown_.empty() && files_.empty())
+      return user_error("the engine has no debug tensors: build it with --markDebug=names");
+    for (const NamedText& file : files_) {
+      if (shown_.contains(file.name)) continue;
+      if (!engine.isDebugTensor(file.name.c_str()))
+        return user_error(
+            "--saveDebugTensors: the engine has no debug tensor '{0}': build it with "
+            "--markDebug={0}{1}",
+            file.name,
+            shown_.empty() ? "" : fmt::format("; it has {}", fmt::join(shown_, ", ")));
+      console_.warning("--saveDebugTensors: this run did not compute '{}'; {} is not written",
+                       file.name, file.text);
+    }
+    return {};
+  }
 
  private:
   Status write(const Binding& tensor) {
     const std::span<const char> bytes(tensor.memory.data(), tensor.memory.size());
+    shown_.insert(tensor.name);
     for (const NamedText& file : files_)
       if (file.name == tensor.name) TENON_TRY(save(file.text, bytes));
     for (const std::string_view word : split_outside_quotes(all_, ',')) {
-      std::string file = tensor.name;
-      std::ranges::replace(file, '/', '_');
+      const std::string& file = names_.stem(tensor.name);
       if (word == "summary") console_.info("{}", summary(tensor.values()));
       if (word == "numpy") TENON_TRY(save(file + ".npy", numpy_file(tensor)));
       if (word == "raw") TENON_TRY(save(file + ".raw", bytes));
-      if (word == "string")
-        TENON_TRY(
-            save(file + ".txt", fmt::format("{}\n", fmt::join(tensor.values().values, "\n"))));
+      if (word == "string") TENON_TRY(save(file + ".txt", lines(tensor.values())));
     }
     return {};
   }
@@ -129,7 +160,8 @@ class Dump final : public nvinfer1::IDebugListener {
   Console& console_;
   IGpu* gpu_;
   Status status_;
-  int seen_ = 0;
+  FileNames names_;
+  std::set<std::string> shown_;
 };
 
 /// Keeps what it is shown.
@@ -200,9 +232,7 @@ Status dump_debug_tensors(nvinfer1::IExecutionContext& context, const Arguments&
   Dump dump(arguments, console, gpu.get());
   TENON_TRY(dump.read_names(arguments));
   TENON_TRY(run_under(context, arguments, dump));
-  if (dump.seen() == 0)
-    return user_error("the engine has no debug tensors: build it with --markDebug=names");
-  return {};
+  return dump.check_shown(context.getEngine());
 }
 
 }  // namespace tenon::tools

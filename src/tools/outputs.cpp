@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "tools/exports.h"
+#include "tools/file_names.h"
 #include "tools/tensor_words.h"
 
 namespace tenon::tools {
@@ -22,17 +23,10 @@ void print_values(const OutputValues& output, Console& console) {
   }
 }
 
-/// Tensor names may hold characters that file names may not.
-std::string file_name(const Binding& binding) {
-  std::string name = binding.name;
-  std::ranges::replace_if(
-      name, [](char c) { return c == '/' || c == '\0'; }, '_');
-  return fmt::format("{}.{}.{}.{}.raw", name, binding.is_input ? "input" : "output",
-                     dims_text(binding.dims), type_word(binding.type));
-}
-
-Status write_raw(const Binding& binding, Console& console) {
-  const std::string file = file_name(binding);
+Status write_raw(const Binding& binding, FileNames& names, Console& console) {
+  const std::string file =
+      fmt::format("{}.{}.{}.{}.raw", names.stem(binding.name), binding.is_input ? "input" : "output",
+                  dims_text(binding.dims), type_word(binding.type));
   const int64_t bytes = std::max<int64_t>(bytes_of(binding.dims, binding.type), 0);
   TENON_TRY(write_file(file, std::span<const char>(binding.memory.data(), bytes)));
   console.requested("Wrote {} to {}", binding.name, file);
@@ -43,10 +37,12 @@ Status write_raw(const Binding& binding, Console& console) {
 
 Status write_outputs(const Runner& runner, const Arguments& arguments, Console& console) {
   std::vector<OutputValues> outputs;
+  FileNames names;
   const bool wanted = arguments.flag(OptionId::dumpOutput) || arguments.has(OptionId::exportOutput);
   for (const auto& binding : runner.bindings()) {
     if (wanted && !binding->is_input) outputs.push_back(binding->values());
-    if (arguments.flag(OptionId::dumpRawBindingsToFile)) TENON_TRY(write_raw(*binding, console));
+    if (arguments.flag(OptionId::dumpRawBindingsToFile)) 
+      TENON_TRY(write_raw(*binding, names, console));
   }
   if (arguments.flag(OptionId::dumpOutput)) {
     console.requested("Output Tensors:");

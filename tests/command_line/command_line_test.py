@@ -137,6 +137,31 @@ def test_debug_tensors_that_are_not_there(trtexec, tmp_path: Path):
     assert "--markDebug" in trtexec("--onnx=two.onnx", "--saveAllDebugTensors=summary", passes=False)
     text = trtexec("--onnx=two.onnx", "--markDebug=sum", "--saveAllDebugTensors=loud", passes=False)
     assert "'loud'" in text and "Engine built" not in text
+    text = trtexec("--onnx=two.onnx", "--markDebug=sum", "--saveDebugTensors=sum:sum.bin,none:none.bin", passes=False)
+    assert "no debug tensor 'none'" in text and "it has sum" in text and not (tmp_path / "none.bin").exists()
+
+
+def chain_of(names: list[str]) -> onnx.ModelProto:
+    """y is the last of logarithms and such of x, each of which has its name."""
+    kinds = ["Tanh", "Log", "Tanh", "Neg"]
+    nodes = [helper.make_node(kinds[i % 4], [["x", *names][i]], [name]) for i, name in enumerate(names)]
+    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [4]) for name in ("x", names[-1])]
+    return helper.make_model(helper.make_graph(nodes, "chain", ends[:1], ends[1:]), opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+
+
+def test_debug_tensors_of_any_names_have_files_of_their_own(trtexec, tmp_path: Path):
+    names = ["a/b", "a_b", "n" * 300, "é" * 200, "tab\t", "y"]
+    onnx.save(chain_of(names), tmp_path / "chain.onnx")
+    text = trtexec("--onnx=chain.onnx", "--markDebug=*", "--saveAllDebugTensors=summary,numpy,string", inputs(tmp_path))
+    files = {f"{name}.npy" for name in ("a_b", "a_b_2", "n" * 160, "é" * 80, "tab\\x09", "y")}
+    assert {file.name for file in tmp_path.glob("*.npy")} == files
+    found = {name: np.load(tmp_path / name) for name in ("a_b.npy", "a_b_2.npy")}
+    first, second = (found[name] for name in ("a_b.npy", "a_b_2.npy"))
+    if np.isnan(first).any():
+        first, second = second, first
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_allclose(second, np.log(first), rtol=1e-5)
+    assert "a_b: (4) min" in text and "1 of 4 not finite" in text and "max nan" not in text
 
 
 def test_integers_are_written_whole(trtexec, tmp_path: Path):
@@ -148,9 +173,11 @@ def test_integers_are_written_whole(trtexec, tmp_path: Path):
     onnx.save(helper.make_model(helper.make_graph([node], "add", ends[:1], ends[1:], [weights]), opset_imports=[helper.make_opsetid("", 17)],
                                 ir_version=9), tmp_path / "add.onnx")
     np.zeros(4, np.int64).tofile(tmp_path / "zero.bin")
-    text = trtexec("--onnx=add.onnx", "--loadInputs=x:zero.bin", "--dumpOutput", "--exportOutput=y.json")
+    text = trtexec("--onnx=add.onnx", "--loadInputs=x:zero.bin", "--dumpOutput", "--exportOutput=y.json", "--markDebug=y",
+                   "--saveAllDebugTensors=string")
     assert " ".join(map(str, big)) in text
     assert json.loads((tmp_path / "y.json").read_text())[0]["values"] == big
+    assert (tmp_path / "y.txt").read_text().split() == [str(value) for value in big]
 
 
 @pytest.mark.parametrize("typed, meant", [("--shape=x:4", "--shapes"), ("--itrations=3", "--iterations"), ("-fp16", "--fp16"),
