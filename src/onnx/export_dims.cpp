@@ -68,10 +68,12 @@ void export_dims(NodeExporter& n) {
     if (!extent.ok()) return n.fail(fmt::format("'{}' is no expression of extents", text));
     elements.push_back(export_extent(n, *extent));
   }
+  if (elements.empty()) elements.push_back(n.integers({}));
   std::string all = elements.size() == 1
                         ? elements[0]
                         : n.step_with("Concat", elements).integer("axis", 0).output();
   if (op.extents.empty()) all = n.step("Squeeze", {all, n.integers({0})});
+  if (op.extents.size() > 1) all = n.reshape(all, op.extents);
   n.result("Cast", {all}).integer("to", onnx_number_of(op.to));
 }
 

@@ -1,7 +1,11 @@
 #include "onnx/graph_writer.h"
 
+#include <algorithm>
+
+#include "ir/dim.h"
 #include "onnx/node_exporter.h"
 #include "onnx/tensor_writer.h"
+#include "ops/dims.h"
 #include "ops/structure.h"
 #include "ops/table.h"
 
@@ -155,8 +159,41 @@ AddedNode GraphWriter::add(std::string_view type, std::vector<std::string> input
   return add(type, std::move(inputs), {fresh(type)});
 }
 
+bool GraphWriter::lacks_extents(const Node& node) const {
+  const Dims* const dims = node.as<Dims>();
+  return dims != nullptr && std::ranges::any_of(dims->expressions, [this](const std::string& text) {
+           const Result<Dim> extent = Dim::parse(text);
+           return extent.ok() &&
+                  std::ranges::any_of(extent->symbols(), [this](const std::string& symbol) {
+                    return place_of(symbol).first.empty();
+                  });
+         });
+}
+
 void GraphWriter::write_nodes(const Graph& graph) {
-  for (const auto& node : graph.nodes()) write_node(*node);
+  // Extents that data decide are those of a tensor, and what counts them may stand ahead of it.
+  std::vector<const Node*> waiting;
+  const auto write_waiting = [&](const auto& is_ready) {
+    std::erase_if(waiting, [&](const Node* node) {
+      const bool ready = is_ready(*node);
+      if (ready) write_node(*node);
+      return ready;
+    });
+  };
+  for (const auto& node : graph.nodes()) {
+    if (lacks_extents(*node)) {
+      waiting.push_back(node.get());
+      continue;
+    }
+    write_waiting([&](const Node& dims) {
+      return std::ranges::any_of(dims.output()->uses(), [&](const Use& use) {
+        return use.node == node.get() || &use.node->graph() != &graph;
+      });
+    });
+    write_node(*node);
+    write_waiting([this](const Node& dims) { return !lacks_extents(dims); });
+  }
+  write_waiting([](const Node&) { return true; });
 }
 
 void GraphWriter::write_node(const Node& node) {

@@ -88,6 +88,8 @@ class GraphWriter {
 
  private:
   void note_extents(const Value* value, const std::string& name);
+  /// Whether a node counts extents that are those of no tensor written so far.
+  bool lacks_extents(const Node& node) const;
 
   ModelWriter& model_;
   NodeList& nodes_;

@@ -53,6 +53,27 @@ def session_of(model: Path) -> onnxruntime.InferenceSession:
     return onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
 
 
+def shape_model(path: Path) -> Path:
+    """Numbers that are extents in a matrix, and extents that data decide."""
+    value = helper.make_tensor_value_info
+    integers = {"zero": [0], "one": [1], "minus": [-1]}
+    nodes = [helper.make_node("Shape", ["x"], ["s"]), helper.make_node("Gather", ["s", "zero"], ["rows"]),
+             helper.make_node("Sub", ["rows", "one"], ["last"]), helper.make_node("Unsqueeze", ["last", "one"], ["at"]),
+             helper.make_node("ReduceMax", ["x", "zero"], ["most"]), helper.make_node("ScatterND", ["x", "at", "most"], ["y"]),
+             helper.make_node("NonZero", ["x"], ["places"]), helper.make_node("Transpose", ["places"], ["turned"], perm=[1, 0]),
+             helper.make_node("GatherND", ["x", "turned"], ["found"]), helper.make_node("Unsqueeze", ["found", "one"], ["z"])]
+    graph = helper.make_graph(nodes, "extents", [value("x", TensorProto.FLOAT, ["rows", 3])],
+                              [value("y", TensorProto.FLOAT, ["rows", 3]), value("z", TensorProto.FLOAT, [None, 1])],
+                              [numpy_helper.from_array(np.array(numbers, np.int64), name) for name, numbers in integers.items()])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), path)
+    return path
+
+
+def test_numbers_of_extents_keep_their_shape_and_follow_their_tensors(optimize, tmp_path: Path):
+    model = shape_model(tmp_path / "extents.onnx")
+    assert_same(model, optimize(model, "--minShapes=x:1x3", "--optShapes=x:2x3", "--maxShapes=x:5x3"), 5)
+
+
 def draw(session: onnxruntime.InferenceSession, extents: int = 2) -> dict:
     generator = np.random.default_rng(1)
     values = {}
