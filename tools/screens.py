@@ -52,6 +52,8 @@ SCREENS = [
     ("tenon check", "All that is in the way at once.", "tenon check strange.onnx", 0),
     ("tenon compare", "Error statistics of two sides, and the first bad tensor.", "tenon compare small.onnx other.onnx --tensors", 0),
     ("tenon nan-hunt", "The first node that makes a NaN or an infinity.", "tenon nan-hunt log.onnx", 0),
+    ("tenon debug precision", "The layers that must stay in high precision: here numbers beyond FP16's range. Other precisions, and a "
+     "command of one's own as the judge: [quantization.md](quantization.md).", "tenon debug precision wide.onnx --fp16", 0),
     ("tenon cache", "Timing caches and compiled kernels.", "tenon build small.onnx --timingCacheFile=small.cache > /dev/null; "
      "tenon cache ls small.cache", 0),
     ("tenon cache merge, prune", "Several files in one, and without the times of other devices.",
@@ -95,10 +97,24 @@ def chain(*kinds: str) -> onnx.ModelProto:
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
 
 
+def wide() -> onnx.ModelProto:
+    """Products with numbers of some hundred thousand between them."""
+    random, nodes, weights = np.random.default_rng(3), [], []
+    for i, number in enumerate([None, 1e6, 1e-6, None, None]):
+        value = random.normal(0, 0.3, (16, 16)) if number is None else number
+        weights.append(numpy_helper.from_array(np.asarray(value, np.float32), f"w{i}"))
+        kind = "MatMul" if number is None else "Mul"
+        nodes.append(helper.make_node(kind, [f"v{i}", f"w{i}"], [f"v{i + 1}"], f"n{i}"))
+    info = helper.make_tensor_value_info
+    graph = helper.make_graph(nodes, "wide", [info("v0", TensorProto.FLOAT, [4, 16])], [info("v5", TensorProto.FLOAT, [4, 16])], weights)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+
+
 def write_models(folder: Path) -> None:
     onnx.save(convolutional(1), folder / "small.onnx")
     onnx.save(convolutional(1, scale=1.5), folder / "other.onnx")
     onnx.save(convolutional(2, size=512, depth=12, channels=96), folder / "large.onnx")
+    onnx.save(wide(), folder / "wide.onnx")
     onnx.save(chain("Log", "Exp"), folder / "log.onnx")
     onnx.save(chain("Mystery", "Relu", "Riddle"), folder / "strange.onnx")
 

@@ -3,6 +3,7 @@
 /// Mixed precision with a budget.
 
 #include "NvInfer.h"
+#include "tenon/reference.h"
 
 namespace tenon {
 
@@ -15,5 +16,17 @@ TENSORRTAPI bool setPrecisionBudget(nvinfer1::IBuilderConfig& config, double err
 
 /// Returns the error that `--fp16=auto` and `--bf16=auto` allow.
 TENSORRTAPI double usualPrecisionBudget(nvinfer1::BuilderFlag flag) noexcept;
+
+/// Evaluates the network on the CPU as a plan in `type` does, kHALF or kBF16: operators of f32 that
+/// gain from it compute in that type but for the layers of these names, `count` of them; with
+/// kFLOAT none does. Extents are those of the profile's optimum, `inputs` the contents of inputs in
+/// the network's order, or null for random ones, and the visitor is shown the outputs. Numbers
+/// beyond a type's range become infinities, also where the CPU itself has no arithmetic in it.
+/// False, and an error in `logger`, where the network cannot be evaluated.
+TENSORRTAPI bool evaluateLowered(nvinfer1::INetworkDefinition& network,
+                                 const nvinfer1::IOptimizationProfile& profile,
+                                 const void* const* inputs, nvinfer1::DataType type,
+                                 const char* const* kept, int32_t count, IValueVisitor& visitor,
+                                 nvinfer1::ILogger& logger) noexcept;
 
 }  // namespace tenon

@@ -27,6 +27,7 @@ def tenon(pytestconfig, tmp_path: Path):
         assert done.returncode == status
         return done.stdout + done.stderr
 
+    run.program = program
     return run
 
 

@@ -38,6 +38,7 @@ CASES = {
     112: (["build", "PLAN", "-o", "x.plan"], "is a plan already; build takes a model"),
     113: (["build", "MODEL", "--deviceDescription=none.txt"], "none.txt"),
     114: (["quantize", "MODEL", "--calibration_data=EXPORT"], "export.json"),
+    115: (["debug", "precision", "MODEL", "--bf16", "--check=no_such_program"], "not found"),
     200: (["check", "ODD_TWICE"], "2 problems"),
     201: (["build", "none.onnx"], "none.onnx"),
     202: (["build", "GARBAGE"], "ModelProto"),
@@ -73,6 +74,7 @@ CASES = {
     414: (["run", "BY_ZERO", "--compare=onnxruntime"], "ONNX Runtime failed on 'zero.onnx'"),
     500: (["compare", "MODEL", "OTHER"], "1 of 1 outputs"),
     502: (["nan-hunt", "LOG"], "log"),
+    504: (["debug", "precision", "MODEL", "--bf16", "--tolerance=0", "--against=OTHER"], "all 3 layers in fp32"),
     503: (["compare", "MODEL", "DOUBLE"], "none of 1 output is among"),
 }
 # Ctrl-C, in tests of their own below.

@@ -23,9 +23,10 @@ COMMANDS = {
     "quantize": ["quantize", "FILE", "-o", "out.onnx"],
     "report": ["report", "FILE"],
     "nan-hunt": ["nan-hunt", "FILE"],
+    "debug": ["debug", "precision", "FILE", "--bf16"],
     "explain": ["explain", "FILE"],
 }
-ON_A_DEVICE = ["build", "run", "bench", "optimize", "why", "compare", "report"]
+ON_A_DEVICE = ["build", "run", "bench", "optimize", "why", "compare", "report", "debug"]
 
 # 0: done; else the number of the error, whose first digit is the exit status.
 TABLE = """
@@ -42,6 +43,7 @@ check           201    202     201      0   112   202      202        202       
 quantize        201    202     201      0   112   202      202        202       112           201
 report          410    401     410    401     0   413      401        401       402           410
 nan-hunt        201    202     201      0   112   202      202        202       112           201
+debug           201    202     201      0   112   202      202        202       112           201
 explain         109    109     109    109   109   109      109        109       109           109
 """
 
@@ -123,7 +125,7 @@ NEAR_MISSES = {
     "inspect": ("--node", "--nodes"), "optimize": ("--disablePas=x", "--disablePass"), "why": ("--al", "--all"),
     "cache": ("--devices=x", "--device"), "compare": ("--tensor", "--tensors"), "check": ("--dynamicPlugin=x", "--dynamicPlugins"),
     "quantize": ("--quantise_mode=int8", "--quantize_mode"), "report": ("--markdwn=x", "--markdown"),
-    "nan-hunt": ("--loadInput=x", "--loadInputs"), "explain": ("--markdow", "--markdown"),
+    "nan-hunt": ("--loadInput=x", "--loadInputs"), "debug": ("--tolerence=1", "--tolerance"), "explain": ("--markdow", "--markdown"),
 }
 
 

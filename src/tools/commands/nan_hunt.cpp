@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <memory>
 
 #include "NvInfer.h"
@@ -7,10 +6,8 @@
 #include "tenon/self_check.h"
 #include "tools/api_logger.h"
 #include "tools/commands/engine_source.h"
-#include "tools/exports.h"
+#include "tools/commands/model_inputs.h"
 #include "tools/interrupt.h"
-#include "tools/tensor_words.h"
-#include "tools/values.h"
 
 namespace tenon::tools {
 namespace {
@@ -35,35 +32,6 @@ constexpr Usage kUsage = {
     .least_words = 0,
 };
 
-nvinfer1::Dims usual_dims(const nvinfer1::ITensor& input, const std::vector<NamedShape>& shapes) {
-  if (const NamedShape* shape = find_shape(shapes, input.getName())) return to_dims(shape->dims);
-  nvinfer1::Dims dims = input.getDimensions();
-  for (int i = 0; i < dims.nbDims; ++i) dims.d[i] = std::max<int64_t>(dims.d[i], 1);
-  return dims;
-}
-
-/// Contents of all inputs, in the network's order; none where no files are given.
-Result<std::vector<std::vector<char>>> read_inputs(const nvinfer1::INetworkDefinition& network,
-                                                   const std::vector<NamedShape>& shapes,
-                                                   const std::vector<NamedText>& files) {
-  std::vector<std::vector<char>> contents;
-  for (int i = 0; i < network.getNbInputs() && !files.empty(); ++i) {
-    const nvinfer1::ITensor& input = *network.getInput(i);
-    const auto file = std::find_if(files.begin(), files.end(), [&](const NamedText& entry) {
-      return matches(entry.name, input.getName());
-    });
-    if (file == files.end())
-      return user_error("--loadInputs names no file for '{}'", input.getName());
-    TENON_ASSIGN(std::vector<char> bytes, read_file(file->text));
-    const int64_t expected = bytes_of(usual_dims(input, shapes), input.getType());
-    if (static_cast<int64_t>(bytes.size()) != expected)
-      return user_error("'{}' holds {} bytes; '{}' needs {}", file->text, bytes.size(),
-                        input.getName(), expected);
-    contents.push_back(std::move(bytes));
-  }
-  return contents;
-}
-
 Status hunt(Session& session, const CommandLine& line) {
   const Arguments& arguments = line.arguments();
   const std::string model =
@@ -87,19 +55,13 @@ Status hunt(Session& session, const CommandLine& line) {
     TENON_ASSIGN(shapes, parse_shape_list(arguments.text(OptionId::shapes)));
   }
   TENON_ASSIGN(const auto files, parse_map(arguments.text(OptionId::loadInputs)));
-  nvinfer1::IOptimizationProfile* profile = builder->createOptimizationProfile();
-  for (int i = 0; i < network->getNbInputs(); ++i) {
-    const nvinfer1::ITensor& input = *network->getInput(i);
-    for (const auto which : {nvinfer1::OptProfileSelector::kMIN, nvinfer1::OptProfileSelector::kOPT,
-                             nvinfer1::OptProfileSelector::kMAX})
-      profile->setDimensions(input.getName(), which, usual_dims(input, shapes));
-  }
+  const nvinfer1::IOptimizationProfile& profile = usual_profile(*builder, *network, shapes);
   TENON_ASSIGN(const auto contents, read_inputs(*network, shapes, files));
   std::vector<const void*> addresses;
   for (const auto& bytes : contents) addresses.push_back(bytes.data());
   std::string report(1 << 16, '\0');
   const int32_t found = huntNonFinite(
-      *network, *profile, addresses.empty() ? nullptr : addresses.data(), report.data(),
+      *network, profile, addresses.empty() ? nullptr : addresses.data(), report.data(),
       static_cast<int64_t>(report.size()), logger, is_interrupted, nullptr);
   if (found < 0 && interrupted())
     return session.fail(ErrorId::kStopped, "stopped: '{}' is not searched", model);

@@ -5,7 +5,6 @@
 #include <memory>
 
 #include "NvOnnxParser.h"
-#include "tenon/reference.h"
 #include "tools/api_logger.h"
 #include "tools/commands/plan_table.h"
 #include "tools/debug_dump.h"
@@ -56,23 +55,6 @@ Status sort_as_in_model(Session& session, const std::string& model, TensorValues
   return {};
 }
 
-/// Keeps all that the reference shows, as numbers.
-class Keep final : public IValueVisitor {
- public:
-  void value(const char* name, nvinfer1::DataType type, const nvinfer1::Dims& shape,
-             const void* data) noexcept override {
-    Binding tensor;
-    tensor.name = name;
-    tensor.type = type;
-    tensor.dims = shape;
-    const auto bytes = static_cast<size_t>(bytes_of(shape, type));
-    if (!tensor.memory.resize(bytes)) return;
-    std::memcpy(tensor.memory.data(), data, bytes);
-    values.push_back(tensor.values());
-  }
-  TensorValues values;
-};
-
 nvinfer1::Dims dims_of(const nvinfer1::ITensor& input, const Inputs& inputs) {
   const auto given = inputs.find(input.getName());
   return given == inputs.end() ? input.getDimensions() : given->second.dims;
@@ -80,11 +62,28 @@ nvinfer1::Dims dims_of(const nvinfer1::ITensor& input, const Inputs& inputs) {
 
 }  // namespace
 
+void KeptValues::value(const char* name, nvinfer1::DataType type, const nvinfer1::Dims& shape,
+                       const void* data) noexcept {
+  Binding tensor;
+  tensor.name = name;
+  tensor.type = type;
+  tensor.dims = shape;
+  const auto bytes = static_cast<size_t>(bytes_of(shape, type));
+  if (!tensor.memory.resize(bytes)) return;
+  std::memcpy(tensor.memory.data(), data, bytes);
+  values.push_back(tensor.values());
+}
+
 Result<Computed> compute_by_engine(Session& session, const Arguments& arguments,
                                    const Inputs* given, bool inside) {
   TENON_ASSIGN(const LoadedEngine engine, engine_of(session, arguments));
   session.enter(Stage::kRun);
-  TENON_ASSIGN(const auto runners, make_runners(*engine.engine, arguments, session.console()));
+  return compute_on(session, *engine.engine, arguments, given, inside);
+}
+
+Result<Computed> compute_on(Session& session, nvinfer1::ICudaEngine& engine,
+                            const Arguments& arguments, const Inputs* given, bool inside) {
+  TENON_ASSIGN(const auto runners, make_runners(engine, arguments, session.console()));
   Runner& runner = *runners.front();
   if (given != nullptr) TENON_TRY(take_inputs(runner, *given));
   Computed computed{.inputs = inputs_of(runner)};
@@ -132,7 +131,7 @@ Result<TensorValues> compute_by_reference(Session& session, const Arguments& arg
                              nvinfer1::OptProfileSelector::kMAX})
       profile.setDimensions(input.getName(), which, dims_of(input, inputs));
   }
-  Keep keep;
+  KeptValues keep;
   if (!evaluateReference(*network, profile, contents.data(), keep, logger))
     return user_error("the reference could not evaluate '{}'", model);
   return std::move(keep.values);
