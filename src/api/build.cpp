@@ -106,7 +106,7 @@ Build::Build(Network& network, BuilderConfig& config, std::shared_ptr<network::R
 Status Build::run(PlanSink& sink) {
   TENON_TRY(take_network());
   TENON_TRY(open_device());
-  TENON_TRY(set_passes(config_, network_, request_, *reporter_));
+  TENON_ASSIGN(kept_, set_passes(config_, network_, request_, *reporter_));
   set_selection();
   TENON_ASSIGN(Plan plan, compile());
   TENON_TRY(complete(plan));
@@ -161,7 +161,7 @@ Result<Plan> Build::compile() {
   // Their types may be others now.
   TENON_TRY(configure_plugins(*request_.graph, request_.profiles));
   TENON_TRY(go_on("the build"));
-  const PrecisionSummary precisions(config_, *request_.graph, request_.passes, quantized);
+  const PrecisionSummary precisions(config_, *request_.graph, request_.passes, quantized, kept_);
   if (refittable) recipe_ = request_.graph->clone();
   begin_report(config_, request_);
   request_.select.left_out = family_.listener();
@@ -170,7 +170,8 @@ Result<Plan> Build::compile() {
   TENON_TRY(go_on("the build"));
   TENON_TRY(progress_.kernels_done());
   questions_.report();
-  precisions.report(*plan.graph, *reporter_);
+  if (const std::string lines = precisions.report(*plan.graph, *reporter_); !lines.empty())
+    plan.settings[kPrecisionSummarySetting] = lines;
   return plan;
 }
 

@@ -16,6 +16,7 @@
 #include "network/network.h"
 #include "network/report.h"
 #include "plan/plan_file.h"
+#include "quantizer/precision_budget.h"
 #include "runtime/library_starts.h"
 #include "select/compile.h"
 
@@ -48,6 +49,7 @@ class Build {
   Progress progress_;
   const StopScope stops_;
   CompileRequest request_;
+  std::vector<KeptNode> kept_;  ///< Layers in f32 for the budget for precision.
   network::IoFormats formats_;
   FamilyBuild family_;
   Backend backend_;  ///< As the request had it.

@@ -106,16 +106,16 @@ Result<network::IoFormats> bind_formats(const BuilderConfig& config, const Netwo
   return formats;
 }
 
-Status set_passes(const BuilderConfig& config, const Network& network, CompileRequest& request,
-                  Logger& logger) {
+Result<std::vector<KeptNode>> set_passes(const BuilderConfig& config, const Network& network,
+                                         CompileRequest& request, Logger& logger) {
   Device& device = *request.backend.device;
   const bool strongly_typed = network.getFlag(NetworkDefinitionCreationFlag::kSTRONGLY_TYPED);
   request.passes = pass_options(config, device, strongly_typed, logger);
   TENON_TRY(apply_precisions(config, network, request));
-  TENON_TRY(keep_within_budget(config, request, logger));
+  std::vector<KeptNode> kept = keep_within_budget(config, request, logger);
   TENON_TRY(lower_plugins(*request.graph, request.passes));
   report_unmatched(request.passes, *request.graph, logger);
-  return {};
+  return kept;
 }
 
 void set_search(const BuilderConfig& config, SelectOptions& options) {

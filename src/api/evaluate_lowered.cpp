@@ -8,7 +8,7 @@
 #include "network/network.h"
 #include "network/report.h"
 #include "ops/table.h"
-#include "passes/pass.h"
+#include "quantizer/lowered_network.h"
 #include "select/compile.h"
 #include "tenon/precision.h"
 
@@ -21,19 +21,6 @@ struct Lowered {
   DataType type;
   std::vector<std::string> kept;
 };
-
-/// By the pass that builds take, operator by operator.
-Status lower(Graph& graph, const Lowered& lowered) {
-  if (lowered.type == DataType::kFloat32) return {};
-  PassOptions options;
-  options.precision = lowered.type;
-  for (const std::string& name : lowered.kept)
-    options.disabled.push_back("lower_precision:" + name);
-  NullLogger quiet;
-  PassContext context(options, quiet);
-  TENON_TRY(run_pass(graph, *find_pass("lower_precision"), context));
-  return {};
-}
 
 /// By kernels where that is possible; the reference also takes data-dependent shapes.
 Result<std::vector<Tensor>> outputs_of(const Graph& graph, const std::vector<Profile>& profiles,
@@ -48,15 +35,14 @@ Status evaluate(network::Network& network, const api::OptimizationProfile& shape
   TENON_ASSIGN(const auto graph, network.finished_graph());
   std::vector<Profile> profiles = {shapes.profile()};
   TENON_TRY(apply_profiles(*graph, profiles));
-  TENON_TRY(infer_graph(*graph));
   TENON_ASSIGN(std::vector<Tensor> tensors, sample_inputs(*graph, profiles[0]));
   for (size_t i = 0; inputs != nullptr && i < tensors.size(); ++i)
     std::memcpy(tensors[i].mutable_bytes(), inputs[i],
                 static_cast<size_t>(tensors[i].byte_count()));
   std::vector<std::string> names;
   for (const Value* output : graph->outputs()) names.push_back(output->name);
-  TENON_TRY(lower(*graph, lowered));
-  TENON_ASSIGN(const std::vector<Tensor> outputs, outputs_of(*graph, profiles, tensors));
+  TENON_ASSIGN(const auto rounded, lowered_network(*graph, lowered.type, lowered.kept));
+  TENON_ASSIGN(const std::vector<Tensor> outputs, outputs_of(*rounded, profiles, tensors));
   for (size_t i = 0; i < outputs.size(); ++i) {
     const auto type = network::to_public(outputs[i].type());
     const nvinfer1::Dims shape = network::to_dims(outputs[i].extents());

@@ -8,6 +8,9 @@ inline constexpr const char* kSameCapabilitySetting = "same_compute_capability";
 /// The candidates of each layer, as JSON, where they were recorded.
 inline constexpr const char* kCandidatesSetting = "candidates";
 
+/// Which layers got the precisions that were allowed, and the reasons of others, a line each.
+inline constexpr const char* kPrecisionSummarySetting = "precision_summary";
+
 /// The network's name.
 inline constexpr const char* kNameSetting = "name";
 /// The number of the ProfilingVerbosity.

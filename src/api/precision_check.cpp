@@ -1,7 +1,6 @@
 #include "api/precision_check.h"
 
 #include "network/convert.h"
-#include "quantizer/precision_budget.h"
 
 namespace tenon::api {
 namespace {
@@ -78,19 +77,18 @@ Status apply_precisions(const BuilderConfig& config, const nvinfer1::INetworkDef
   return {};
 }
 
-Status keep_within_budget(const BuilderConfig& config, CompileRequest& request, Logger& logger) {
+std::vector<KeptNode> keep_within_budget(const BuilderConfig& config, CompileRequest& request,
+                                         Logger& logger) {
   if (config.precision_budget() < 0 || !request.passes.precision.has_value()) return {};
-  const auto kept = nodes_to_keep(*request.graph, request.profiles, *request.passes.precision,
-                                  config.precision_budget(), logger);
+  auto kept = nodes_to_keep(*request.graph, request.profiles, *request.passes.precision,
+                            config.precision_budget(), logger);
   if (!kept.ok()) {
     logger.warning("The budget for precision has no effect: {}", kept.error().message);
     return {};
   }
-  for (const KeptNode& node : *kept) {
-    logger.info("'{}' stays in f32: {}", node.name, node.reason);
+  for (const KeptNode& node : *kept)
     request.passes.disabled.push_back(fmt::format("lower_precision:{}", node.name));
-  }
-  return {};
+  return std::move(kept).value();
 }
 
 }  // namespace tenon::api

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "api/builder_config.h"
+#include "quantizer/precision_budget.h"
 #include "select/compile.h"
 
 namespace tenon::api {
@@ -12,7 +13,8 @@ Status apply_precisions(const BuilderConfig& config, const nvinfer1::INetworkDef
                         CompileRequest& request);
 
 /// Where the configuration has a budget for precision (include/tenon/precision.h) and lets layers
-/// compute in 16 bits: leaves those in 32 bits that the budget does not allow, and names them.
-Status keep_within_budget(const BuilderConfig& config, CompileRequest& request, Logger& logger);
+/// compute in 16 bits: leaves those in 32 bits that the budget does not allow, and gives them.
+std::vector<KeptNode> keep_within_budget(const BuilderConfig& config, CompileRequest& request,
+                                         Logger& logger);
 
 }  // namespace tenon::api

@@ -196,8 +196,9 @@ const std::vector<PrecisionSummary::Row>& PrecisionSummary::rows() {
 
 PrecisionSummary::PrecisionSummary(const BuilderConfig& config, const Graph& network,
                                    const PassOptions& passes,
-                                   const ImplicitQuantization& quantization)
-    : config_(config), disabled_(passes.disabled), quantization_(quantization) {
+                                   const ImplicitQuantization& quantization,
+                                   const std::vector<KeptNode>& kept)
+    : config_(config), disabled_(passes.disabled), quantization_(quantization), kept_(kept) {
   collect(network);
 }
 
@@ -291,8 +292,8 @@ std::string PrecisionSummary::reason_for(const Row& row, const Layer& layer) con
     if (const auto against = switch_against(config_, row.pass, is_fusion, layer.name))
       return *against;
   if (row.chosen.has_value() && is_kept_from(disabled_, row.pass, layer.name))
-    return config_.precision_budget() >= 0
-               ? "the budget or its layer precision keeps it in FP32"
+    return std::ranges::find(kept_, layer.name, &KeptNode::name) != kept_.end()
+               ? "the budget keeps it in FP32"
                : "its layer precision (setPrecision, setOutputType) keeps it in FP32";
   if (row.chosen.has_value())
     return "the device has no such kernels for it, or types of the network ask for others";
@@ -401,9 +402,38 @@ void PrecisionSummary::report_sparsity(const Graph& plan, Logger& logger) const 
         dense.size(), dense.size() == 1 ? "does" : "do", listed(dense));
 }
 
-void PrecisionSummary::report(const Graph& plan, Logger& logger) const {
-  for (const Row& row : rows()) report_row(row, plan, logger);
-  if (config_.getFlag(BuilderFlag::kSPARSE_WEIGHTS)) report_sparsity(plan, logger);
+void PrecisionSummary::report_kept(Logger& logger) const {
+  if (config_.precision_budget() < 0) return;
+  if (kept_.empty()) return logger.info("Budget for precision: no layer needs to stay in f32");
+  logger.info("Budget for precision: {} {} in f32", kept_.size(),
+              kept_.size() == 1 ? "layer stays" : "layers stay");
+  for (const KeptNode& node : kept_) logger.info("'{}' stays in f32: {}", node.name, node.reason);
+}
+
+namespace {
+
+/// Passes messages on, and keeps those that are no warnings.
+class KeepingLogger final : public Logger {
+ public:
+  explicit KeepingLogger(Logger& logger) : logger_(logger) {}
+  void write(tenon::Severity severity, std::string_view message) override {
+    logger_.write(severity, message);
+    if (severity == tenon::Severity::kInfo) lines += fmt::format("{}\n", message);
+  }
+  std::string lines;
+
+ private:
+  Logger& logger_;
+};
+
+}  // namespace
+
+std::string PrecisionSummary::report(const Graph& plan, Logger& logger) const {
+  KeepingLogger keeping(logger);
+  for (const Row& row : rows()) report_row(row, plan, keeping);
+  report_kept(keeping);
+  if (config_.getFlag(BuilderFlag::kSPARSE_WEIGHTS)) report_sparsity(plan, keeping);
+  return std::move(keeping.lines);
 }
 
 }  // namespace tenon::api

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "ir/graph.h"
 #include "passes/pass.h"
+#include "quantizer/precision_budget.h"
 
 namespace tenon::api {
 
@@ -17,10 +18,12 @@ namespace tenon::api {
 class PrecisionSummary {
  public:
   /// Looks at the network that is compiled, implicit quantization included.
+  /// `kept`: layers in f32 for the budget for precision, which outlive this.
   PrecisionSummary(const BuilderConfig& config, const Graph& network, const PassOptions& passes,
-                   const ImplicitQuantization& quantization);
+                   const ImplicitQuantization& quantization, const std::vector<KeptNode>& kept);
 
-  void report(const Graph& plan, Logger& logger) const;
+  /// The lines that are no warnings, for the plan.
+  std::string report(const Graph& plan, Logger& logger) const;
 
  private:
   struct Layer {
@@ -37,12 +40,14 @@ class PrecisionSummary {
   void collect(const Graph& graph);
   void report_row(const Row& row, const Graph& plan, Logger& logger) const;
   Tally tally(const Row& row, const Graph& plan) const;
+  void report_kept(Logger& logger) const;
   void report_sparsity(const Graph& plan, Logger& logger) const;
   std::string reason_for(const Row& row, const Layer& layer) const;
 
   const BuilderConfig& config_;
   const std::vector<std::string> disabled_;  ///< Passes, at all layers or some.
   const ImplicitQuantization& quantization_;
+  const std::vector<KeptNode>& kept_;
   std::vector<Layer> layers_;
 };
 

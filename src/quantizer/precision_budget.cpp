@@ -5,12 +5,12 @@
 #include <set>
 
 #include "check/processor_reference.h"
-#include "check/rounding.h"
 #include "check/sample.h"
 #include "ir/value_name.h"
 #include "ops/ops.h"
 #include "ops/table.h"
 #include "quantizer/activation_ranges.h"
+#include "quantizer/lowered_network.h"
 #include "select/compile.h"
 
 namespace tenon {
@@ -50,10 +50,10 @@ class Budget {
     logger.verbose("{}: rounding moves the outputs by {:.2e}, {:.2e} are allowed", name_of(type_),
                    error, budget);
     if (error > budget) TENON_TRY(keep_sensitive(budget, error));
-    logger.info("{}: {} of {} layers stay in f32, which moves the outputs by {:.2e}",
-                name_of(type_), nodes_.size(),
-                std::ranges::count_if(graph_->nodes(), [](auto& n) { return is_lowered(*n); }),
-                error);
+    logger.verbose("{}: {} of {} layers stay in f32, which moves the outputs by {:.2e}",
+                   name_of(type_), nodes_.size(),
+                   std::ranges::count_if(graph_->nodes(), [](auto& n) { return is_lowered(*n); }),
+                   error);
     return std::move(nodes_);
   }
 
@@ -85,24 +85,18 @@ class Budget {
     return {};
   }
 
-  /// Of the outputs, where nodes but these round their results.
+  /// Of the outputs, where all nodes but these compute in the type.
   Result<double> error_without(const std::set<const Node*>& exact) {
     return error_where([&](const Node& node) { return !exact.contains(&node); });
   }
 
   template <class Rounds>
   Result<double> error_where(const Rounds& rounds) {
-    std::set<std::string> names;
+    std::vector<std::string> others;
     for (const auto& node : graph_->nodes())
-      if (is_lowered(*node) && rounds(*node))
-        for (const Value* output : node->outputs()) names.insert(output->name);
-    const auto stored = [&](const Value& value) {
-      return value.producer() != nullptr && names.contains(value.name) ? std::optional(type_)
-                                                                       : std::nullopt;
-    };
-    TENON_ASSIGN(const auto rounded,
-                 with_rounding(*graph_, {.stored = stored, .reordered_sums = false}));
-    TENON_ASSIGN(const auto outputs, evaluate_on_processor(*rounded, profiles_, inputs_));
+      if (is_lowered(*node) && !rounds(*node)) others.push_back(node->name);
+    TENON_ASSIGN(const auto lowered, lowered_network(*graph_, type_, others));
+    TENON_ASSIGN(const auto outputs, evaluate_on_processor(*lowered, profiles_, inputs_));
     return relative_error(outputs, expected_);
   }
 

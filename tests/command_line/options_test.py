@@ -314,7 +314,7 @@ def test_batches_are_inferred_where_plans_are_loaded(trtexec, tmp_path: Path):
     assert QUICK
 
 
-def test_16_bits_with_a_budget_name_what_stays(trtexec, tmp_path: Path):
+def test_16_bits_with_a_budget_name_what_stays(trtexec, pytestconfig, tmp_path: Path):
     """(x + 1000) - 1000 in 16 bits is noise; --fp16 computes it so, --fp16=auto does not."""
     value = helper.make_tensor_value_info
     constants = [numpy_helper.from_array(np.float32(1000), "c")]
@@ -323,8 +323,20 @@ def test_16_bits_with_a_budget_name_what_stays(trtexec, tmp_path: Path):
     graph = helper.make_graph(nodes, "g", [value("x", TensorProto.FLOAT, [1, 16])], [value("y", TensorProto.FLOAT, [1, 16])], constants)
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), tmp_path / "m.onnx")
     for flag in ("--fp16=auto", "--bf16=auto"):
-        text = trtexec("--onnx=m.onnx", flag)
-        assert re.search(r"'far' stays in f32: rounding it to bf16 alone moves|no 16-bit arithmetic", text)
+        text = trtexec("--onnx=m.onnx", flag, "--exportOutput=o.json", "--saveEngine=m.plan")
+        if "no 16-bit arithmetic" in text:
+            continue
+        for name in ("far", "back"):
+            assert f"'{name}' stays in f32: rounding it to bf16 alone moves the outputs by" in text
+        assert re.search(r"Budget for precision: [23] layers stay in f32", text)
+        # What stays makes the difference: outputs lie on a grid of 4 otherwise.
+        assert max(abs(v - round(v)) for v in json.loads((tmp_path / "o.json").read_text())[0]["values"]) > 1e-2
+        # The same on the page of a build.
+        program = Path(pytestconfig.getoption("build")).resolve() / "bin/tenon"
+        page = re.sub(r"\s+", " ", subprocess.run([program, "build", "m.onnx", flag, "--device=-1"], capture_output=True, text=True, cwd=tmp_path).stdout)
+        inside = re.sub(r"\s+", " ", subprocess.run([program, "inspect", "m.plan"], capture_output=True, text=True, cwd=tmp_path).stdout)
+        for line in re.findall(r"\[TRT\] (.*(?:stays? in f32|layers with products).*)", text):
+            assert line in page and line in inside
     assert "takes no value" in trtexec("--onnx=m.onnx", "--fp16=always", passes=False)
 
 

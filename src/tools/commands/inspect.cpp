@@ -64,14 +64,14 @@ void show_plan_facts(Session& session, const Json& json) {
   show_borders(session, json);
   session.heading("Layers");
   session.line("{}", counts_text("operators", json["operators"]));
-  session.line("{}", counts_text("precisions", json["precisions"]));
+  show_precisions(session, json);
   session.line("{}", counts_text("kernels", json["kernels"]));
   session.heading("Weights");
   show_weights(session, json);
   session.heading("Settings");
   Table table("ll");
   for (const auto& [name, value] : json["settings"].items())
-    table.add({name, value.get<std::string>()});
+    if (name != "precision_summary") table.add({name, value.get<std::string>()});
   table.add({"refittable", json["refittable"].get<bool>() ? "yes" : "no"});
   table.add(
       {"candidates", json.contains("candidates") ? "recorded, for `tenon why`" : "not recorded"});

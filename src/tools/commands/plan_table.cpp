@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <sstream>
 #include <utility>
 #include <vector>
 
@@ -80,11 +81,25 @@ std::string counts_text(std::string_view title, const Json& counts) {
   return wrapped(fmt::format("  {}", title), text, 14);
 }
 
+void show_precisions(Session& session, const Json& json) {
+  session.line("{}", counts_text("precisions", json["precisions"]));
+  const Json& settings = json["settings"];
+  if (!settings.contains("precision_summary")) return;
+  constexpr size_t kMost = 24;
+  std::vector<std::string> lines;
+  std::istringstream summary(settings["precision_summary"].get<std::string>());
+  for (std::string line; std::getline(summary, line);) lines.push_back(line);
+  for (size_t i = 0; i < std::min(lines.size(), kMost); ++i)
+    session.line("{}", wrapped("             ", lines[i], 14));
+  if (lines.size() > kMost)
+    session.line("              and {} more lines; `tenon exec` prints all", lines.size() - kMost);
+}
+
 Result<Json> show_plan(Session& session, std::span<const char> plan) {
   TENON_ASSIGN(Json json, plan_json(session, plan));
   session.heading("Plan");
   show_borders(session, json);
-  session.line("{}", counts_text("precisions", json["precisions"]));
+  show_precisions(session, json);
   const Json& settings = json["settings"];
   if (settings.contains("self_check_cost"))
     session.line("{}", wrapped("  accuracy", settings["self_check_cost"].get<std::string>(), 14));
