@@ -79,8 +79,32 @@ double squared_error(const std::vector<int64_t>& bins, int count, DataType type)
   return result;
 }
 
-template <class Cost>
-double best_range(const Histogram& histogram, DataType type, const Cost& cost) {
+/// How much the divergence of a range without clipping is at least above 0 by chance, and two
+/// standard deviations more: numbers of one distribution do not fall evenly into the bins of a
+/// rounded result, the less so the fewer they are. What a narrower range gains below that says
+/// nothing, and it would clip numbers for it.
+double chance_divergence(const Histogram& histogram, int count, DataType type) {
+  const std::vector<double> levels = levels_of(count, type);
+  double filled = 0, total = 0, results = 0, last = -1;
+  for (size_t i = 0; i < static_cast<size_t>(count); ++i) {
+    if (histogram.bins()[i] == 0) continue;
+    total += static_cast<double>(histogram.bins()[i]);
+    ++filled;
+    results += levels[i] != last ? 1 : 0;
+    last = levels[i];
+  }
+  const double free =
+      filled - results;  // Degrees of freedom: 2 n times the divergence is chi-squared.
+  return (free / 2 + 2 * (std::sqrt(free / 2) + 1)) / total;
+}
+
+double no_chance(const Histogram&, int, DataType) {
+  return 0;
+}
+
+template <class Cost, class Chance>
+double best_range(const Histogram& histogram, DataType type, const Cost& cost,
+                  const Chance& chance) {
   const int last = std::min<int>(
       Histogram::kBins,
       static_cast<int>(std::ceil(static_cast<double>(histogram.largest()) / histogram.width())));
@@ -89,7 +113,7 @@ double best_range(const Histogram& histogram, DataType type, const Cost& cost) {
   for (int count = last; count >= std::min(kFirstCandidate, last); count -= kCandidateStep) {
     const double found = cost(histogram.bins(), count, type);
     if (found >= least) continue;
-    least = found;
+    least = count == last ? found - chance(histogram, count, type) : found;
     best = std::min<double>(histogram.largest(), count * histogram.width());
   }
   return best;
@@ -173,8 +197,9 @@ void Histogram::add(const Histogram& other) {
 float range_of(const Histogram& histogram, RangeMethod method, DataType type, double share) {
   if (histogram.largest() == 0) return 1;
   double range = histogram.largest();
-  if (method == RangeMethod::kEntropy) range = best_range(histogram, type, divergence);
-  if (method == RangeMethod::kMse) range = best_range(histogram, type, squared_error);
+  if (method == RangeMethod::kEntropy)
+    range = best_range(histogram, type, divergence, chance_divergence);
+  if (method == RangeMethod::kMse) range = best_range(histogram, type, squared_error, no_chance);
   if (method == RangeMethod::kPercentile) range = percentile(histogram, share);
   return static_cast<float>(std::max<double>(range, std::numeric_limits<float>::min()));
 }

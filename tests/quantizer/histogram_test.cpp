@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -75,6 +76,43 @@ TEST(Ranges, EvenlySpreadNumbersAreNotClipped) {
   histogram.add(numbers);
   for (const RangeMethod method : {RangeMethod::kEntropy, RangeMethod::kMse})
     EXPECT_GT(range_of(histogram, method, DataType::kInt8, 1), 1.9);
+}
+
+/// The share of the numbers' length that rounding and clipping to the range takes away.
+double loss(const std::vector<float>& numbers, double range) {
+  double difference = 0, size = 0;
+  for (const float x : numbers) {
+    const double scale = range / 127;
+    const double d = std::clamp(std::nearbyint(x / scale), -127.0, 127.0) * scale - x;
+    difference += d * d;
+    size += static_cast<double>(x) * x;
+  }
+  return std::sqrt(difference / size);
+}
+
+/// Of so few numbers their divergence says nothing: no method may clip the large ones away.
+TEST(Ranges, AHandfulOfNumbersIsNotClipped) {
+  std::mt19937 random(7);
+  std::exponential_distribution<float> distribution(1);
+  for (const int count : {3, 8, 20, 50, 128, 500, 1000})
+    for (int draw = 0; draw < 20; ++draw) {
+      std::vector<float> numbers(static_cast<size_t>(count));
+      for (float& number : numbers)
+        number = random() % 2 == 0 ? -distribution(random) : distribution(random);
+      Histogram histogram;
+      histogram.add(numbers);
+      EXPECT_LT(loss(numbers, range_of(histogram, RangeMethod::kEntropy, DataType::kInt8, 1)), 0.03)
+          << count << " numbers, draw " << draw;
+    }
+}
+
+/// Of many they do: a long tail goes.
+TEST(Ranges, ManyNumbersLoseTheirTail) {
+  std::vector<float> numbers = normal_numbers(200000, 1);
+  for (int i = 0; i < 20; ++i) numbers.push_back(static_cast<float>(20 + i));
+  Histogram histogram;
+  histogram.add(numbers);
+  EXPECT_LT(range_of(histogram, RangeMethod::kEntropy, DataType::kInt8, 1), 10);
 }
 
 TEST(Ranges, MethodsHaveNames) {
