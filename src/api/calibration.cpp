@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "api/optimization_profile.h"
 #include "base/stopwatch.h"
@@ -41,10 +42,19 @@ bool is_of_plugin(const Node& node) {
          std::ranges::all_of(uses, [](const Use& use) { return use.node->is<Plugin>(); });
 }
 
+/// Between the reals of the network and an input or output that the application has as INT8.
+bool is_of_binding(const Graph& graph, const Node& node) {
+  const Value* outside = node.is<Dequantize>() ? node.input(0) : node.output();
+  const bool is_outside = node.is<Dequantize>() ? outside->producer() == nullptr
+                                                : node.is<Quantize>() && graph.is_output(outside);
+  return is_outside && node.name == fmt::format("reformat({})", outside->name);
+}
+
 bool is_quantized(const Graph& graph) {
-  return std::ranges::any_of(graph.nodes(), [](const auto& node) {
+  return std::ranges::any_of(graph.nodes(), [&](const auto& node) {
     const bool quantizes = node->template is<Quantize>() || node->template is<Dequantize>();
-    return (quantizes && !is_of_plugin(*node)) || node->template is<DynamicQuantize>() ||
+    return (quantizes && !is_of_plugin(*node) && !is_of_binding(graph, *node)) ||
+           node->template is<DynamicQuantize>() ||
            std::ranges::any_of(node->bodies, [](const auto& body) { return is_quantized(*body); });
   });
 }
@@ -240,6 +250,19 @@ void note_range(const ITensor* tensor, std::map<std::string, float>& ranges) {
       std::max(std::abs(tensor->getDynamicRangeMin()), std::abs(tensor->getDynamicRangeMax()));
 }
 
+/// Ranges of INT8 inputs and outputs alone are for these.
+bool has_ranges_inside(const network::Network& network, const std::map<std::string, float>& given) {
+  std::set<std::string> outside;
+  for (int32_t i = 0; i < network.getNbInputs(); ++i)
+    if (network.getInput(i)->getType() == nvinfer1::DataType::kINT8)
+      outside.insert(network.getInput(i)->getName());
+  for (int32_t i = 0; i < network.getNbOutputs(); ++i)
+    if (network.getOutput(i)->getType() == nvinfer1::DataType::kINT8)
+      outside.insert(network.getOutput(i)->getName());
+  return std::ranges::any_of(given,
+                             [&](const auto& entry) { return !outside.contains(entry.first); });
+}
+
 }  // namespace
 
 bool quantizes_implicitly(const BuilderConfig& config, const network::Network& network,
@@ -276,10 +299,25 @@ Result<std::map<std::string, float>> find_ranges(const BuilderConfig& config,
     }
     ranges = std::move(cache->ranges);
   }
-  for (const auto& [name, range] : dynamic_ranges(network)) ranges[name] = range;
-  if (ranges.empty() && config.random_calibration())
-    return made_up_ranges(config, graph, backend, threads, logger);
+  const std::map<std::string, float> given = dynamic_ranges(network);
+  const bool has_inner_ranges = !ranges.empty() || has_ranges_inside(network, given);
+  if (!has_inner_ranges && config.random_calibration())
+    ranges = made_up_ranges(config, graph, backend, threads, logger);
+  for (const auto& [name, range] : given) ranges[name] = range;
   return ranges;
+}
+
+void share_ranges_of_bindings(Graph& graph, std::map<std::string, float>& ranges) {
+  for (const auto& node : graph.nodes()) {
+    if (!node->is<Quantize>() && !node->is<Dequantize>()) continue;
+    if (!is_of_binding(graph, *node)) continue;
+    Value* inside = node->is<Dequantize>() ? node->output() : node->input(0);
+    const Value* outside = node->is<Dequantize>() ? node->input(0) : node->output();
+    const auto range = ranges.find(outside->name);
+    if (range == ranges.end()) continue;
+    if (inside->name.empty()) inside->name = node->name;
+    ranges[inside->name] = range->second;
+  }
 }
 
 }  // namespace tenon::api

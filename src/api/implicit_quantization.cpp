@@ -116,8 +116,9 @@ Result<ImplicitQuantization> quantize_by_ranges(const BuilderConfig& config,
   const bool has_use = has_candidates(*request.graph);
   // A calibrator is asked all the same: applications count its batches and keep its cache.
   if (!has_use && config.getInt8Calibrator() == nullptr) return result;
-  TENON_ASSIGN(const auto ranges, find_ranges(config, network, *request.graph, request.backend,
-                                              request.select.threads, logger));
+  TENON_ASSIGN(auto ranges, find_ranges(config, network, *request.graph, request.backend,
+                                        request.select.threads, logger));
+  share_ranges_of_bindings(*request.graph, ranges);
   if (!has_use) return result;
   if (ranges.empty()) {
     result.others = kNoRanges;
