@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/dim.h"
+#include "onnx/export_types.h"
 #include "onnx/node_exporter.h"
 #include "onnx/tensor_writer.h"
 #include "ops/dims.h"
@@ -148,6 +149,7 @@ AddedNode GraphWriter::add(std::string_view type, std::vector<std::string> input
                            std::vector<std::string> outputs, const std::string& name) {
   ::onnx::NodeProto& node = *nodes_.Add();
   node.set_op_type(std::string(type));
+  written_.emplace_back(type);
   while (!inputs.empty() && inputs.back().empty()) inputs.pop_back();
   for (std::string& input : inputs) node.add_input(std::move(input));
   for (std::string& output : outputs) node.add_output(std::move(output));
@@ -196,15 +198,30 @@ void GraphWriter::write_nodes(const Graph& graph) {
   write_waiting([](const Node&) { return true; });
 }
 
+void GraphWriter::note_opset(const Node& node) {
+  bool has_brain = false;
+  const auto look = [&](const Value* value) {
+    if (value == nullptr) return;
+    has_brain |= value->type.type == DataType::kBFloat16;
+    model_.need_opset(opset_of(value->type.type));
+  };
+  std::ranges::for_each(node.inputs(), look);
+  std::ranges::for_each(node.outputs(), look);
+  for (const std::string& type : written_)
+    if (has_brain) model_.need_opset(opset_for_brain(type));
+}
+
 void GraphWriter::write_node(const Node& node) {
   if (const Tensor* tensor = node.op->constant_value()) {
     const std::string& wish = node.output()->name;
     declare(node.output(), constant(*tensor, wish.empty() ? node.name : wish));
     return;
   }
+  written_.clear();
   NodeExporter exporter(*this, node);
   for (const Value* output : node.outputs()) exporter.declare_output(*output);
   export_node(exporter);
+  note_opset(node);
   if (graph_ == nullptr || around_ != nullptr) return;
   for (const Value* output : node.outputs())
     if (!node.graph().is_output(output))

@@ -90,11 +90,14 @@ class GraphWriter {
   void note_extents(const Value* value, const std::string& name);
   /// Whether a node counts extents that are those of no tensor written so far.
   bool lacks_extents(const Node& node) const;
+  /// Of the types that the node's operands have.
+  void note_opset(const Node& node);
 
   ModelWriter& model_;
   NodeList& nodes_;
   ::onnx::GraphProto* graph_ = nullptr;
   const GraphWriter* around_ = nullptr;
+  std::vector<std::string> written_;  ///< Operators of the node that is being written.
   std::map<const Value*, std::string> names_;
   std::map<std::string, std::pair<std::string, int>> places_;
 };

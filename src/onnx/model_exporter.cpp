@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/version.h"
+#include "onnx/export_types.h"
 #include "onnx/graph_writer.h"
 #include "onnx/tensor_writer.h"
 #include "onnx/write_model.h"
@@ -74,7 +75,9 @@ void write_graph(const Graph& graph, ModelWriter& model) {
 Status export_model(const Graph& graph, const std::string& path) {
   ::onnx::ModelProto model;
   ModelWriter writer{.model = model};
-  write_graph(graph, writer);
+  const std::unique_ptr<Graph> written = graph.clone();
+  TENON_TRY(cast_around_moves(*written));
+  write_graph(*written, writer);
   if (!writer.problems.empty())
     return unsupported("the optimized graph has nodes without a form in ONNX:\n  {}",
                        fmt::join(writer.problems, "\n  "));

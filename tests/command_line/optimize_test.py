@@ -1,5 +1,6 @@
 """`tenon optimize`: what it writes is valid, and ONNX Runtime computes the same from it as from the model. Run by ctest, or:
 pytest tests/command_line/optimize_test.py --build build/release [--every]     --every: all of ONNX's own node tests"""
+import re
 import subprocess
 import warnings
 from pathlib import Path
@@ -172,6 +173,143 @@ def test_activations_of_recurrences_are_spelled_as_onnx_does(optimize, tmp_path:
 def test_a_missing_model_is_named(optimize, tmp_path: Path):
     optimize(tmp_path / "no.onnx", status=2)
     assert "E-201" in optimize.text
+
+
+class Chain:
+    """A model of nodes behind each other, over f32."""
+
+    def __init__(self, extents: list[int]):
+        self.nodes, self.weights, self.last, self.extents, self.random = [], [], "x", extents, np.random.default_rng(0)
+
+    def constant(self, values: np.ndarray, type: int | None = None) -> str:
+        name = f"k{len(self.weights)}"
+        self.weights.append(numpy_helper.from_array(values, name) if type is None
+                            else helper.make_tensor(name, type, values.shape, values.flatten().tolist()))
+        return name
+
+    def reals(self, *extents: int) -> str:
+        return self.constant(self.random.normal(0, 0.3, extents).astype(np.float32))
+
+    def node(self, kind: str, *operands: str, outputs: int = 1, **attributes) -> list[str]:
+        names = [f"v{len(self.nodes)}_{i}" for i in range(outputs)]
+        self.nodes.append(helper.make_node(kind, list(operands), names, f"n{len(self.nodes)}", **attributes))
+        self.last = names[0]
+        return names
+
+    def then(self, kind: str, *operands: str, **attributes) -> "Chain":
+        self.node(kind, self.last, *operands, **attributes)
+        return self
+
+    def save(self, path: Path, opset: int) -> Path:
+        value = helper.make_tensor_value_info
+        graph = helper.make_graph(self.nodes, "g", [value("x", TensorProto.FLOAT, self.extents)], [value(self.last, TensorProto.FLOAT, None)],
+                                  self.weights)
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10)
+        onnx.save(onnx.shape_inference.infer_shapes(model), path)
+        return path
+
+
+def brain_convolutions() -> Chain:
+    chain = Chain([1, 3, 16, 16])
+    chain.then("Conv", chain.reals(8, 3, 3, 3), pads=[1] * 4).then("Softplus").then("MaxPool", kernel_shape=[2, 2], strides=[2, 2])
+    chain.then("ConvTranspose", chain.reals(8, 4, 2, 2), strides=[2, 2]).then("Elu").then("AveragePool", kernel_shape=[2, 2])
+    return chain.then("InstanceNormalization", chain.reals(4), chain.reals(4)).then("HardSwish").then("GlobalAveragePool")
+
+
+def brain_functions() -> Chain:
+    chain = Chain([4, 32])
+    for kind in ("Mish", "Softsign", "Round", "Atan", "Selu", "HardSigmoid"):
+        chain.then("MatMul", chain.reals(32, 32)).then(kind)
+    return chain
+
+
+def brain_recurrence() -> Chain:
+    chain = Chain([5, 2, 16])
+    return chain.then("LSTM", chain.reals(1, 64, 16), chain.reals(1, 64, 16), hidden_size=16)
+
+
+def small_numbers(type: int) -> Chain:
+    """Rounded numbers, joined, cut and gathered: passes have all that on bytes, behind which these are dequantized."""
+    chain = Chain([4, 8])
+    scale, zero = chain.constant(np.float32(0.05)), chain.constant(np.zeros(()), type)
+    halves = []
+    for weights in (chain.reals(8, 8), chain.reals(8, 8)):
+        chain.last = "x"
+        chain.then("MatMul", weights).then("QuantizeLinear", scale, zero).then("DequantizeLinear", scale, zero)
+        halves.append(chain.last)
+    chain.last = chain.node("Concat", *halves, axis=1)[0]
+    chain.then("Slice", chain.constant(np.array([1])), chain.constant(np.array([15])), chain.constant(np.array([1])))
+    chain.then("Gather", chain.constant(np.array([3, 1, 2])), axis=0).then("Transpose", perm=[1, 0])
+    chain.last = chain.node("Split", chain.last, outputs=2, axis=0, num_outputs=2)[1]
+    return chain.then("MatMul", chain.reals(3, 5))
+
+
+def small_weights(type: int) -> Chain:
+    """Weights of a few bits in two parts."""
+    chain = Chain([4, 16])
+    low, high = (0, 15) if type == TensorProto.UINT4 else (-7, 7)
+    scale, zero = chain.constant(np.full(24, 0.1, np.float32)), chain.constant(np.zeros(24), type)
+    parts = []
+    for _ in range(2):
+        numbers = chain.constant(chain.random.integers(low, high, (8, 24)), type)
+        parts += chain.node("DequantizeLinear", numbers, scale, zero, axis=1)
+    [weights] = chain.node("Concat", *parts, axis=0)
+    chain.last = "x"
+    return chain.then("MatMul", weights)
+
+
+CHECKED = {
+    "bf16 convolutions": (brain_convolutions, 18, ["--bf16"]), "bf16 functions": (brain_functions, 18, ["--bf16"]),
+    "bf16 recurrence": (brain_recurrence, 18, ["--bf16"]), "bf16 unfused": (brain_convolutions, 18, ["--bf16", "--noFuse=*"]),
+    "fp16": (brain_convolutions, 18, ["--fp16"]),
+    **{f"{name} {flags or 'all passes'}": (lambda type=type: small_numbers(type), 21, flags.split())
+       for name, type in (("e4m3", TensorProto.FLOAT8E4M3FN), ("e5m2", TensorProto.FLOAT8E5M2), ("int4", TensorProto.INT4))
+       for flags in ("", "--disablePass=sink_dequantize", "--bf16")},
+    **{f"weights of {name} {flags or 'all passes'}": (lambda type=type: small_weights(type), 21, flags.split())
+       for name, type in (("int4", TensorProto.INT4), ("uint4", TensorProto.UINT4))
+       for flags in ("", "--disablePass=fold_constants,sink_dequantize,unpack_weights")},
+}
+
+
+@pytest.mark.parametrize("name", CHECKED)
+def test_the_result_is_valid_onnx(optimize, tmp_path: Path, name: str):
+    """Types are in operators that take them, in the model's opset."""
+    make, opset, flags = CHECKED[name]
+    model = make().save(tmp_path / "m.onnx", opset)
+    onnx.checker.check_model(onnx.load(model), full_check=True)
+    out = optimize(model, *flags)
+    onnx.checker.check_model(onnx.load(out), full_check=True)
+    has_brain = "--bf16" in flags or "--fp16" in flags  # FP16 is BF16 on CPUs.
+    [version] = {entry.version for entry in onnx.load(out).opset_import if entry.domain == ""}
+    assert version == (22 if name.startswith(("bf16", "fp16")) else 21)
+    if not has_brain:
+        assert_same(model, out)
+
+
+@pytest.mark.parametrize("name", ["resnet18", "mobilenet_v3_large", "unet_block", "lstm_tagger", "yolo_s"])
+@pytest.mark.parametrize("flag", ["--bf16", "--fp16"])
+def test_whole_models_are_valid_onnx(optimize, pytestconfig, name: str, flag: str):
+    folder = Path(pytestconfig.getoption("build")).resolve().parent / "models"
+    if not (folder / f"{name}.onnx").exists():
+        pytest.skip(f"{folder} has no {name}")
+    onnx.checker.check_model(onnx.load(optimize(folder / f"{name}.onnx", flag)), full_check=True)
+
+
+def test_opsets_of_brain_floats_are_those_of_the_schemas():
+    """The table of src/onnx/export_types.cpp."""
+    source = (Path(__file__).resolve().parents[2] / "src/onnx/export_types.cpp").read_text()
+    table = {name: int(opset) for name, opset in re.findall(r'{"(\w+)", (\d+)}', source)}
+    first, usual = {}, set()
+    for schema in onnx.defs.get_all_schemas_with_history():
+        if schema.domain or schema.deprecated or not (schema.inputs or schema.outputs):
+            continue
+        operands = [schema.outputs[0]] if schema.name == "OneHot" or not schema.inputs else [schema.inputs[0]]
+        if "tensor(bfloat16)" not in operands[0].types:
+            continue
+        first[schema.name] = min(first.get(schema.name, 99), schema.since_version)
+    usual = {name for name, opset in first.items() if opset <= 21}
+    assert {name: first[name] for name in table} == table and not usual & set(table)
+    assert {name for name, opset in first.items() if opset == 22} == {name for name, opset in table.items() if opset == 22}
 
 
 @pytest.mark.parametrize("name", ["dlrm", "lstm_tagger", "mobilenet_v3_large", "resnet18", "unet_block", "yolo_s"])
