@@ -128,6 +128,8 @@ void Refitter::collect(const Node& node, Constant& constant, const std::vector<s
                        Names& names) {
   const Tensor& value = constant.value;
   const std::string name = name_to_give(node);
+  if (name.empty() && !node.output()->name.empty() && value.defined())
+    fixed_.try_emplace(node.output()->name, &value);
   if (name.empty()) return;
   if (const auto outer = names.find(name); outer != names.end()) {
     Entry& entry = entries_[outer->second];
@@ -145,7 +147,12 @@ void Refitter::collect(const Node& node, Constant& constant, const std::vector<s
 Refitter::Entry* Refitter::find(const char* name, const char* method) const {
   for (Entry& entry : entries_)
     if (name != nullptr && entry.name == name) return &entry;
-  if (method != nullptr)
+  if (method != nullptr && name != nullptr && fixed_.contains(name))
+    reporter_->report(user_error(
+        "{}: the weights '{}' are integers, from which shapes and the choice of kernels follow: "
+        "they cannot be refitted, build the engine again",
+        method, name));
+  else if (method != nullptr)
     reporter_->report(user_error("{}: the engine has no weights '{}' that could be refitted",
                                  method, name == nullptr ? "(null)" : name));
   return nullptr;
@@ -358,6 +365,11 @@ bool Refitter::unsetNamedWeights(const char* name) noexcept {
   if (entry == nullptr || !entry->given.has_value()) return false;
   entry->forget();
   return true;
+}
+
+const Tensor* Refitter::fixed_weights(const std::string& name) const {
+  const auto found = fixed_.find(name);
+  return found == fixed_.end() ? nullptr : found->second;
 }
 
 Weights Refitter::getWeightsPrototype(const char* name) const noexcept {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "api/engine.h"
+#include "network/fixed_weights.h"
 #include "ops/structure.h"
 #include "plugin/logger_lease.h"
 #include "quantizer/graph_scales.h"
@@ -15,7 +16,7 @@ namespace tenon::api {
 
 /// IRefitter: new weights go into the network that the plan keeps, which is optimized again with
 /// the tactics of the plan; so whatever passes made of the weights follows. Not thread-safe.
-class Refitter final : public surface::Implementation<IRefitter> {
+class Refitter final : public surface::Implementation<IRefitter>, public network::FixedWeights {
  public:
   static Result<std::unique_ptr<Refitter>> create(EngineHandle& engine,
                                                   std::shared_ptr<network::Reporter> reporter);
@@ -45,6 +46,7 @@ class Refitter final : public surface::Implementation<IRefitter> {
   bool getWeightsValidation() const noexcept override { return validate_; }
   bool refitCudaEngineAsync(cudaStream_t stream) noexcept override;
   Weights getWeightsPrototype(const char* name) const noexcept override;
+  const Tensor* fixed_weights(const std::string& name) const override;
 
  private:
   /// One constant of the network.
@@ -99,6 +101,7 @@ class Refitter final : public surface::Implementation<IRefitter> {
   plugin::LoggerLease lease_;
   std::unique_ptr<Graph> network_;
   mutable std::vector<Entry> entries_;
+  std::map<std::string, const Tensor*> fixed_;  ///< Constants that are integers, in network_.
   std::vector<Range> ranges_;  ///< Empty where the network has scales of its own.
   bool validate_ = true;
   int32_t max_threads_ = 1;

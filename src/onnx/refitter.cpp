@@ -1,5 +1,7 @@
 #include "onnx/refitter.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "base/guard.h"
@@ -61,6 +63,15 @@ Status ParserRefitter::set(const std::string& name, const Tensor& tensor) {
   return {};
 }
 
+void ParserRefitter::compare_fixed(const std::string& name, const Tensor& tensor) {
+  if (!is_fixed(name)) return;
+  const Tensor& built = *fixed_->fixed_weights(name);
+  bool same = built.extents() == tensor.extents();
+  for (int64_t i = 0; same && i < built.count(); ++i)
+    same = built.as_double(i) == tensor.as_double(i);
+  if (!same) changed_.push_back(fmt::format("\"{}\"", name));
+}
+
 struct ParserRefitter::Source {
   TensorReader& tensors;
   const ImportRequest& request;
@@ -79,9 +90,11 @@ Status ParserRefitter::refit_graph(const ::onnx::GraphProto& graph, Source& sour
     const std::string name = scoped_name(place.prefix, proto.name());
     const auto given = source.request.options.values.find(proto.name());
     if (given != source.request.options.values.end()) {
+      compare_fixed(name, given->second);
       TENON_TRY(set(name, given->second));
-    } else if (wanted_.contains(name)) {
+    } else if (wanted_.contains(name) || is_fixed(name)) {
       TENON_ASSIGN(const Tensor tensor, source.tensors.read(proto));
+      compare_fixed(name, tensor);
       TENON_TRY(set(name, tensor));
     }
   }
@@ -95,7 +108,7 @@ Status ParserRefitter::refit_node(const ::onnx::NodeProto& node, Source& source,
     return user_error("the model has too many nodes: its functions multiply");
   if (node.op_type() == "Constant" && node.output_size() == 1) {
     const std::string name = scoped_name(place.prefix, node.output(0));
-    return wanted_.contains(name) ? refit_constant(node, source, name) : Status();
+    return wanted_.contains(name) || is_fixed(name) ? refit_constant(node, source, name) : Status();
   }
   for (const auto& attribute : node.attribute())
     if (attribute.has_g()) TENON_TRY(refit_graph(attribute.g(), source, place));
@@ -115,16 +128,22 @@ Status ParserRefitter::refit_constant(const ::onnx::NodeProto& node, Source& sou
   for (const auto& attribute : node.attribute()) {
     if (attribute.name() == "value" && attribute.has_t()) {
       TENON_ASSIGN(const Tensor tensor, source.tensors.read(attribute.t()));
+      compare_fixed(name, tensor);
       return set(name, tensor);
     }
     if (attribute.name() == "value_float") return set(name, Tensor::scalar_f32(attribute.f()));
-    if (attribute.name() == "value_int") return set(name, Tensor::scalar_i64(attribute.i()));
+    if (attribute.name() == "value_int") {
+      const Tensor number = Tensor::scalar_i64(attribute.i());
+      compare_fixed(name, number);
+      return set(name, number);
+    }
     if (attribute.name() == "value_floats")
       return set(name, Tensor::of<float>(DataType::kFloat32, {attribute.floats_size()},
                                          std::span(attribute.floats().data(),
                                                    static_cast<size_t>(attribute.floats_size()))));
     if (attribute.name() == "value_ints") {
       const std::vector<int64_t> numbers(attribute.ints().begin(), attribute.ints().end());
+      compare_fixed(name, Tensor::vector_i64(numbers));
       return set(name, Tensor::vector_i64(numbers));
     }
   }
@@ -151,11 +170,18 @@ Status ParserRefitter::refit(std::span<const std::byte> bytes, const ImportReque
   TensorReader tensors(proto, folder, true);
   wanted_ = names_of_weights(refitter_);
   weights_.clear();
+  changed_.clear();
   Source source{tensors, request, {}};
   for (const auto& function : proto->functions())
     source.functions[function_key(function.domain(), function.name(), function.overload())] =
         &function;
   TENON_TRY(refit_graph(proto->graph(), source, {}));
+  if (!changed_.empty())
+    return user_error(
+        "the model's {} {} other integers than the one that the engine was built from: shapes and "
+        "the choice of kernels follow from them, so that they cannot be refitted; build the engine "
+        "again",
+        fmt::join(changed_, ", "), changed_.size() == 1 ? "holds" : "hold");
   if (weights_.size() < wanted_.size() && !weights_.empty()) {
     ImportRequest whole = request;
     whole.bytes = bytes;

@@ -6,6 +6,7 @@
 
 #include "NvOnnxParser.h"
 #include "ir/tensor.h"
+#include "network/fixed_weights.h"
 #include "onnx/loaded_model.h"
 #include "onnx/parser_error.h"
 
@@ -23,7 +24,10 @@ class TensorReader;
 class ParserRefitter final : public nvonnxparser::IParserRefitter {
  public:
   ParserRefitter(nvinfer1::IRefitter& refitter, nvinfer1::ILogger& logger)
-      : refitter_(refitter), logger_(logger), errors_(logger) {}
+      : refitter_(refitter),
+        logger_(logger),
+        errors_(logger),
+        fixed_(dynamic_cast<const network::FixedWeights*>(&refitter)) {}
 
   bool refitFromBytes(const void* model, size_t size, const char* path) noexcept override;
   bool refitFromFile(const char* path) noexcept override;
@@ -46,12 +50,19 @@ class ParserRefitter final : public nvonnxparser::IParserRefitter {
   Status refit_constant(const ::onnx::NodeProto& node, Source& source, const std::string& name);
   Status refit_derived(const Graph& graph);
   Status set(const std::string& name, const Tensor& tensor);
+  /// Notes integers that the engine was built with in another form.
+  void compare_fixed(const std::string& name, const Tensor& tensor);
+  bool is_fixed(const std::string& name) const {
+    return fixed_ != nullptr && fixed_->fixed_weights(name) != nullptr;
+  }
   bool finish(const Status& status);
 
   nvinfer1::IRefitter& refitter_;
   nvinfer1::ILogger& logger_;
   ParserErrors errors_;
+  const network::FixedWeights* fixed_;  ///< Of the refitter; null for another library's.
   LoadedModel loaded_;
+  std::vector<std::string> changed_;       ///< Fixed weights that differ.
   std::set<std::string> wanted_;           ///< The weights that can be refitted.
   std::map<std::string, Tensor> weights_;  ///< The weights given.
 };

@@ -1,6 +1,7 @@
 """trtexec as a whole, beyond timing. Run by ctest, or:
 pytest tests/command_line --build build/release [-k refit]"""
 import json
+import re
 import resource
 import subprocess
 from pathlib import Path
@@ -50,6 +51,32 @@ def test_plans_without_weights_run_after_refitting(trtexec, tmp_path: Path):
     assert "refit the engine before it runs" in trtexec("--loadEngine=two.plan", passes=False)
     trtexec("--loadEngine=two.plan", "--refitFromOnnx=two.onnx", "--loadInputs=x:x.bin", "--exportOutput=two.json")
     assert outputs(tmp_path / "two.json") == [7] * 1000
+
+
+def write_choice(file: Path, places: list[int], shape: list[int], as_nodes: bool) -> Path:
+    """y = the chosen elements of x times the weights, in another shape."""
+    value, integers = helper.make_tensor_value_info, {"places": np.array(places), "shape": np.array(shape)}
+    weights = [numpy_helper.from_array(np.full(4, 2, np.float32), "w")]
+    nodes = [helper.make_node("Mul", ["x", "w"], ["m"]), helper.make_node("Gather", ["m", "places"], ["c"]),
+             helper.make_node("Reshape", ["c", "shape"], ["y"])]
+    if as_nodes:
+        nodes = [helper.make_node("Constant", [], [name], value_ints=values.tolist()) for name, values in integers.items()] + nodes
+    else:
+        weights += [numpy_helper.from_array(values, name) for name, values in integers.items()]
+    graph = helper.make_graph(nodes, "g", [value("x", TensorProto.FLOAT, [4])], [value("y", TensorProto.FLOAT, None)], weights)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), file)
+    return file
+
+
+@pytest.mark.parametrize("flag", ["--refit", "--stripWeights --refit"])
+@pytest.mark.parametrize("as_nodes", [False, True])
+def test_other_integers_are_no_refit(trtexec, tmp_path: Path, as_nodes: bool, flag: str):
+    write_choice(tmp_path / "a.onnx", [0, 1, 2, 3], [2, 2], as_nodes)
+    write_choice(tmp_path / "b.onnx", [3, 2, 1, 0], [4, 1], as_nodes)
+    trtexec("--onnx=a.onnx", *flag.split(), "--saveEngine=a.plan", "--skipInference")
+    trtexec("--loadEngine=a.plan", "--refitFromOnnx=a.onnx")
+    text = trtexec("--loadEngine=a.plan", "--refitFromOnnx=b.onnx", passes=False)
+    assert re.search(r"the model's \"places\", \"shape\" hold other integers than the one that the engine was built from", text)
 
 
 def write_loop(file: Path, factor: float) -> Path:
