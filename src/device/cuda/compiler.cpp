@@ -12,6 +12,7 @@
 
 #include "base/parallel.h"
 #include "base/stopwatch.h"
+#include "device/cuda/compiler_heap.h"
 #include "device/cuda/kernel_cache.h"
 #include "device/cuda/nvrtc.h"
 #include "device/device_family.h"
@@ -289,6 +290,7 @@ Result<std::string> compile_device_code(const DeviceCode& code, const CodeTarget
   const std::string key = device_code_hash(code, wanted, version);
   if (auto known = find_cached_kernel(key)) return std::move(*known);
   TENON_ASSIGN(const Nvrtc* const opened, compiler);
+  keep_heap();
   const NvrtcLoan loan(*opened);
   const Nvrtc& nvrtc = loan.nvrtc();
   TENON_ASSIGN(const CompilerTarget target, choose_target(nvrtc, wanted));
