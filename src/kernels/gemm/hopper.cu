@@ -72,13 +72,14 @@ extern "C" __global__ void __launch_bounds__(kConsumers + kFetchers, kBlocksEach
   const int rank = kSplits > 1 ? blockIdx.x % kSplits : 0;
   const Tiles tiles = own_tiles();
   const int k_begin = rank * kBlocksK / kSplits, k_end = (rank + 1) * kBlocksK / kSplits;
-  if (warp_of_block() >= kConsumers / 32) {
+  const int warp = warp_of_block();
+  if (warp >= kConsumers / 32) {
     if constexpr (kMovesRegisters) leave_registers<kFetchingRegisters>();
     if (threadIdx.x == kConsumers) produce(a, b, stages, barriers, tiles, k_begin, k_end);
     return;
   }
   if constexpr (kMovesRegisters) take_registers<kComputingRegisters>();
-  const int turn = kTurns > 1 ? threadIdx.x / 128 : 0, blocks = k_end - k_begin;
+  const int turn = kTurns > 1 ? warp / 4 : 0, group = kGroups > 1 && kTurns == 1 ? warp / 4 : 0, blocks = k_end - k_begin;
   const int first = tiles.first + turn * tiles.step, step = kTurns * tiles.step;  // Of this group.
   Start start;
   if (kBiasConstant) start.fetch(tile_of(first), bias);
@@ -98,7 +99,7 @@ extern "C" __global__ void __launch_bounds__(kConsumers + kFetchers, kBlocksEach
     Accumulator sums[kParts][kTileN / 2];
     start.fill(sums);
     await_turn(t == tiles.first);
-    multiply_all<Start::kBiased>(sums, stages, barriers, at, k_begin, k_end, t + tiles.step >= tiles.end);
+    multiply_all<Start::kBiased>(sums, stages, barriers, at, group, k_begin, k_end, t + tiles.step >= tiles.end);
     // In turns registers are few here, and there is time behind the epilogue.
     if (kTurns == 1 && t + step < tiles.end) start.fetch(tile_of(t + step), bias);
 #pragma unroll

@@ -8,8 +8,7 @@ __device__ inline void fetch_b(const TensorMap& map, u32 to, u32 barrier, const 
 }
 
 /// For the warp group's rows.
-__device__ inline void multiply_stage(Sums& sums, u32 stages, u32 stage, int k, bool adds) {
-  const int group = kTurns > 1 ? 0 : threadIdx.x / 128;
+__device__ inline void multiply_stage(Sums& sums, u32 stages, u32 stage, int group, int k, bool adds) {
   const u64 a = rows_descriptor<kRowBytes>(stages + stage * kStageBytes + group * (64 * kRowBytes)),
             b = rows_descriptor<kRowBytes>(columns_of(stages, stage, k));
   constexpr int kStepsOfPanel = kRowBytes / 32;
@@ -28,8 +27,8 @@ __device__ inline void multiply_stage(Sums& sums, u32 stages, u32 stage, int k, 
 /// The sums over [k_begin, k_end) where those of kKeptStages at a time are added up outside of the tensor cores, which
 /// keep about 14 bits of sums of 8-bit floats.
 template <class T>
-__device__ inline void multiply_in_parts(T (&sums)[kParts][kTileN / 2], u32 stages, u32 barriers, Ring& at, int k_begin,
-                                         int k_end, bool is_last) {
+__device__ inline void multiply_in_parts(T (&sums)[kParts][kTileN / 2], u32 stages, u32 barriers, Ring& at, int group,
+                                         int k_begin, int k_end, bool is_last) {
   const bool speaks = threadIdx.x % 32 == 0;
   T kept[kParts][kTileN / 2];
 #pragma unroll
@@ -42,7 +41,7 @@ __device__ inline void multiply_in_parts(T (&sums)[kParts][kTileN / 2], u32 stag
     for (int number = 0; k < end; ++k, ++number, at.next()) {
       const u32 full = barriers + at.stage * 16;
       barrier_wait(full, at.phase);
-      multiply_stage(kept, stages, at.stage, k, number > 0);
+      multiply_stage(kept, stages, at.stage, group, k, number > 0);
       if (number > 0) {
         products_wait<1>();
         if (speaks) barrier_arrive(last);
@@ -61,7 +60,8 @@ __device__ inline void multiply_in_parts(T (&sums)[kParts][kTileN / 2], u32 stag
 }
 
 template <bool kAdds, class T>
-__device__ inline void multiply_all(T& sums, u32 stages, u32 barriers, Ring& at, int k_begin, int k_end, bool is_last) {
-  if constexpr (kKeptStages > 0) multiply_in_parts(sums, stages, barriers, at, k_begin, k_end, is_last);
-  else multiply_tile<kAdds>(sums, stages, barriers, at, k_begin, k_end, is_last);
+__device__ inline void multiply_all(T& sums, u32 stages, u32 barriers, Ring& at, int group, int k_begin, int k_end,
+                                    bool is_last) {
+  if constexpr (kKeptStages > 0) multiply_in_parts(sums, stages, barriers, at, group, k_begin, k_end, is_last);
+  else multiply_tile<kAdds>(sums, stages, barriers, at, group, k_begin, k_end, is_last);
 }

@@ -79,9 +79,9 @@ __device__ inline void fetch_a_stage(const TensorMap& map, u32 to, u32 barrier, 
 #pragma unroll
   for (int i = 0; i < kPanels; ++i) fetch_a(map, to + i * (kTileM * kRowBytes), barrier, tile, k + i * kPanelK);
 }
-/// The products of a stage, block k of them, for the warp group: gemm/hopper_products.cu or gemm/sparse_products.cu, which
-/// also fetch B.
-__device__ inline void multiply_stage(Sums& sums, u32 stages, u32 stage, int k, bool adds);
+/// The products of a stage, block k of them, for the warp group of that number (0 where groups take turns), which all of
+/// the warp are known to have: gemm/hopper_products.cu or gemm/sparse_products.cu, which also fetch B.
+__device__ inline void multiply_stage(Sums& sums, u32 stages, u32 stage, int group, int k, bool adds);
 
 /// Where the columns of a block of k lie.
 __device__ inline u32 columns_of(u32 stages, u32 stage, int k) {
@@ -148,7 +148,8 @@ __device__ inline void fence_sums(T (&sums)[kParts][kSums]) {
 }
 /// The sums over [k_begin, k_end) of the warp group's rows, or those added to the current ones.
 template <bool kAdds>
-__device__ inline void multiply_tile(Sums& sums, u32 stages, u32 barriers, Ring& at, int k_begin, int k_end, bool is_last) {
+__device__ inline void multiply_tile(Sums& sums, u32 stages, u32 barriers, Ring& at, int group, int k_begin, int k_end,
+                                     bool is_last) {
   static_assert(kSplits <= kBlocksK);
   const bool speaks = threadIdx.x % 32 == 0;
   u32 last = 0;
@@ -156,7 +157,7 @@ __device__ inline void multiply_tile(Sums& sums, u32 stages, u32 barriers, Ring&
   const auto multiply = [&] {
     const u32 full = barriers + at.stage * 16;
     barrier_wait(full, at.phase);
-    multiply_stage(sums, stages, at.stage, k, kAdds || k > k_begin);
+    multiply_stage(sums, stages, at.stage, group, k, kAdds || k > k_begin);
     if (k > k_begin) {
       products_wait<1>();
       if (speaks) barrier_arrive(last);

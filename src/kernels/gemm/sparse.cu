@@ -98,13 +98,14 @@ extern "C" __global__ void __launch_bounds__(kConsumers + kFetchers, kBlocksEach
   }
   __syncthreads();
   const int first = blockIdx.x, step = gridDim.x;
-  if (warp_of_block() >= kConsumers / 32) {
+  const int warp = warp_of_block();
+  if (warp >= kConsumers / 32) {
     if constexpr (kMovesRegisters) leave_registers<kFetchingRegisters>();
     if (threadIdx.x == kConsumers) produce(a, SparseWeights{weights}, stages, barriers, {first, step, kTiles}, 0, kBlocksK);
     return;
   }
   if constexpr (kMovesRegisters) take_registers<kComputingRegisters>();
-  const int turn = kTurns > 1 ? threadIdx.x / 128 : 0;
+  const int turn = kTurns > 1 ? warp / 4 : 0, group = kGroups > 1 && kTurns == 1 ? warp / 4 : 0;
   const u32 table = tables + turn * kTableBytes;
   Start start;
   if (kBiasConstant) start.fetch(tile_of(first + turn * step), bias);
@@ -120,7 +121,7 @@ extern "C" __global__ void __launch_bounds__(kConsumers + kFetchers, kBlocksEach
     Sums sums;
     start.fill(sums);
     await_turn(t == first);
-    multiply_tile<Start::kBiased>(sums, stages, barriers, at, 0, kBlocksK, t + step >= kTiles);
+    multiply_tile<Start::kBiased>(sums, stages, barriers, at, group, 0, kBlocksK, t + step >= kTiles);
     // In turns registers are few here, and there is time behind the epilogue.
     if (kTurns == 1 && t + step < kTiles) start.fetch(tile_of(t + step), bias);
     store_slices(sums, operands, tile, scratch, table, y ROWS_ARGUMENTS EPILOGUE_ARGUMENTS);

@@ -16,9 +16,9 @@ __device__ inline void fetch_b(const SparseWeights& from, u32 to, u32 barrier, c
                ::"r"(to), "l"(first), "r"(int(kBytesB)), "r"(barrier) : "memory");
 }
 
-__device__ inline void multiply_stage(Sums& sums, u32 stages, u32 stage, int, bool adds) {
+__device__ inline void multiply_stage(Sums& sums, u32 stages, u32 stage, int group, int, bool adds) {
   const u32 tile = stages + stage * kStageBytes;
-  const u32 own = tile + kBytesA + (kTurns > 1 ? 0 : threadIdx.x / 128) * (kParts * kSparseBytes);
+  const u32 own = tile + kBytesA + group * (kParts * kSparseBytes);
   const u64 rows = tile_descriptor(tile, 8192), weights = rows_descriptor<64>(own);
   u32 where[kParts];
 #pragma unroll
