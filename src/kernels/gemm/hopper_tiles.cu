@@ -108,6 +108,8 @@ __device__ inline void produce(const TensorMap& a, const B& b, u32 stages, u32 b
   fetch_map(b);
   // Constant weights are there before the kernel ahead has ended.
   const int early = !kBConstant ? 0 : (k_end - k_begin < kStages ? k_end - k_begin : kStages);
+  // Loops of fetching are no faster where they are unrolled, and take longer to compile.
+#pragma unroll 1
   for (int i = 0; i < early; ++i) {
     barrier_expect(barriers + i * 16, kFetchedBytes);
     fetch_b(b, columns_of(stages, i, i), barriers + i * 16, tile_of(tiles.first), (k_begin + i) * kTileK);
@@ -118,6 +120,7 @@ __device__ inline void produce(const TensorMap& a, const B& b, u32 stages, u32 b
   for (int t = tiles.first; t < tiles.end; t += tiles.step) {
     const Tile tile = tile_of(t);
     const bool has_columns = kHolds && t > tiles.first && tile.m > 0;
+#pragma unroll 1
     for (int k = k_begin; k < k_end; ++k, ++number, at.next()) {
       const u32 full = barriers + at.stage * 16, to = stages + at.stage * kStageBytes;
       if (number >= early) {
