@@ -138,18 +138,20 @@ def timed_build(tenon: str, options: list[str], plan: Path) -> tuple[float, byte
 
 
 def check_rebuild(tenon: str, model: Path, batch: int, precision: str, folder: Path) -> dict:
-    """Kernels are cached in a folder of this check's own, which is empty at first."""
-    before = os.environ.get("TENON_CACHE_DIR")
-    os.environ["TENON_CACHE_DIR"] = str(folder / "cache")
+    """Caches of kernels, NVRTC's own among them, are folders of this check's own, which are empty at first."""
+    folders = {"TENON_CACHE_DIR": str(folder / "cache"), "CUDA_CACHE_PATH": str(folder / "driver_cache")}
+    before = {name: os.environ.get(name) for name in folders}
+    os.environ.update(folders)
     options = [*build_options(model, batch, precision), f"--timingCacheFile={folder / 'timings'}"]
     try:
         cold, first = timed_build(tenon, options, folder / "1.plan")
         warm, second = timed_build(tenon, options, folder / "2.plan")
         again, third = timed_build(tenon, options, folder / "3.plan")
     finally:
-        os.environ.pop("TENON_CACHE_DIR")
-        if before is not None:
-            os.environ["TENON_CACHE_DIR"] = before
+        for name, value in before.items():
+            os.environ.pop(name)
+            if value is not None:
+                os.environ[name] = value
     same = first == second == third
     print(f"{model.stem:20s} batch {batch:3d} {precision}: build cold {cold:.1f} s, with caches {warm:.2f} and "
           f"{again:.2f} s, {'the same plan' if same else 'PLANS DIFFER'} ({len(first)} bytes)", flush=True)

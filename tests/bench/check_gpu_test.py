@@ -1,4 +1,5 @@
 """The data that an error is computed from."""
+import os
 import sys
 from pathlib import Path
 
@@ -87,3 +88,22 @@ def test_cases_of_errors_run_on_all_gpus(model: Path, tmp_path: Path):
 def test_cases_behind_the_deadline_are_told(model: Path):
     what = check_gpu.ErrorRun("false", [model], {"negated": [1]}, ["fp32"], bounds=False, deadline=0)
     assert check_gpu.check_errors(what) == ([], ["negated:1:fp32"])
+
+
+def test_a_cold_build_finds_no_cache(model: Path, tmp_path: Path, monkeypatch):
+    """Nor that of NVRTC, which keeps what it compiled by itself."""
+    monkeypatch.setenv("CUDA_CACHE_PATH", str(tmp_path))
+    monkeypatch.delenv("TENON_CACHE_DIR", raising=False)
+    seen = []
+
+    def built(*_):
+        folders = [Path(os.environ[name]) for name in ("TENON_CACHE_DIR", "CUDA_CACHE_PATH")]
+        seen.append([folder.exists() for folder in folders])
+        for folder in folders:
+            folder.mkdir(exist_ok=True)
+        return 1.0, b"plan"
+
+    monkeypatch.setattr(check_gpu, "timed_build", built)
+    assert check_gpu.check_rebuild("tenon", model, 1, "fp32", tmp_path)["ok"]
+    assert seen == [[False, False], [True, True], [True, True]]
+    assert os.environ["CUDA_CACHE_PATH"] == str(tmp_path) and "TENON_CACHE_DIR" not in os.environ
