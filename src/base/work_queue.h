@@ -17,7 +17,8 @@
 namespace tenon {
 
 /// Threads that do tasks, those added ahead of others first and then the oldest, for one thread
-/// that adds tasks and takes the results. A task is a number or describes itself.
+/// that adds tasks and takes the results, some of them only where there are no others. A task is a
+/// number or describes itself.
 template <class Task = size_t>
 class WorkQueue {
  public:
@@ -35,10 +36,11 @@ class WorkQueue {
   }
   WorkQueue(const WorkQueue&) = delete;
 
-  void add(Task task, bool ahead = false) {
+  /// `is_taken_last`: its result waits for those of other tasks that are done.
+  void add(Task task, bool ahead = false, bool is_taken_last = false) {
     {
       const std::lock_guard lock(mutex_);
-      (ahead ? urgent_ : open_).push_back(std::move(task));
+      (ahead ? urgent_ : open_).push_back({std::move(task), is_taken_last});
       ++unclaimed_;
     }
     changed_.notify_one();
@@ -51,14 +53,20 @@ class WorkQueue {
     if (unclaimed_ == 0) return std::nullopt;
     --unclaimed_;
     if (threads_.empty()) do_next(lock);
-    finished_.wait(lock, [this] { return !done_.empty(); });
+    finished_.wait(lock, [this] { return !done_.empty() || !last_.empty(); });
     if (failure_ != nullptr) std::rethrow_exception(std::exchange(failure_, nullptr));
-    Task task = std::move(done_.front());
-    done_.pop_front();
+    std::deque<Task>& results = done_.empty() ? last_ : done_;
+    Task task = std::move(results.front());
+    results.pop_front();
     return task;
   }
 
  private:
+  struct Added {
+    Task task;
+    bool is_taken_last;
+  };
+
   void run() {
     std::unique_lock lock(mutex_);
     while (true) {
@@ -70,25 +78,26 @@ class WorkQueue {
   }
   /// Under the lock, but for the work itself.
   void do_next(std::unique_lock<std::mutex>& lock) {
-    std::deque<Task>& tasks = urgent_.empty() ? open_ : urgent_;
-    Task task = std::move(tasks.front());
+    std::deque<Added>& tasks = urgent_.empty() ? open_ : urgent_;
+    Added added = std::move(tasks.front());
     tasks.pop_front();
     lock.unlock();
     std::exception_ptr failure;
     try {
-      work_(task);
+      work_(added.task);
     } catch (...) {
       failure = std::current_exception();
     }
     lock.lock();
     if (failure != nullptr) failure_ = failure;
-    done_.push_back(std::move(task));
+    (added.is_taken_last ? last_ : done_).push_back(std::move(added.task));
   }
 
   std::function<void(Task)> work_;
   std::mutex mutex_;
   std::condition_variable changed_, finished_;
-  std::deque<Task> urgent_, open_, done_;
+  std::deque<Added> urgent_, open_;
+  std::deque<Task> done_, last_;  ///< The latter are taken last.
   size_t unclaimed_ = 0;
   bool closed_ = false;
   std::exception_ptr failure_;

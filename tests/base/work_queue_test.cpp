@@ -52,6 +52,20 @@ TEST(WorkQueueTest, SomeTasksAreDoneAheadOfOthers) {
   EXPECT_EQ(order, (std::vector<size_t>{0, 3, 4, 1, 2}));
 }
 
+TEST(WorkQueueTest, SomeResultsAreTakenBehindOthers) {
+  std::promise<void> all_done;
+  WorkQueue work_queue(1, [&](size_t task) {
+    if (task == 4) all_done.set_value();
+  });
+  for (size_t task = 0; task <= 4; ++task) work_queue.add(task, false, task < 2);
+  all_done.get_future().wait();
+  // The last one may still be on its way.
+  std::vector<size_t> order;
+  while (const auto task = work_queue.take_done()) order.push_back(*task);
+  std::erase(order, 4u);
+  EXPECT_EQ(order, (std::vector<size_t>{2, 3, 0, 1}));
+}
+
 TEST(WorkQueueTest, NothingIsTakenWhereNothingWasAdded) {
   WorkQueue work_queue(2, [](size_t) {});
   EXPECT_FALSE(work_queue.take_done().has_value());
