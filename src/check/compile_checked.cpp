@@ -93,7 +93,9 @@ class CheckedBuild {
       request_.select.before_trials = [this, &expecting] { expect_ahead(expecting); };
     }
     if (passes_beside_)
-      request_.before_precision = [&](const Graph& graph) { pass_beside(graph, asked); };
+      request_.before_precision = [&](const Graph& graph) { pass_beside(graph.clone(), asked); };
+    else if (when == std::launch::async && is_of_range() && looks_at_passes() && !has_budget())
+      look_before_choices(asked);
     Stopwatch watch;
     Result<Plan> compiled = compile_again(logger_);
     request_.select.before_trials = nullptr;
@@ -150,15 +152,31 @@ class CheckedBuild {
 
   /// Whether the second look at the passes is short enough to be begun whatever time the check
   /// will have: products are rounded, and the network suits the loops.
-  bool passes_are_short() const {
-    return rounds_products() && !with_regions() && !rounds_to_bytes(*network_) &&
-           !reference_->takes_kernels();
+  bool passes_are_short() const { return looks_at_passes() && !reference_->takes_kernels(); }
+
+  bool looks_at_passes() const {
+    return rounds_products() && !with_regions() && !rounds_to_bytes(*network_);
+  }
+
+  bool is_of_range() const {
+    return std::ranges::any_of(network_->inputs(), [](const Value* input) {
+      return !is_constant(input->type.shape);
+    });
+  }
+
+  /// The second look at the passes of a range begins where the build leaves most cores idle.
+  void look_before_choices(const std::function<bool()>& asked) {
+    request_.before_precision = [this](const Graph& graph) { before_precision_ = graph.clone(); };
+    request_.before_choices = [this, asked] {
+      if (before_precision_ == nullptr) return;
+      passes_beside_ = true;
+      pass_beside(std::move(before_precision_), asked);
+    };
   }
 
   /// Beside the build's own passes, the others give the network in its own precision, which is
   /// evaluated beside the reference.
-  void pass_beside(const Graph& graph, const std::function<bool()>& asked) {
-    std::shared_ptr<const Graph> begun = graph.clone();
+  void pass_beside(std::shared_ptr<const Graph> begun, const std::function<bool()>& asked) {
     const auto work = [this, begun = std::move(begun), drawn = inputs_drawn_, asked,
                        passes = request_.passes]() -> Result<std::vector<Tensor>> {
       const StopScope stops([&] { return is_given_up_ || (asked && asked()); });
@@ -261,6 +279,7 @@ class CheckedBuild {
     request.levels = std::exchange(request_.levels, nullptr);
     request.before_passes = std::exchange(request_.before_passes, nullptr);
     request.before_precision = std::exchange(request_.before_precision, nullptr);
+    request.before_choices = std::exchange(request_.before_choices, nullptr);
     return compile(std::move(request), cache_, logger);
   }
 
@@ -765,6 +784,7 @@ class CheckedBuild {
   double ahead_ = 0;       ///< The part of it that passed before kernels were tried.
   std::atomic<bool> is_given_up_ = false;  ///< The build failed: the reference may end.
   CheckForecast::Shares shares_;           ///< Of the time of a check that finds nothing.
+  std::unique_ptr<Graph> before_precision_;  ///< For that look.
   bool passes_beside_ = false;  ///< A second look at the passes goes on beside the build.
   std::future<Result<std::vector<Tensor>>> of_passes_;  ///< Its outputs; read once.
   // Of the last plan that was examined.

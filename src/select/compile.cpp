@@ -220,7 +220,10 @@ Status choose_kernels(Plan& plan, const CompileRequest& request, const SymbolVal
   TENON_TRY(select_tactics(*plan.graph, request.backend, symbols, options, cache));
   if (!varies) plan.forms.clear();
   TENON_TRY(choose_for_forms(plan, request.backend, symbols, options, cache));
-  if (varies) return choose_by_shape(plan, request.backend, options, cache, logger);
+  if (varies) {
+    if (request.before_choices) request.before_choices();
+    return choose_by_shape(plan, request.backend, options, cache, logger);
+  }
   // Debug listeners may be shown any tensor between layers, as it is in the network.
   if (!request.shows_tensors) keep_formats(*plan.graph, request.backend);
   return {};

@@ -38,6 +38,9 @@ struct CompileRequest {
   /// Called when the passes are about to begin, for work beside them, for which the processor has
   /// other cores; may be empty.
   std::function<void()> before_passes;
+  /// Called when the kernels of a range were tried and choices between its shapes follow, which
+  /// leave most cores idle; may be empty.
+  std::function<void()> before_choices;
   /// Shown the graph behind the passes that are the same whatever the precision; may be empty.
   GraphObserver before_precision;
   PackedKernel packed;  ///< As of pack_weights(), where select.watch does not look; may be empty.
