@@ -53,10 +53,14 @@ class Chooser {
     TENON_TRY(choose(plan_ends(plan_), false));
     TENON_TRY(choose(points, true));
     if (known_.size() > 1) TENON_TRY(find_changes_of_form());
-    options_.at_end = false;
+    options_.end = RangeEnd::kNone;
     ChoiceMaking making{plan_, backend_, options_, cache_, measurer_, known_, watch_};
     TENON_TRY(refine_choices(making, [this](const Choice& choice) { take_code(choice, false); }));
+    Stopwatch watch;
     plan_.code = code_.finish();
+    if (options_.logger != nullptr)
+      options_.logger->verbose("Build times: waited for the code of choices for {:.2f} s",
+                               watch.lap());
     drop_unused_forms();
     return {};
   }
@@ -189,7 +193,7 @@ class Chooser {
     if (is_between) offer(between_[{point, form}], all->layers, options_.offered);
     options_.proposals = is_between ? kProposedBetween : -1;
     options_.rivals = is_between ? kRivalsBetween : SelectOptions().rivals;
-    options_.at_end = !is_between && point != plan_ends(plan_).front();
+    options_.end = is_between ? RangeEnd::kNone : range_end(point, plan_ends(plan_).front());
     TENON_ASSIGN(Tactics tactics, choose_tactics(all->layers, backend_, options_, cache_,
                                                  all->in_sequence, &measurer_));
     Timed timed{{point, {}, form}, tactics.sequence};

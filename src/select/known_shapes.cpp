@@ -33,6 +33,11 @@ bool is_larger(const SymbolValues& a, const SymbolValues& b) {
   return size_of(a) > size_of(b);
 }
 
+RangeEnd range_end(const SymbolValues& end, const SymbolValues& usual) {
+  if (end == usual) return RangeEnd::kNone;
+  return is_larger(end, usual) ? RangeEnd::kLarger : RangeEnd::kSmaller;
+}
+
 std::vector<std::string> near_of(const std::string& best, std::span<const std::string> rivals,
                                  const std::map<std::string, double>& milliseconds) {
   constexpr size_t kMost = 3;

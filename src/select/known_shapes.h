@@ -30,6 +30,9 @@ void offer(const TacticLists& by_node, const Layers& layers, TacticLists& by_pro
 /// Whether there is more work under `a`.
 bool is_larger(const SymbolValues& a, const SymbolValues& b);
 
+/// Where a range ends beside its usual shapes; kNone: these.
+RangeEnd range_end(const SymbolValues& end, const SymbolValues& usual);
+
 /// Kernels of one layer that are tried between the ends of a profile: kernels near the best on each
 /// side, and the tactics' proposals.
 inline constexpr size_t kNearBetween = 2;

@@ -196,15 +196,28 @@ std::vector<size_t> Schedule::wanted_of(const Shortlist& list, std::vector<size_
   for (const size_t i : options)
     if (const auto& time = list.trials[i].time)
       tried.push_back(time->ok() ? **time : effort::kFailed);
+  const bool at_end = list.end != RangeEnd::kNone;
   const bool in_stages = traits.staged && scope_.options.level <= effort::kStagedLevel &&
                          !list.remembered && scope_.options.chooser == nullptr;
   const bool is_first = tried.empty() && traits.first_alone;
   const bool may_win = !traits.planned_each && traits.seldom_beside.empty();
-  const auto next = list.at_end ? next_stage_at_end : next_stage;
-  const size_t count = in_stages ? next(tried, best, may_win) : is_first ? 1 : options.size();
+  if (in_stages && at_end && may_win) return wanted_at_end(list, options, tried);
+  const size_t count = in_stages ? next_stage(tried, best, may_win) : is_first ? 1 : options.size();
   const size_t end = std::min(options.size(), tried.size() + count);
   return {options.begin() + static_cast<std::ptrdiff_t>(std::min(tried.size(), end)),
           options.begin() + static_cast<std::ptrdiff_t>(end)};
+}
+
+/// Of one tactic's options at the end of a range, in the order of their places.
+std::vector<size_t> Schedule::wanted_at_end(const Shortlist& list, std::span<const size_t> options,
+                                            std::span<const double> tried) {
+  std::vector<size_t> wanted, others;
+  for (const size_t i : options)
+    if (!list.trials[i].time.has_value())
+      (list.fitting[i].of_end_stage ? wanted : others).push_back(i);
+  if (!wanted.empty()) return wanted;
+  others.resize(std::min(others.size(), next_stage_at_end(tried)));
+  return others;
 }
 
 }  // namespace tenon

@@ -55,6 +55,8 @@ class Schedule {
   void announce(const Problem& problem, const Shortlist& list) const;
   std::vector<size_t> wanted_of(const Shortlist& list, std::vector<size_t> options,
                                 double best) const;
+  static std::vector<size_t> wanted_at_end(const Shortlist& list, std::span<const size_t> options,
+                                           std::span<const double> tried);
 
   const SelectScope& scope_;
   std::set<std::string> announced_;  ///< Keys of problems that the watch expects.

@@ -36,6 +36,9 @@ struct RangeShapes {
   std::vector<SymbolValues> others;   ///< The best of both neighbours are, and a proposal.
 };
 
+/// Where shapes lie in a range.
+enum class RangeEnd : uint8_t { kNone, kSmaller, kLarger };
+
 struct SelectOptions {
   /// 0: the first kernel that fits, no timing. 3: all tactics, those that take long to make in
   /// stages (select/stages.h). From 4 on every candidate.
@@ -58,7 +61,7 @@ struct SelectOptions {
   bool many_shapes = false;
   /// Of each layer, how many kernels near the best are tried in its place in sequence.
   size_t rivals = 4;
-  bool at_end = false;  ///< Of a range: tactics have fewer stages (select/stages.h).
+  RangeEnd end = RangeEnd::kNone;  ///< There tactics have fewer stages (select/stages.h).
   /// Other shapes whose candidates are tried at the same time, so that choose_tactics() finds their
   /// times in the cache. Not where the build's time is limited.
   RangeShapes beside;

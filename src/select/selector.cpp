@@ -148,8 +148,10 @@ class Selector::Round {
     for (const size_t option : next) {
       schedule_.will_make(*problem, list->fitting[option]);
       // Others wait until a pilot is decided: its own stages are not to wait for theirs, nor later
-      // stages for first ones.
-      queue_.add({i, problem, list, option}, begun || (pilots_ && pilots_->is_pilot(i)));
+      // stages for first ones. Kernels of many shapes are timed while there is nothing else to
+      // time: no kernel is made behind them.
+      queue_.add({i, problem, list, option}, begun || (pilots_ && pilots_->is_pilot(i)),
+                 list->is_brief);
     }
     problems_[i].pending = next.size();
     if (!next.empty() || list->waits) return;
@@ -182,7 +184,8 @@ class Selector::Round {
     list = selector_.shortlister_.list_among(*wanted.problem, wanted.tactics, wanted.proposals);
     list.is_brief = wanted.is_brief;
     if (list.fitting.size() < 2) return;
-    problems_.push_back({wanted.problem, &list});
+    // Nor is it to wait for first stages, behind which all of its layer would be timed at the end.
+    problems_.push_back({.problem = wanted.problem, .list = &list, .begun = true});
     go_on(problems_.size() - 1);
   }
 
@@ -220,22 +223,34 @@ std::vector<size_t> Selector::prepare(std::span<const Problem> problems, TrialsA
       const auto [entry, is_new] = shortlists_.try_emplace(problem_key(problem));
       if (!is_new) continue;
       open.emplace_back(&problem, &entry->second);
-      entry->second.at_end = scope_.options.at_end || group.data() == others.data();
+      entry->second.end = scope_.options.end;
+      if (group.data() == others.data()) entry->second.end = beside->end_of(problem_key(problem));
     }
   Stopwatch watch;
   const auto list_options = [&](size_t i) {
     if (!scope_.backend.device->activate().ok()) return;
-    *open[i].second = shortlister_.list(*open[i].first, open[i].second->at_end);
+    *open[i].second = shortlister_.list(*open[i].first, open[i].second->end);
   };
   const auto node = [&](size_t i) -> const Node& { return open[i].first->operation.node(); };
   for_each_node_parallel(open.size(), node, list_options);
   times_.list += watch.lap();
   std::vector<size_t> order = announce();
   if (scope_.described || scope_.options.fail_on_cache_miss) return order;
+  if (beside != nullptr)
+    for (const auto& [problem, list] : open)
+      if (list->end != RangeEnd::kNone)
+        for (const std::string& usual : beside->usual_of(problem_key(*problem)))
+          if (const auto made = shortlists_.find(usual); made != shortlists_.end())
+            list->take_made(made->second);
   std::erase_if(open, [](const auto& entry) { return entry.second->fitting.size() < 2; });
   if (has_budget)
     std::ranges::stable_sort(open, std::greater(),
                              [](const auto& entry) { return expected_launch(*entry.first); });
+  // Layer by layer, so that shapes between the ends have their turns all the time.
+  if (beside != nullptr)
+    std::ranges::stable_sort(open, {}, [&](const auto& entry) {
+      return beside->layer_of(problem_key(*entry.first));
+    });
   Round(*this, open, beside).run();
   times_.make += watch.lap();
   return order;

@@ -59,7 +59,15 @@ bool Shortlist::is_held(const Option& option) const {
   return std::ranges::find(held, option.tactic) != held.end();
 }
 
-Shortlist Shortlister::list(const Problem& problem, bool at_end) const {
+void Shortlist::take_made(const Shortlist& usual) {
+  for (Option& option : fitting)
+    option.of_end_stage |= std::ranges::any_of(usual.fitting, [&](const Option& made) {
+      return made.tactic == option.tactic && made.config == option.config &&
+             made.place < tried_in_any_case(made.tactic->traits);
+    });
+}
+
+Shortlist Shortlister::list(const Problem& problem, RangeEnd end) const {
   const SelectOptions& options = scope_.options;
   const KnownTimes times(scope_);
   const auto known =
@@ -70,19 +78,23 @@ Shortlist Shortlister::list(const Problem& problem, bool at_end) const {
   }
   // Who chooses among candidates finds the same ones in each build.
   const bool may_know = options.use_cache && keeps_lists() && options.chooser == nullptr;
-  const auto note = [&](bool end) { return scope_.cache.find_note(list_key(problem, end)); };
-  auto listed = may_know ? note(at_end) : std::nullopt;
+  const auto note = [&](RangeEnd where) {
+    return scope_.cache.find_note(list_key(problem, where));
+  };
+  auto listed = may_know ? note(end) : std::nullopt;
   // An end's layer may be that of the usual shapes.
-  if (may_know && at_end && !listed) listed = note(false);
+  if (may_know && end != RangeEnd::kNone && !listed) listed = note(RangeEnd::kNone);
   if (listed) {
     Shortlist found =
         list(problem, [&](const Tactic& tactic) { return times.configs(problem, tactic); });
     found.remembered = true;
-    found.at_end = at_end;
+    found.end = end;
     if (static_cast<double>(found.fitting.size()) == *listed) return found;
   }
   Shortlist all = list(problem, [&](const Tactic& tactic) { return configs_of(tactic, problem); });
-  all.at_end = at_end;
+  all.end = end;
+  for (Option& option : all.fitting)
+    option.of_end_stage = end != RangeEnd::kNone && option.place < stage_at_end(end);
   return all;
 }
 
@@ -146,7 +158,7 @@ void Shortlister::remember(const Problem& problem, const Shortlist& list) {
   const auto known = [&](const Option& option) { return times.find(problem, option).has_value(); };
   if (keeps_lists() && scope_.options.offered.empty() && !list.fitting.empty() &&
       std::ranges::all_of(list.fitting, known))
-    scope_.cache.insert_note(list_key(problem, list.at_end),
+    scope_.cache.insert_note(list_key(problem, list.end),
                              static_cast<double>(list.fitting.size()));
 }
 
@@ -163,11 +175,12 @@ bool Shortlister::keeps_lists() const {
 }
 
 /// Under it the cache has how many candidates there were.
-std::string Shortlister::list_key(const Problem& problem, bool at_end) const {
+std::string Shortlister::list_key(const Problem& problem, RangeEnd end) const {
+  constexpr std::string_view kEnds[] = {"", " at a smaller end", " at a larger end"};
   return fmt::format("{}|listed {}{}{}{}", problem_key(problem), limit(),
                      scope_.options.level <= effort::kStagedLevel ? " in stages" : "",
                      scope_.options.many_shapes ? " for many shapes" : "",
-                     at_end ? " at an end" : "");
+                     kEnds[static_cast<size_t>(end)]);
 }
 
 /// For a device that is not there only tactics measured on an equal one, or, where there are none,

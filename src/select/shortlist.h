@@ -25,6 +25,8 @@ struct Option {
   const Tactic* tactic;
   std::string config;
   size_t place = 0;  ///< Among the tactic's configurations, which come best first.
+  /// Of the stage at the end of a range (select/stages.h).
+  bool of_end_stage = false;
 
   std::string text() const { return join_tactic(tactic->name, config); }
   /// For each problem anew, by a library.
@@ -51,7 +53,7 @@ struct Shortlist {
   std::vector<Option> spare;  ///< Of `unfit`: for where all that fits fails.
   bool made = false;
   bool is_brief = false;    ///< Timed by fewer launches.
-  bool at_end = false;      ///< SelectOptions::at_end.
+  RangeEnd end = RangeEnd::kNone;
   bool remembered = false;  ///< From the timing cache: exactly the options tried then.
   std::vector<const Tactic*> held;  ///< Are not tried, as yet or at all (select/pilots.h).
   bool waits = false;               ///< Until it is known whether these are tried.
@@ -62,6 +64,8 @@ struct Shortlist {
   /// Whether one that is no fallback takes the problem and is not planned for it.
   bool serves_without_planned() const;
   bool is_held(const Option& option) const;
+  /// Kernels that are made for the same layer under the usual shapes have code here as well.
+  void take_made(const Shortlist& usual);
 };
 
 /// Lists the candidates of problems. Thread-safe as long as the cache does not change.
@@ -69,9 +73,9 @@ class Shortlister {
  public:
   explicit Shortlister(const SelectScope& scope) : scope_(scope) {}
   /// From the timing cache, where it has all of it: libraries take their time to propose.
-  Shortlist list(const Problem& problem) const { return list(problem, scope_.options.at_end); }
+  Shortlist list(const Problem& problem) const { return list(problem, scope_.options.end); }
   /// The same under the usual shapes or at an end.
-  Shortlist list(const Problem& problem, bool at_end) const;
+  Shortlist list(const Problem& problem, RangeEnd end) const;
   /// Some tactics, and so many that their rows propose (SelectOptions::proposals).
   Shortlist list_among(const Problem& problem, std::span<const std::string> tactics,
                        int proposals) const;
@@ -84,7 +88,7 @@ class Shortlister {
   bool is_outdone_in_f32(const Tactic& tactic, const Problem& problem) const;
   size_t limit() const;
   bool keeps_lists() const;
-  std::string list_key(const Problem& problem, bool at_end) const;
+  std::string list_key(const Problem& problem, RangeEnd end) const;
   std::vector<std::string> configs_of(const Tactic& tactic, const Problem& problem) const;
 
   const SelectScope& scope_;

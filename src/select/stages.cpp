@@ -33,10 +33,16 @@ size_t next_stage(std::span<const double> tried, double best, bool may_win) {
   return own <= best * kFarTactic && last <= own * kFarStage ? kStage : 0;
 }
 
-size_t next_stage_at_end(std::span<const double> tried, double best, bool may_win) {
-  if (!may_win) return next_stage(tried, best, may_win);
-  if (tried.empty()) return kEndStage;
-  return std::isinf(std::ranges::min(tried)) ? kStage : 0;
+size_t stage_at_end(RangeEnd end) {
+  return end == RangeEnd::kSmaller ? 3 : 2;
+}
+
+size_t tried_in_any_case(const TacticTraits& traits) {
+  return traits.staged ? kFirstStage : SIZE_MAX;
+}
+
+size_t next_stage_at_end(std::span<const double> tried) {
+  return tried.empty() || std::isinf(std::ranges::min(tried)) ? kStage : 0;
 }
 
 std::vector<std::string> configs_among(std::span<const std::string> tactics, const Tactic& tactic,

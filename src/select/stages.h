@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/tactic.h"
+#include "select/select.h"
 
 namespace tenon {
 
@@ -31,11 +32,17 @@ std::string_view engine_of(std::string_view config);
 size_t next_stage(std::span<const double> tried, double best, bool may_win);
 constexpr size_t kFirstStage = 3;
 
-/// The same at the ends of a range, where a tactic that may win has one larger stage, unless that
-/// fails: kernels of both ends are tried beside those of the usual shapes, and sequences and the
-/// shapes between wait for the last of them.
-size_t next_stage_at_end(std::span<const double> tried, double best, bool may_win);
-constexpr size_t kEndStage = 4;
+/// At the ends of a range a tactic that may win has one stage, unless all of that fails: kernels of
+/// both ends are tried beside those of the usual shapes, and sequences and the shapes between wait
+/// for the last of them. To it belong the configurations that are made for the usual shapes in any
+/// case, by code for all extents, and so many of those that the tactic expects to be the best: one
+/// more at the smaller end, where kernels that leave much of the device idle are harder to tell
+/// apart.
+size_t stage_at_end(RangeEnd end);
+/// Of the configurations for the usual shapes, how many are tried in any case.
+size_t tried_in_any_case(const TacticTraits& traits);
+/// How many of the others follow.
+size_t next_stage_at_end(std::span<const double> tried);
 
 /// The tactic's configurations among tactics with theirs ("cuda.gemm.hopper{m=128}"), the best
 /// first; then so many `proposals` that the tactic has for the problem itself, where it is among

@@ -42,6 +42,27 @@ void TrialsAhead::add(Part part, const SymbolValues& symbols, const Graph& graph
   }
 }
 
+RangeEnd TrialsAhead::end_of(const std::string& key) const {
+  const auto found = places_.find(key);
+  if (found == places_.end()) return RangeEnd::kNone;
+  const auto& [number, layer] = found->second.front();
+  return shapes_[number].part == Part::kEnd
+             ? range_end(shapes_[number].symbols, shapes_.front().symbols)
+             : RangeEnd::kNone;
+}
+
+std::vector<std::string> TrialsAhead::usual_of(const std::string& key) const {
+  std::set<std::string> keys;
+  if (const auto found = places_.find(key); found != places_.end())
+    for (const auto& [number, layer] : found->second) keys.insert(shapes_.front().keys[layer]);
+  return {keys.begin(), keys.end()};
+}
+
+size_t TrialsAhead::layer_of(const std::string& key) const {
+  const auto found = places_.find(key);
+  return found == places_.end() ? names_.size() : found->second.front().second;
+}
+
 std::vector<TrialsAhead::Wanted> TrialsAhead::decided(const std::string& key,
                                                       std::span<const Candidate> best_first,
                                                       const Rivals& rivals) {

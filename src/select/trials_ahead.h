@@ -36,6 +36,12 @@ class TrialsAhead {
 
   /// Under the ends, where all kernels are candidates.
   const std::vector<Problem>& at_ends() const { return at_ends_; }
+  /// Where one of them lies, by its key; kNone: under the usual shapes as well, or nowhere.
+  RangeEnd end_of(const std::string& key) const;
+  /// The keys of the problems that its layers are under the usual shapes.
+  std::vector<std::string> usual_of(const std::string& key) const;
+  /// The number of the first layer that is this problem under some shapes, by its key.
+  size_t layer_of(const std::string& key) const;
   /// A problem was decided, by its key: problems that can be tried from now on.
   std::vector<Wanted> decided(const std::string& key, std::span<const Candidate> best_first,
                               const Rivals& rivals);

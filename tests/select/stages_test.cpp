@@ -26,12 +26,13 @@ TEST(StagesTest, FewAreTriedFirstAndOneOfTacticsThatSeldomWin) {
   EXPECT_EQ(next_stage({}, kFailed, false), 1u);
 }
 
-TEST(StagesTest, OneLargerStageIsTriedAtTheEndsOfARange) {
+TEST(StagesTest, OneStageIsTriedAtTheEndsOfARange) {
   const double all[] = {1.0, 1.0, 1.0, 1.0}, failed[] = {kFailed, kFailed};
-  EXPECT_EQ(next_stage_at_end({}, kFailed, true), kEndStage);
-  EXPECT_EQ(next_stage_at_end({}, kFailed, false), 1u);
-  EXPECT_EQ(next_stage_at_end(all, 1.0, true), 0u);
-  EXPECT_GT(next_stage_at_end(failed, 1.0, true), 0u);
+  EXPECT_GT(stage_at_end(RangeEnd::kSmaller), stage_at_end(RangeEnd::kLarger));
+  EXPECT_EQ(next_stage_at_end(all), 0u);
+  EXPECT_GT(next_stage_at_end(failed), 0u);
+  EXPECT_EQ(tried_in_any_case({.staged = true}), kFirstStage);
+  EXPECT_EQ(tried_in_any_case({}), SIZE_MAX);
 }
 
 TEST(StagesTest, TacticsThatAreFarFromTheBestEnd) {
