@@ -32,7 +32,7 @@ TEST(StagesTest, OneStageIsTriedAtTheEndsOfARange) {
   EXPECT_EQ(next_stage_at_end(all), 0u);
   EXPECT_GT(next_stage_at_end(failed), 0u);
   EXPECT_EQ(tried_in_any_case({.staged = true}), kFirstStage);
-  EXPECT_EQ(tried_in_any_case({}), SIZE_MAX);
+  EXPECT_EQ(tried_in_any_case({.staged_at_ends = true}), SIZE_MAX);
 }
 
 TEST(StagesTest, TacticsThatAreFarFromTheBestEnd) {
