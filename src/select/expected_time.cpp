@@ -74,6 +74,10 @@ int form_of(const Operation& node, const Problem& problem) {
 
 }  // namespace
 
+bool has_product(const Problem& problem) {
+  return static_cast<bool>(heaviest(problem.operation));
+}
+
 double multiplications(const Problem& problem) {
   if (problem.outputs.empty()) return 0;
   const double count = count_of(problem.output());

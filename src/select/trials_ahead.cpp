@@ -1,8 +1,24 @@
 #include "select/trials_ahead.h"
 
+#include <algorithm>
+
+#include "ops/control_flow.h"
+#include "ops/dims.h"
+#include "select/expected_time.h"
 #include "select/problem_key.h"
 
 namespace tenon {
+namespace {
+
+/// Their products are of the same extents, whatever else is computed with them.
+bool multiply_alike(const Problem& a, const Problem& b) {
+  if (a.outputs.empty() || b.outputs.empty() || !has_product(a) || !has_product(b)) return false;
+  const KernelWork of_a = work_of(a), of_b = work_of(b);
+  return of_a.operations == of_b.operations && of_a.kind == of_b.kind && of_a.type == of_b.type &&
+         of_a.form == of_b.form && a.output().extents == b.output().extents;
+}
+
+}  // namespace
 
 TrialsAhead::TrialsAhead(const Layers& layers, const RangeShapes& shapes, const Backend& backend,
                          int threads) {
@@ -16,6 +32,8 @@ TrialsAhead::TrialsAhead(const Layers& layers, const RangeShapes& shapes, const 
   for (size_t i = 1; i < shapes_.size(); ++i)
     for (const auto& problem : shapes_[i].problems)
       if (problem) at_ends_.push_back(*problem);
+  for (size_t i = 0; i < shapes_.size(); ++i)
+    for (const Graph* form : shapes.forms) add_form(*form, i, backend, threads);
   for (const SymbolValues& shape : shapes.between)
     add(Part::kBetween, shape, graph, nodes, backend, threads);
   for (const SymbolValues& shape : shapes.others)
@@ -39,6 +57,29 @@ void TrialsAhead::add(Part part, const SymbolValues& symbols, const Graph& graph
     key = problem_key(*problem);
     places_[key].emplace_back(number, layer);
     if (part != Part::kOther) ++left_[part][layer];
+  }
+}
+
+void TrialsAhead::add_form(const Graph& form, size_t number, const Backend& backend, int threads) {
+  auto concrete = ConcreteGraph::create(form, shapes_[number].symbols);
+  if (!concrete.ok()) return;
+  const ConcreteGraph& here = graphs_.emplace_back(std::move(concrete).value());
+  const Shape& shape = shapes_[number];
+  for (const auto& node : form.nodes()) {
+    if (node->is<Constant>() || node->is<Dims>() || node->tactic == kViewTactic ||
+        is_control_flow(*node) || !here.resolved(*node))
+      continue;
+    Problem problem = here.problem(*node, backend, threads);
+    std::string key = problem_key(problem);
+    if (places_.contains(key) || !keys_of_forms_.insert(std::move(key)).second) continue;
+    const Problem& own = of_forms_.emplace_back(std::move(problem));
+    const auto alike = std::ranges::find_if(shape.problems, [&](const auto& other) {
+      return other.has_value() && multiply_alike(*other, own);
+    });
+    if (alike == shape.problems.end())
+      at_ends_.push_back(own);
+    else
+      alike_[shape.keys[static_cast<size_t>(alike - shape.problems.begin())]].push_back(&own);
   }
 }
 
@@ -73,6 +114,13 @@ std::vector<TrialsAhead::Wanted> TrialsAhead::decided(const std::string& key,
   for (const Candidate& candidate : best_first)
     if (candidate.milliseconds >= 0) times[candidate.tactic] = candidate.milliseconds;
   const std::vector<std::string> near = near_of(best_first.front().tactic, rivals.tactics, times);
+  if (const auto alike = alike_.find(key); alike != alike_.end()) {
+    std::vector<std::string> offered = near;
+    if (!rivals.own.empty() && std::ranges::find(offered, rivals.own) == offered.end())
+      offered.push_back(rivals.own);
+    for (const Problem* problem : alike->second)
+      wanted.push_back({problem, offered, kProposedBetween, false});
+  }
   for (const auto& [number, layer] : found->second) {
     const Part part = shapes_[number].part;
     for (const auto* known : {&in_ends_, &in_all_})

@@ -56,6 +56,8 @@ class TrialsAhead {
   };
   void add(Part part, const SymbolValues& symbols, const Graph& graph,
            std::span<const Node* const> nodes, const Backend& backend, int threads);
+  /// Layers of another form at an end that no layer of `nodes` is.
+  void add_form(const Graph& form, size_t shape, const Backend& backend, int threads);
   /// The shapes of a part for one layer, once those of the part ahead are decided.
   void want(Part part, size_t layer, std::vector<Wanted>& wanted);
 
@@ -63,6 +65,10 @@ class TrialsAhead {
   std::deque<ConcreteGraph> graphs_;
   std::deque<Shape> shapes_;
   std::vector<Problem> at_ends_;
+  std::deque<Problem> of_forms_;
+  std::set<std::string> keys_of_forms_;
+  /// By the key of a problem: those of other forms whose products are of the same extents.
+  std::map<std::string, std::vector<const Problem*>> alike_;
   std::map<std::string, std::vector<std::pair<size_t, size_t>>> places_;  ///< Shapes and layers.
   std::map<Part, std::vector<size_t>> left_;   ///< By layer: shapes of the part without kernels.
   std::set<std::string> wanted_;               ///< Keys.

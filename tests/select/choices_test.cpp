@@ -205,6 +205,72 @@ TEST_F(Choices, AreTriedByOneStageAtTheEnds) {
   EXPECT_GT(device_->made[64].size(), 0u) << "more stages under usual shapes";
 }
 
+TEST_F(Choices, AreTriedByOneStageOfTacticsThatHaveNoneUnderTheUsualShapes) {
+  auto graph = parse_graph(kExp);
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  (*graph)->symbol_ranges["b"] = {1, 64};
+  rows_[0].traits.staged_at_ends = true;
+  rows_[0].configs = [](const Problem& problem) {
+    const bool is_usual = problem.output().extents[0] == 8;
+    return is_usual ? std::vector<std::string>{"2", "3", "4"}
+                    : std::vector<std::string>{"0", "1", "7", "5", "6", "4"};
+  };
+  const Backend backend{.device = device_, .tactics = rows_};
+  TimingCache cache;
+  SelectOptions options{.many_shapes = true};
+  options.beside.ends = {{{"b", 1}}, {{"b", 64}}};
+  ASSERT_TRUE(select_tactics(**graph, backend, {{"b", 8}}, options, cache).ok());
+  EXPECT_EQ(device_->made[8], (std::set{2, 3, 4}));
+  EXPECT_EQ(device_->made[1], (std::set{0, 1, 4, 7}));
+  EXPECT_EQ(device_->made[64], (std::set{0, 1, 4}));
+}
+
+constexpr char kProduct[] =
+    "graph \"\" (%0 \"x\": f32[b,8], %1 \"w\": f32[8,8]) {"
+    " %2 = matmul(%0, %1) : f32[b,8] return %2}";
+constexpr char kProductOfTransposed[] =
+    "graph \"\" (%0 \"x\": f32[b,8], %1 \"w\": f32[8,8]) {"
+    " %2 = matmul(%0, %1) {transpose_b = true} : f32[b,8] return %2}";
+
+/// Numbers from kConfigs on are of transposed weights.
+Tactic tuned_product() {
+  Tactic tactic = tuned();
+  tactic.create = [](const Problem& problem, std::string_view config) {
+    auto& device = static_cast<Account&>(*problem.device);
+    if (problem.operation.as<MatMul>()->transpose_b) {
+      const std::lock_guard lock(device.mutex);
+      device.made[problem.output().extents[0]].insert(kConfigs + std::stoi(std::string(config)));
+    }
+    return tuned().create(problem, config);
+  };
+  return tactic;
+}
+
+/// Another form's products of the same extents are tried by the kernels that were the best.
+TEST_F(Choices, OfAnotherFormAreAmongTheNearestForProductsOfTheSameExtents) {
+  auto graph = parse_graph(kProduct), form = parse_graph(kProductOfTransposed);
+  ASSERT_TRUE(graph.ok() && form.ok()) << form.error().message;
+  for (auto* each : {&graph, &form}) (**each)->symbol_ranges["b"] = {1, 64};
+  rows_ = {tuned_product(), cpu_tactics().back()};
+  const Backend backend{.device = device_, .tactics = rows_};
+  TimingCache cache;
+  SelectOptions options{.many_shapes = true};
+  options.beside.ends = {{{"b", 1}}, {{"b", 64}}};
+  options.beside.forms = {form->get()};
+  ASSERT_TRUE(select_tactics(**graph, backend, {{"b", 8}}, options, cache).ok());
+  for (const int64_t rows : {1, 8, 64}) {
+    const std::set<int>& made = device_->made[rows];
+    EXPECT_EQ(made.count(kConfigs - 1), 1u) << rows;
+    EXPECT_EQ(made.count(kConfigs + best_for(rows)), 1u) << rows;
+    EXPECT_EQ(made.count(2 * kConfigs - 1), 0u) << rows << ": good nowhere near";
+  }
+  device_->made.clear();
+  options.beside.forms.clear();
+  ASSERT_TRUE(select_tactics(**form, backend, {{"b", 8}}, options, cache).ok());
+  EXPECT_EQ((*form)->nodes()[0]->tactic, "cuda.tuned{3}");
+  for (const int64_t rows : {1, 8, 64}) EXPECT_LE(device_->made[rows].size(), 1u) << rows;
+}
+
 /// While kernels of some layers are compiled, those of others are timed under all shapes.
 TEST_F(Choices, FindTheTimesOfShapesBetweenTheEndsThatWereTriedAhead) {
   auto graph = parse_graph(kExp);
