@@ -10,6 +10,7 @@
 
 #include "base/stopwatch.h"
 #include "plan/points.h"
+#include "select/effort.h"
 #include "select/collect_code.h"
 #include "select/refine_choices.h"
 
@@ -28,6 +29,8 @@ std::string to_string(const SymbolValues& symbols) {
 constexpr size_t kRivalsBetween = 1;
 /// Another form of the graph has to be faster by so much.
 constexpr double kClearly = 0.99;
+/// What a form may win by kernels that are tried in sequence.
+constexpr double kTuning = 1.05;
 /// What may be lost by the other form without a search for the shapes from which on it is better.
 constexpr double kLoss = 0.02;
 
@@ -71,18 +74,17 @@ class Chooser {
     for (const SymbolValues& point : points) {
       if (has_choice(point)) continue;
       if (watch_ != nullptr && watch_->tuning_is_over()) return {};
-      std::optional<Timed> best;
-      for (const int form : forms_at(point, are_between)) {
-        Result<Timed> timed = choose_under(point, form, are_between);
-        // What does not run under these shapes is told to who runs it.
-        if (!timed.ok() && timed.error().kind != ErrorKind::kUnsupported) return timed.error();
-        if (!timed.ok()) continue;
-        const bool is_better = !best || is_faster(*timed, *best);
-        if (best) leads_[point] = lead_of(is_better ? *timed : *best, is_better ? *best : *timed);
-        if (is_better) best = std::move(*timed);
+      TENON_ASSIGN(const std::vector<Timed> forms, time_forms(point, are_between));
+      const Timed* best = nullptr;
+      for (const Timed& timed : forms) {
+        const bool is_better = best == nullptr || is_faster(timed, *best);
+        if (best != nullptr)
+          leads_[point] = lead_of(is_better ? timed : *best, is_better ? *best : timed);
+        if (is_better) best = &timed;
+        take(timed);
       }
-      if (!best) continue;
-      plan_.choices.push_back(std::move(best->choice));
+      if (best == nullptr) continue;
+      plan_.choices.push_back(choice_of(*best));
       take_code(plan_.choices.back(), !are_between);
     }
     return {};
@@ -116,16 +118,42 @@ class Chooser {
     return try_candidates(problems, backend_, options_, cache_, &measurer_);
   }
 
+  /// A form under some shapes.
   struct Timed {
-    Choice choice;
-    std::optional<double> sequence;  ///< Milliseconds.
+    SymbolValues point;
+    int form;
+    std::unique_ptr<LayersUnder> all;
+    Tactics tactics;
+    std::optional<double> sequence() const { return tactics.sequence; }
   };
   static bool is_faster(const Timed& form, const Timed& than) {
-    return form.sequence && than.sequence && *form.sequence < *than.sequence * kClearly;
+    return form.sequence() && than.sequence() && *form.sequence() < *than.sequence() * kClearly;
+  }
+
+  /// Of several forms those that are far from the fastest, each with the kernels that are the best
+  /// alone, are not tuned.
+  Result<std::vector<Timed>> time_forms(const SymbolValues& point, bool is_between) {
+    const std::set<int> forms = forms_at(point, is_between);
+    const size_t rivals = is_between ? kRivalsBetween : kRangeRivals;
+    std::vector<Timed> all;
+    for (const int form : forms) {
+      Result<Timed> timed = choose_under(point, form, is_between, forms.size() > 1 ? 0 : rivals);
+      // What does not run under these shapes is told to who runs it.
+      if (!timed.ok() && timed.error().kind != ErrorKind::kUnsupported) return timed.error();
+      if (timed.ok()) all.push_back(std::move(*timed));
+    }
+    if (forms.size() < 2) return all;
+    double least = effort::kFailed;
+    for (const Timed& timed : all) least = std::min(least, timed.sequence().value_or(least));
+    for (Timed& timed : all)
+      if (!timed.sequence() || *timed.sequence() <= least * kTuning) {
+        TENON_ASSIGN(timed, choose_under(point, timed.form, is_between, rivals));
+      }
+    return all;
   }
   /// The part by which a form is faster than the other one.
   static double lead_of(const Timed& form, const Timed& other) {
-    return form.sequence && other.sequence ? *other.sequence / *form.sequence - 1 : 0;
+    return form.sequence() && other.sequence() ? *other.sequence() / *form.sequence() - 1 : 0;
   }
 
   /// Between the ends forms by which neither neighbour runs are not tried.
@@ -185,28 +213,36 @@ class Chooser {
   }
 
   /// Bodies keep the kernels that they have.
-  Result<Timed> choose_under(const SymbolValues& point, int form, bool is_between) {
-    KnownShapes& known_shapes = known_[static_cast<size_t>(form)];
-    TENON_ASSIGN(const auto all,
+  Result<Timed> choose_under(const SymbolValues& point, int form, bool is_between, size_t rivals) {
+    TENON_ASSIGN(auto all,
                  LayersUnder::make(form_of(plan_, form), backend_, options_.threads, point));
     options_.offered.clear();
     if (is_between) offer(between_[{point, form}], all->layers, options_.offered);
     options_.proposals = is_between ? kProposedBetween : -1;
-    options_.rivals = is_between ? kRivalsBetween : SelectOptions().rivals;
+    options_.rivals = rivals;
     options_.end = is_between ? RangeEnd::kNone : range_end(point, plan_ends(plan_).front());
     TENON_ASSIGN(Tactics tactics, choose_tactics(all->layers, backend_, options_, cache_,
                                                  all->in_sequence, &measurer_));
-    Timed timed{{point, {}, form}, tactics.sequence};
-    KnownShape& known = known_shapes.add(point);
-    for (size_t i = 0; i < all->places.size(); ++i) {
-      const Node& node = *all->layers.nodes[i];
-      known_shapes.take(known, node.name, tactics, i);
-      if (tactics.best[i] != node.tactic) timed.choice.tactics[all->places[i]] = tactics.best[i];
-    }
-    if (options_.logger != nullptr && known_.size() > 1 && timed.sequence)
+    if (options_.logger != nullptr && known_.size() > 1 && tactics.sequence)
       options_.logger->verbose("Form {} of the graph under {}: {:.4f} ms in sequence", form,
-                               to_string(point), *timed.sequence);
-    return timed;
+                               to_string(point), *tactics.sequence);
+    return Timed{point, form, std::move(all), std::move(tactics)};
+  }
+
+  void take(const Timed& timed) {
+    KnownShapes& shapes = known_[static_cast<size_t>(timed.form)];
+    KnownShape& known = shapes.add(timed.point);
+    for (size_t i = 0; i < timed.all->places.size(); ++i)
+      shapes.take(known, timed.all->layers.nodes[i]->name, timed.tactics, i);
+  }
+
+  static Choice choice_of(const Timed& timed) {
+    Choice choice{timed.point, {}, timed.form};
+    for (size_t i = 0; i < timed.all->places.size(); ++i)
+      if (const std::string& best = timed.tactics.best[i];
+          best != timed.all->layers.nodes[i]->tactic)
+        choice.tactics[timed.all->places[i]] = best;
+    return choice;
   }
 
   void take_code(const Choice& choice, bool is_exact) {

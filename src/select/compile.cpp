@@ -24,11 +24,14 @@
 #include "plan/shape_values.h"
 #include "select/choices.h"
 #include "select/effort.h"
+#include "select/fit_regions.h"
 #include "select/gone_nodes.h"
 #include "select/keep_formats.h"
 #include "select/kernel_chooser.h"
+#include "select/known_shapes.h"
 #include "select/pack_weights.h"
 #include "select/usual_broadcasts.h"
+#include "select/views.h"
 
 namespace tenon {
 namespace {
@@ -180,6 +183,7 @@ Status choose_for_forms(Plan& plan, const Backend& backend, const SymbolValues& 
   // Which shapes between the ends a form serves is not known yet.
   options.beside.between.clear();
   options.beside.others.clear();
+  options.beside.forms.clear();
   std::optional<Error> failure;
   std::erase_if(plan.forms, [&](const auto& form) {
     Status chosen = select_tactics(*form, backend, symbols, options, cache);
@@ -203,6 +207,19 @@ RangeShapes range_shapes(const Plan& plan) {
   return shapes;
 }
 
+/// Forms that do not run are left to choose_for_forms().
+std::vector<const Graph*> forms_with_views(const Plan& plan, const CompileRequest& request,
+                                           const SymbolValues& symbols) {
+  const SelectOptions& options = request.select;
+  std::vector<const Graph*> forms;
+  for (const auto& form : plan.forms)
+    if (fit_regions(*form, request.backend, symbols, options.threads, options.logger, nullptr)
+            .ok() &&
+        choose_views(*form, request.backend, symbols, options.threads).ok())
+      forms.push_back(form.get());
+  return forms;
+}
+
 /// Kernels for the usual shapes and, where shapes vary, for others.
 Status choose_kernels(Plan& plan, const CompileRequest& request, const SymbolValues& symbols,
                       TimingCache& cache, Logger& logger) {
@@ -215,8 +232,11 @@ Status choose_kernels(Plan& plan, const CompileRequest& request, const SymbolVal
   const KeptWeights kept(request.backend.constants, *request.backend.device);
   SelectOptions options = request.select;
   options.many_shapes = varies;
-  if (varies && request.backend.device->capabilities().compiles_kernels)
+  if (varies) options.rivals = kRangeRivals;
+  if (varies && request.backend.device->capabilities().compiles_kernels) {
     options.beside = range_shapes(plan);
+    options.beside.forms = forms_with_views(plan, request, symbols);
+  }
   TENON_TRY(select_tactics(*plan.graph, request.backend, symbols, options, cache));
   if (!varies) plan.forms.clear();
   TENON_TRY(choose_for_forms(plan, request.backend, symbols, options, cache));
