@@ -34,6 +34,10 @@ constexpr double kTuning = 1.05;
 /// What may be lost by the other form without a search for the shapes from which on it is better.
 constexpr double kLoss = 0.02;
 
+/// Milliseconds that a kernel by code for all extents takes longer, about, and the part of a sequence
+/// for which all of its kernels are compiled once more, for the shapes themselves.
+constexpr double kOpenCosts = 1e-4, kWorthExact = 0.02;
+
 class Chooser {
  public:
   Chooser(Plan& plan, const Backend& backend, const SelectOptions& options, TimingCache& cache)
@@ -85,7 +89,7 @@ class Chooser {
       }
       if (best == nullptr) continue;
       plan_.choices.push_back(choice_of(*best));
-      take_code(plan_.choices.back(), !are_between);
+      take_code(plan_.choices.back(), !are_between && wants_exact(*best));
     }
     return {};
   }
@@ -227,6 +231,11 @@ class Chooser {
       options_.logger->verbose("Form {} of the graph under {}: {:.4f} ms in sequence", form,
                                to_string(point), *tactics.sequence);
     return Timed{point, form, std::move(all), std::move(tactics)};
+  }
+
+  static bool wants_exact(const Timed& timed) {
+    const auto kernels = static_cast<double>(timed.all->layers.nodes.size());
+    return !timed.sequence() || kernels * kOpenCosts > *timed.sequence() * kWorthExact;
   }
 
   void take(const Timed& timed) {

@@ -127,7 +127,9 @@ Status collect_code(Plan& plan, const Backend& backend, Logger& logger) {
   using Use = CodeLibrary::Use;
   const std::vector<SymbolValues> points = plan_points(plan);
   const CodeLibrary none, &before = plan.code == nullptr ? none : *plan.code;
-  auto library = collect_under(plan_ends(plan), plan, quiet, before, Use::kCollect, false);
+  // Where choices were made they have what is worth code of its own.
+  const Use at_ends = plan.code == nullptr ? Use::kCollect : Use::kCollectOpen;
+  auto library = collect_under(plan_ends(plan), plan, quiet, before, at_ends, false);
   if (points.size() > 1) {
     library = collect_under(points, plan, quiet, *library, Use::kCollectOpen, false);
     library = collect_under(plan_shapes(plan), plan, quiet, *library, Use::kCollectOpen, true);

@@ -37,6 +37,8 @@ RangeEnd range_end(const SymbolValues& end, const SymbolValues& usual);
 /// side, and the tactics' proposals.
 inline constexpr size_t kNearBetween = 2;
 inline constexpr int kProposedBetween = 2;
+/// Proposals for another form's products, beside the kernels of those that are alike.
+inline constexpr int kProposedForForm = 2;
 /// Of each layer of a range, how many kernels near the best are tried in its place in sequence: those
 /// behind the second won once in 48 sequences (docs/notes/performance.md).
 inline constexpr size_t kRangeRivals = 2;

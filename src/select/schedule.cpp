@@ -202,7 +202,10 @@ std::vector<size_t> Schedule::wanted_of(const Shortlist& list, std::vector<size_
   const bool is_first = tried.empty() && traits.first_alone;
   const bool may_win = !traits.planned_each && traits.seldom_beside.empty();
   if (in_stages && at_end && may_win) return wanted_at_end(list, options, tried);
-  const size_t count = in_stages ? next_stage(tried, best, may_win) : is_first ? 1 : options.size();
+  const double far_stage = scope_.options.many_shapes ? kFarStageOfRange : kFarStage;
+  const size_t count = in_stages  ? next_stage(tried, best, may_win, far_stage)
+                       : is_first ? 1
+                                  : options.size();
   const size_t end = std::min(options.size(), tried.size() + count);
   return {options.begin() + static_cast<std::ptrdiff_t>(std::min(tried.size(), end)),
           options.begin() + static_cast<std::ptrdiff_t>(end)};

@@ -182,6 +182,9 @@ class Selector::Round {
     if (!is_new) return;
     Shortlist& list = entry->second;
     list = selector_.shortlister_.list_among(*wanted.problem, wanted.tactics, wanted.proposals);
+    // None of these takes it.
+    if (list.fitting.empty() && !wanted.is_brief)
+      list = selector_.shortlister_.list(*wanted.problem, RangeEnd::kNone);
     list.is_brief = wanted.is_brief;
     if (list.fitting.size() < 2) return;
     // Nor is it to wait for first stages, behind which all of its layer would be timed at the end.

@@ -10,8 +10,6 @@ namespace {
 
 /// Configurations of a stage behind the first.
 constexpr size_t kStage = 2;
-/// How far a stage may be from its tactic's best to be followed by another.
-constexpr double kFarStage = 1.12;
 
 }  // namespace
 
@@ -25,12 +23,12 @@ std::string_view engine_of(std::string_view config) {
   return config.substr(0, config.find(',', at));
 }
 
-size_t next_stage(std::span<const double> tried, double best, bool may_win) {
+size_t next_stage(std::span<const double> tried, double best, bool may_win, double far_stage) {
   if (tried.empty()) return may_win ? kFirstStage : 1;
   const double own = std::ranges::min(tried);
   if (std::isinf(own)) return kStage;
   const double last = std::ranges::min(tried.last(std::min(tried.size(), kStage)));
-  return own <= best * kFarTactic && last <= own * kFarStage ? kStage : 0;
+  return own <= best * kFarTactic && last <= own * far_stage ? kStage : 0;
 }
 
 size_t stage_at_end(RangeEnd end) {

@@ -119,7 +119,7 @@ std::vector<TrialsAhead::Wanted> TrialsAhead::decided(const std::string& key,
     if (!rivals.own.empty() && std::ranges::find(offered, rivals.own) == offered.end())
       offered.push_back(rivals.own);
     for (const Problem* problem : alike->second)
-      wanted.push_back({problem, offered, kProposedBetween, false});
+      wanted.push_back({problem, offered, kProposedForForm, false});
   }
   for (const auto& [number, layer] : found->second) {
     const Part part = shapes_[number].part;
