@@ -10,6 +10,7 @@
 #include "ir/graph.h"
 #include "select/select.h"
 #include "select/sequence_runner.h"
+#include "select/stages.h"
 
 namespace tenon {
 
@@ -36,7 +37,7 @@ RangeEnd range_end(const SymbolValues& end, const SymbolValues& usual);
 /// Kernels of one layer that are tried between the ends of a profile: kernels near the best on each
 /// side, and the tactics' proposals.
 inline constexpr size_t kNearBetween = 2;
-inline constexpr int kProposedBetween = 2;
+inline constexpr int kProposedBetween = kTwoIfOthers;
 /// Proposals for another form's products, beside the kernels of those that are alike.
 inline constexpr int kProposedForForm = 2;
 /// Of each layer of a range, how many kernels near the best are tried in its place in sequence: those

@@ -71,7 +71,7 @@ struct SelectOptions {
   /// By problem_key(): the only tactics to look at, where one of them fits.
   std::map<std::string, std::vector<std::string>> offered;
   /// Beside these, so many that their tactics propose for the problem first; -1: one of the first
-  /// tactic (select/stages.h).
+  /// tactic, or kTwoIfOthers (select/stages.h).
   int proposals = -1;
   /// Told after each layer; false stops the build. May be null.
   std::function<bool(int step, int steps)> progress;
