@@ -28,7 +28,6 @@
 #include "ops/table.h"
 #include "plan/concrete_graph.h"
 #include "plan/points.h"
-#include "plan/shape_values.h"
 #include "select/agreement.h"
 #include "select/pack_weights.h"
 
@@ -42,11 +41,6 @@ constexpr int kMaxWrongKernels = 8;
 /// Of rounding, where one does not explain a difference.
 constexpr int kMoreDraws = 12;
 constexpr int kDrawsOfPasses = 2;
-
-/// As users ask for it.
-std::string_view flag_of(DataType type) {
-  return type == DataType::kFloat16 ? "fp16" : type == DataType::kBFloat16 ? "bf16" : "fp32";
-}
 
 /// One build with its check.
 class CheckedBuild {
@@ -94,7 +88,8 @@ class CheckedBuild {
     }
     if (passes_beside_)
       request_.before_precision = [&](const Graph& graph) { pass_beside(graph.clone(), asked); };
-    else if (when == std::launch::async && is_of_range() && looks_at_passes() && !has_budget())
+    else if (when == std::launch::async && has_open_extents(*network_) && looks_at_passes() &&
+             !has_budget())
       look_before_choices(asked);
     Stopwatch watch;
     Result<Plan> compiled = compile_again(logger_);
@@ -156,12 +151,6 @@ class CheckedBuild {
 
   bool looks_at_passes() const {
     return rounds_products() && !with_regions() && !rounds_to_bytes(*network_);
-  }
-
-  bool is_of_range() const {
-    return std::ranges::any_of(network_->inputs(), [](const Value* input) {
-      return !is_constant(input->type.shape);
-    });
   }
 
   /// The second look at the passes of a range begins where the build leaves most cores idle.
@@ -285,12 +274,8 @@ class CheckedBuild {
 
   Result<Plan> without_originals(Plan plan) const {
     if (request_.keep_originals || !request_.packs) return plan;
-    std::map<std::string, Extents> shapes;
-    for (const Value* input : plan.graph->inputs())
-      shapes[input->name] = plan.profiles[0].at(input->name).opt;
-    TENON_ASSIGN(const SymbolValues symbols,
-                 bind_inputs(*plan.graph, shapes, usual_values(*plan.graph, plan.profiles[0])));
-    TENON_TRY(pack_weights(*plan.graph, request_.backend, symbols, plan_ends(plan),
+    TENON_ASSIGN(const ProfileEnds ends, profile_ends(*plan.graph, plan.profiles[0]));
+    TENON_TRY(pack_weights(*plan.graph, request_.backend, ends.usual, plan_ends(plan),
                            request_.select.threads, false));
     return plan;
   }
@@ -563,11 +548,7 @@ class CheckedBuild {
   }
 
   std::string name_of_rounding() const {
-    std::string name;
-    if (request_.passes.precision.has_value()) name = flag_of(*request_.passes.precision);
-    if (name.empty() && in_tf32()) name = "tf32";
-    if (rounds_to_bytes(*network_)) name += name.empty() ? "quantization" : " with quantization";
-    return name;
+    return tenon::name_of_rounding(request_.passes.precision, in_tf32(), *network_);
   }
 
   /// Where rounding hides them, or the limit of a whole network: the passes' result for the network
@@ -784,8 +765,8 @@ class CheckedBuild {
   double ahead_ = 0;       ///< The part of it that passed before kernels were tried.
   std::atomic<bool> is_given_up_ = false;  ///< The build failed: the reference may end.
   CheckForecast::Shares shares_;           ///< Of the time of a check that finds nothing.
-  std::unique_ptr<Graph> before_precision_;  ///< For that look.
   bool passes_beside_ = false;  ///< A second look at the passes goes on beside the build.
+  std::unique_ptr<Graph> before_precision_;             ///< For that look.
   std::future<Result<std::vector<Tensor>>> of_passes_;  ///< Its outputs; read once.
   // Of the last plan that was examined.
   RegionReport report_;

@@ -23,6 +23,23 @@ bool has_open_loop(const Graph& graph) {
   return false;
 }
 
+bool has_open_extents(const Graph& network) {
+  return std::ranges::any_of(network.inputs(),
+                             [](const Value* input) { return !is_constant(input->type.shape); });
+}
+
+std::string name_of_rounding(std::optional<DataType> precision, bool in_tf32,
+                             const Graph& network) {
+  std::string name;
+  if (precision.has_value())
+    name = *precision == DataType::kFloat16    ? "fp16"
+           : *precision == DataType::kBFloat16 ? "bf16"
+                                               : "fp32";
+  if (name.empty() && in_tf32) name = "tf32";
+  if (rounds_to_bytes(network)) name += name.empty() ? "quantization" : " with quantization";
+  return name;
+}
+
 DataType coarsest_type(const Graph& graph) {
   const auto norm = [](DataType type) { return tolerance(Computation::kNetwork, type).norm; };
   DataType coarsest = DataType::kFloat32;

@@ -10,8 +10,8 @@
 
 #include "base/stopwatch.h"
 #include "plan/points.h"
-#include "select/effort.h"
 #include "select/collect_code.h"
+#include "select/effort.h"
 #include "select/refine_choices.h"
 
 namespace tenon {
@@ -34,8 +34,8 @@ constexpr double kTuning = 1.05;
 /// What may be lost by the other form without a search for the shapes from which on it is better.
 constexpr double kLoss = 0.02;
 
-/// Milliseconds that a kernel by code for all extents takes longer, about, and the part of a sequence
-/// for which all of its kernels are compiled once more, for the shapes themselves.
+/// Milliseconds that a kernel by code for all extents takes longer, about, and the part of a
+/// sequence for which all of its kernels are compiled once more, for the shapes themselves.
 constexpr double kOpenCosts = 1e-4, kWorthExact = 0.02;
 
 class Chooser {

@@ -38,10 +38,10 @@ RangeEnd range_end(const SymbolValues& end, const SymbolValues& usual);
 /// side, and the tactics' proposals.
 inline constexpr size_t kNearBetween = 2;
 inline constexpr int kProposedBetween = kTwoIfOthers;
-/// Proposals for another form's products, beside the kernels of those that are alike.
+/// Proposals for another form's products, beside the kernels of equal ones.
 inline constexpr int kProposedForForm = 2;
-/// Of each layer of a range, how many kernels near the best are tried in its place in sequence: those
-/// behind the second won once in 48 sequences (docs/notes/performance.md).
+/// Of each layer of a range, how many kernels near the best are tried in its place in sequence:
+/// those behind the second won once in 48 sequences (docs/notes/performance.md).
 inline constexpr size_t kRangeRivals = 2;
 
 /// The best of one layer's tactics, and those of its rivals that are near it by their times.

@@ -197,8 +197,9 @@ std::vector<size_t> Schedule::wanted_of(const Shortlist& list, std::vector<size_
     if (const auto& time = list.trials[i].time)
       tried.push_back(time->ok() ? **time : effort::kFailed);
   const bool at_end = list.end != RangeEnd::kNone;
-  const bool in_stages = (traits.staged || (at_end && traits.staged_at_ends)) && scope_.options.level <= effort::kStagedLevel &&
-                         !list.remembered && scope_.options.chooser == nullptr;
+  const bool in_stages = (traits.staged || (at_end && traits.staged_at_ends)) &&
+                         scope_.options.level <= effort::kStagedLevel && !list.remembered &&
+                         scope_.options.chooser == nullptr;
   const bool is_first = tried.empty() && traits.first_alone;
   const bool may_win = !traits.planned_each && traits.seldom_beside.empty();
   if (in_stages && at_end && may_win) return wanted_at_end(list, options, tried);

@@ -251,9 +251,8 @@ std::vector<size_t> Selector::prepare(std::span<const Problem> problems, TrialsA
                              [](const auto& entry) { return expected_launch(*entry.first); });
   // Layer by layer, so that shapes between the ends have their turns all the time.
   if (beside != nullptr)
-    std::ranges::stable_sort(open, {}, [&](const auto& entry) {
-      return beside->layer_of(problem_key(*entry.first));
-    });
+    std::ranges::stable_sort(
+        open, {}, [&](const auto& entry) { return beside->layer_of(problem_key(*entry.first)); });
   Round(*this, open, beside).run();
   times_.make += watch.lap();
   return order;

@@ -56,8 +56,9 @@ std::vector<std::string> configs_among(std::span<const std::string> tactics, con
   const bool is_first = !of_library && split_tactic(tactics.front()).name == tactic.name;
   // A tactic that seldom wins beside another one proposes more only where it did.
   const bool proposes = is_first || tactic.traits.seldom_beside.empty();
-  const auto most =
-      static_cast<size_t>(proposals == -1 ? is_first : proposes ? std::abs(proposals) : 0);
+  const auto most = static_cast<size_t>(proposals == -1 ? is_first
+                                        : proposes      ? std::abs(proposals)
+                                                        : 0);
   if (most == 0) return configs;
   const std::vector<std::string> own = tactic.configs(problem);
   const bool agrees = !own.empty() && std::ranges::find(configs, own[0]) != configs.end();

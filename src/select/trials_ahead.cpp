@@ -11,7 +11,7 @@ namespace tenon {
 namespace {
 
 /// Their products are of the same extents, whatever else is computed with them.
-bool multiply_alike(const Problem& a, const Problem& b) {
+bool has_equal_product(const Problem& a, const Problem& b) {
   if (a.outputs.empty() || b.outputs.empty() || !has_product(a) || !has_product(b)) return false;
   const KernelWork of_a = work_of(a), of_b = work_of(b);
   return of_a.operations == of_b.operations && of_a.kind == of_b.kind && of_a.type == of_b.type &&
@@ -73,13 +73,13 @@ void TrialsAhead::add_form(const Graph& form, size_t number, const Backend& back
     std::string key = problem_key(problem);
     if (places_.contains(key) || !keys_of_forms_.insert(std::move(key)).second) continue;
     const Problem& own = of_forms_.emplace_back(std::move(problem));
-    const auto alike = std::ranges::find_if(shape.problems, [&](const auto& other) {
-      return other.has_value() && multiply_alike(*other, own);
+    const auto similar = std::ranges::find_if(shape.problems, [&](const auto& other) {
+      return other.has_value() && has_equal_product(*other, own);
     });
-    if (alike == shape.problems.end())
+    if (similar == shape.problems.end())
       at_ends_.push_back(own);
     else
-      alike_[shape.keys[static_cast<size_t>(alike - shape.problems.begin())]].push_back(&own);
+      similar_[shape.keys[static_cast<size_t>(similar - shape.problems.begin())]].push_back(&own);
   }
 }
 
@@ -114,11 +114,11 @@ std::vector<TrialsAhead::Wanted> TrialsAhead::decided(const std::string& key,
   for (const Candidate& candidate : best_first)
     if (candidate.milliseconds >= 0) times[candidate.tactic] = candidate.milliseconds;
   const std::vector<std::string> near = near_of(best_first.front().tactic, rivals.tactics, times);
-  if (const auto alike = alike_.find(key); alike != alike_.end()) {
+  if (const auto similar = similar_.find(key); similar != similar_.end()) {
     std::vector<std::string> offered = near;
     if (!rivals.own.empty() && std::ranges::find(offered, rivals.own) == offered.end())
       offered.push_back(rivals.own);
-    for (const Problem* problem : alike->second)
+    for (const Problem* problem : similar->second)
       wanted.push_back({problem, offered, kProposedForForm, false});
   }
   for (const auto& [number, layer] : found->second) {

@@ -68,7 +68,7 @@ class TrialsAhead {
   std::deque<Problem> of_forms_;
   std::set<std::string> keys_of_forms_;
   /// By the key of a problem: those of other forms whose products are of the same extents.
-  std::map<std::string, std::vector<const Problem*>> alike_;
+  std::map<std::string, std::vector<const Problem*>> similar_;
   std::map<std::string, std::vector<std::pair<size_t, size_t>>> places_;  ///< Shapes and layers.
   std::map<Part, std::vector<size_t>> left_;   ///< By layer: shapes of the part without kernels.
   std::set<std::string> wanted_;               ///< Keys.
