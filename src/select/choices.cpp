@@ -224,6 +224,7 @@ class Chooser {
     if (is_between) offer(between_[{point, form}], all->layers, options_.offered);
     options_.proposals = is_between ? kProposedBetween : -1;
     options_.rivals = rivals;
+    options_.of_form = form != 0;
     options_.end = is_between ? RangeEnd::kNone : range_end(point, plan_ends(plan_).front());
     TENON_ASSIGN(Tactics tactics, choose_tactics(all->layers, backend_, options_, cache_,
                                                  all->in_sequence, &measurer_));

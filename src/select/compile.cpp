@@ -180,6 +180,7 @@ Status choose_for_forms(Plan& plan, const Backend& backend, const SymbolValues& 
   options.notes = nullptr;
   options.editable_cache = false;
   options.warm = true;
+  options.of_form = true;
   // Which shapes between the ends a form serves is not known yet.
   options.beside.between.clear();
   options.beside.others.clear();

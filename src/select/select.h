@@ -65,6 +65,7 @@ struct SelectOptions {
   /// Of each layer, how many kernels near the best are tried in its place in sequence.
   size_t rivals = 4;
   RangeEnd end = RangeEnd::kNone;  ///< There tactics have fewer stages (select/stages.h).
+  bool of_form = false;            ///< RangeShapes::forms may have been tried by few kernels.
   /// Other shapes whose candidates are tried at the same time, so that choose_tactics() finds their
   /// times in the cache. Not where the build's time is limited.
   RangeShapes beside;

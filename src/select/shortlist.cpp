@@ -82,6 +82,8 @@ Shortlist Shortlister::list(const Problem& problem, RangeEnd end) const {
     return scope_.cache.find_note(list_key(problem, where));
   };
   auto listed = may_know ? note(end) : std::nullopt;
+  if (may_know && options.of_form && !listed)
+    listed = scope_.cache.find_note(list_key(problem, RangeEnd::kNone, true));
   // An end's layer may be that of the usual shapes.
   if (may_know && end != RangeEnd::kNone && !listed) listed = note(RangeEnd::kNone);
   if (listed) {
@@ -105,6 +107,7 @@ Shortlist Shortlister::list_among(const Problem& problem, std::span<const std::s
   });
   found.remembered = true;  // All of it is tried.
   found.is_brief = scope_.options.brief;
+  found.is_short = true;
   return found;
 }
 
@@ -158,7 +161,7 @@ void Shortlister::remember(const Problem& problem, const Shortlist& list) {
   const auto known = [&](const Option& option) { return times.find(problem, option).has_value(); };
   if (keeps_lists() && scope_.options.offered.empty() && !list.fitting.empty() &&
       std::ranges::all_of(list.fitting, known))
-    scope_.cache.insert_note(list_key(problem, list.end), static_cast<double>(list.fitting.size()));
+    scope_.cache.insert_note(list_key(problem, list.end, list.is_short), static_cast<double>(list.fitting.size()));
 }
 
 size_t Shortlister::limit() const {
@@ -174,12 +177,12 @@ bool Shortlister::keeps_lists() const {
 }
 
 /// Under it the cache has how many candidates there were.
-std::string Shortlister::list_key(const Problem& problem, RangeEnd end) const {
+std::string Shortlister::list_key(const Problem& problem, RangeEnd end, bool is_short) const {
   constexpr std::string_view kEnds[] = {"", " at a smaller end", " at a larger end"};
-  return fmt::format("{}|listed {}{}{}{}", problem_key(problem), limit(),
+  return fmt::format("{}|listed {}{}{}{}{}", problem_key(problem), limit(),
                      scope_.options.level <= effort::kStagedLevel ? " in stages" : "",
                      scope_.options.many_shapes ? " for many shapes" : "",
-                     kEnds[static_cast<size_t>(end)]);
+                     kEnds[static_cast<size_t>(end)], is_short ? " by others" : "");
 }
 
 /// For a device that is not there only tactics measured on an equal one, or, where there are none,

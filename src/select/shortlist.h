@@ -54,6 +54,7 @@ struct Shortlist {
   bool made = false;
   bool is_brief = false;    ///< Timed by fewer launches.
   RangeEnd end = RangeEnd::kNone;
+  bool is_short = false;    ///< Of kernels that were good elsewhere.
   bool remembered = false;  ///< From the timing cache: exactly the options tried then.
   std::vector<const Tactic*> held;  ///< Are not tried, as yet or at all (select/pilots.h).
   bool waits = false;               ///< Until it is known whether these are tried.
@@ -88,7 +89,7 @@ class Shortlister {
   bool is_outdone_in_f32(const Tactic& tactic, const Problem& problem) const;
   size_t limit() const;
   bool keeps_lists() const;
-  std::string list_key(const Problem& problem, RangeEnd end) const;
+  std::string list_key(const Problem& problem, RangeEnd end, bool is_short = false) const;
   std::vector<std::string> configs_of(const Tactic& tactic, const Problem& problem) const;
 
   const SelectScope& scope_;

@@ -267,6 +267,7 @@ TEST_F(Choices, OfAnotherFormAreAmongTheNearestForProductsOfTheSameExtents) {
   }
   device_->made.clear();
   options.beside.forms.clear();
+  options.of_form = true;
   ASSERT_TRUE(select_tactics(**form, backend, {{"b", 8}}, options, cache).ok());
   EXPECT_EQ((*form)->nodes()[0]->tactic, "cuda.tuned{3}");
   for (const int64_t rows : {1, 8, 64}) EXPECT_LE(device_->made[rows].size(), 1u) << rows;
@@ -296,6 +297,23 @@ TEST_F(Choices, FindTheTimesOfShapesBetweenTheEndsThatWereTriedAhead) {
   for (const int64_t rows : {1, 2, 4, 8, 11, 16, 17, 25, 32})
     EXPECT_FALSE(device_->asked.contains(rows)) << rows;
   EXPECT_TRUE(device_->asked.contains(13)) << "was not tried ahead";
+}
+
+/// Shapes between the ends are tried by few kernels, which says nothing of a build for these shapes.
+TEST_F(Choices, LeaveNoShortListsToOtherBuilds) {
+  auto graph = parse_graph(kExp);
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  (*graph)->symbol_ranges["b"] = {1, 64};
+  const Backend backend{.device = device_, .tactics = rows_};
+  TimingCache cache;
+  SelectOptions options{.many_shapes = true};
+  options.beside.ends = {{{"b", 1}}, {{"b", 64}}};
+  options.beside.between = {{{"b", 4}}};
+  ASSERT_TRUE(select_tactics(**graph, backend, {{"b", 8}}, options, cache).ok());
+  EXPECT_LT(device_->made[4].size(), kConfigs);
+  options.beside = {};
+  ASSERT_TRUE(select_tactics(**graph, backend, {{"b", 4}}, options, cache).ok());
+  EXPECT_EQ(device_->made[4].size(), kConfigs);
 }
 
 /// Kernels tried between the ends count for the shapes behind.
