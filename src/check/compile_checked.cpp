@@ -145,8 +145,7 @@ class CheckedBuild {
     if (watch_ != nullptr) watch_->end_aside();
   }
 
-  /// Whether the second look at the passes is short enough to be begun whatever time the check
-  /// will have: products are rounded, and the network suits the loops.
+  /// Whether the second look is so short, by plain loops, that it is begun whatever time there is.
   bool passes_are_short() const { return looks_at_passes() && !reference_->takes_kernels(); }
 
   bool looks_at_passes() const {

@@ -249,10 +249,13 @@ std::vector<size_t> Selector::prepare(std::span<const Problem> problems, TrialsA
   if (has_budget)
     std::ranges::stable_sort(open, std::greater(),
                              [](const auto& entry) { return expected_launch(*entry.first); });
-  // Layer by layer, so that shapes between the ends have their turns all the time.
+  // Ends layer by layer, so that shapes between them have their turns all the time; behind the
+  // usual shapes, which have more stages: what a layer waits for is short at the end.
   if (beside != nullptr)
-    std::ranges::stable_sort(
-        open, {}, [&](const auto& entry) { return beside->layer_of(problem_key(*entry.first)); });
+    std::ranges::stable_sort(open, {}, [&](const auto& entry) {
+      return std::pair(entry.second->end != RangeEnd::kNone,
+                       beside->layer_of(problem_key(*entry.first)));
+    });
   Round(*this, open, beside).run();
   times_.make += watch.lap();
   return order;

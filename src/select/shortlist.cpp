@@ -161,7 +161,8 @@ void Shortlister::remember(const Problem& problem, const Shortlist& list) {
   const auto known = [&](const Option& option) { return times.find(problem, option).has_value(); };
   if (keeps_lists() && scope_.options.offered.empty() && !list.fitting.empty() &&
       std::ranges::all_of(list.fitting, known))
-    scope_.cache.insert_note(list_key(problem, list.end, list.is_short), static_cast<double>(list.fitting.size()));
+    scope_.cache.insert_note(list_key(problem, list.end, list.is_short),
+                             static_cast<double>(list.fitting.size()));
 }
 
 size_t Shortlister::limit() const {

@@ -299,7 +299,8 @@ TEST_F(Choices, FindTheTimesOfShapesBetweenTheEndsThatWereTriedAhead) {
   EXPECT_TRUE(device_->asked.contains(13)) << "was not tried ahead";
 }
 
-/// Shapes between the ends are tried by few kernels, which says nothing of a build for these shapes.
+/// Shapes between the ends are tried by few kernels, which says nothing of a build for these
+/// shapes.
 TEST_F(Choices, LeaveNoShortListsToOtherBuilds) {
   auto graph = parse_graph(kExp);
   ASSERT_TRUE(graph.ok()) << graph.error().message;
