@@ -1,11 +1,12 @@
 // Products of at most 8 rows with constant weights of 4 or 8 bits, whose bytes decide the time. Rows are the columns of
 // the tensor cores' right operand, so that eight cost as much as one. Weights, scales and zero points of a warp's kTiles times 16
 // columns lie in the order in which it takes them, a record for each 128 along k; of these it takes kChunk at a time, every
-// kDeep-th chunk. kSlots chunks are in shared memory or on their way there, the first of them before the rows are there; on Hopper
-// TMA fetches them. kDeep rows of kAcross warps are a block. kSplits blocks share the columns, each with a piece of k: a cluster, or
-// another kernel adds up their sums.
+// kDeep-th chunk. `slots` chunks are in shared memory or on their way there, the first of them before the rows are there; on Hopper
+// TMA fetches them. kDeep rows of kAcross warps are a
+// block. kSplits blocks share the columns, each with a piece of k: a cluster, or another kernel adds up their sums.
 //
-// Weights are multiplied as they are, counted from 0 on; zero points are multiplied with the sums of the rows' numbers.
+// Weights are multiplied as they are, counted from 0 on; zero points are multiplied with the sums of the rows' numbers. With DIGITS,
+// where weights have 4 bits and there are one or two rows, both are integers: a row's numbers have three digits, each a column.
 
 enum : int { kStep = 128, kParts = kStep / 32 };  // Of k; a thread reads 8 numbers of a row in each of the parts.
 enum : int { kSteps = (kK + kStep - 1) / kStep };
@@ -19,7 +20,6 @@ enum : int { kWeightBytes = kVectors * 512 };
 enum : int { kScaleBytes = kBlocks * 16 * int(sizeof(Scale)), kZeroBytes = kHasZeros ? kBlocks * 32 : 0 };
 enum : int { kScalesAt = kTiles * kWeightBytes, kZerosAt = kScalesAt + kTiles * kScaleBytes };
 enum : int { kRecordBytes = kZerosAt + kTiles * kZeroBytes, kChunkBytes = kChunk * kRecordBytes };
-enum : int { kOwnBytes = kSlots * kChunkBytes };  // Of a warp's chunks, whose place its sums take.
 // From a row to the next in shared memory, of a warp's sums and of x: their first banks differ.
 enum : int { kPitch = kOwnColumns + 4, kRow = kPiece * kStep + 32 };
 enum : int { kSums = kBlocks == 0 ? 1 : kBlocks };  // Of a step.
@@ -42,70 +42,81 @@ __device__ inline void copy_bytes(void* to, const void* from, u32 bytes, u32 bar
 }
 #endif
 
-/// The chunks of a warp.
+/// The steps of a warp.
+struct OwnSteps {
+  int steps;  // Of the block's piece; 0 where the warp has no columns.
+  int deep;   // The first chunk.
+
+  __device__ int chunks() const { return ((steps + kChunk - 1) / kChunk - deep + kDeep - 1) / kDeep; }
+  /// Where the warp's one of this number is in the block's piece.
+  __device__ int at(int own) const { return (deep + own / kChunk * kDeep) * kChunk + own % kChunk; }
+  __device__ int count() const {
+    const int last = chunks() - 1;
+    if (last < 0) return 0;
+    const int left = steps - (deep + last * kDeep) * kChunk;
+    return last * kChunk + (left < kChunk ? left : kChunk);
+  }
+};
+
+/// Chunks of a warp, in their order.
 struct Chunks {
-  char* slots;
+  OwnSteps own;
+  char* places;
   u32 barriers;
   const char* from;
-  int steps;         // Of the block's piece; 0 where the warp has no columns.
-  int chunk;         // The next one.
-  bool lets;         // The launch behind may start when kLets in a hundred of the warp's chunks are asked for.
-  int slot = 0;
+  int slots, lets;  // The launch behind may start when `lets` in a hundred of the warp's chunks are asked for; 0: not by it.
+  int asked = 0, place = 0;
+  int slot = 0;  // Of the next one.
   u32 phase = 0;
 
-  __device__ bool more() const { return chunk * kChunk < steps; }
-  __device__ int steps_of(int number) const { return steps - number * kChunk < kChunk ? steps - number * kChunk : kChunk; }
-
   /// Asks for the first ones, and creates barriers for it.
-  __device__ void begin(int lane) const {
+  __device__ void begin(int lane) {
 #if __CUDA_ARCH__ >= 900
     if (lane == 0) {
 #pragma unroll 1
-      for (int i = 0; i < kSlots; ++i) asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(barriers + i * 8) : "memory");
+      for (int i = 0; i < slots; ++i) asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(barriers + i * 8) : "memory");
       asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
       asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
     }
     __syncwarp();
 #endif
+    const int all = own.chunks();
 #pragma unroll 1
-    for (int i = 0; i < kSlots; ++i) fetch(chunk + i * kDeep, i, lane);
-    let_start(0, kSlots * kDeep, lane);
+    for (int i = 0; i < slots; ++i) fetch(all, lane);
   }
-  /// `asked` chunks of the block are asked for now, `before` were before.
-  __device__ void let_start(int before, int asked, int lane) const {
-    const int needed = (steps + kChunk - 1) / kChunk * kLets / 100;
-    if (lets && lane == 0 && asked >= needed && (before < needed || before == 0)) release_next();
-  }
-  __device__ void fetch(int number, int to, int lane) const {
-    const int bytes = number * kChunk < steps ? steps_of(number) * kRecordBytes : 0;
+  /// The next one of `all`; behind the last one there are none.
+  __device__ void fetch(int all, int lane) {
+    const int number = own.deep + asked * kDeep, left = own.steps - number * kChunk;
+    const int bytes = asked < all ? (left < kChunk ? left : kChunk) * kRecordBytes : 0;
     const char* const first = from + number * kChunkBytes;
+    char* const to = places + place * kChunkBytes;
 #if __CUDA_ARCH__ >= 900
     if (lane == 0 && bytes > 0) {
-      expect_bytes(barriers + to * 8, bytes);
-      copy_bytes(slots + to * kChunkBytes, first, bytes, barriers + to * 8);
+      expect_bytes(barriers + place * 8, bytes);
+      copy_bytes(to, first, bytes, barriers + place * 8);
     }
 #else
-    for (int i = lane * 16; i < bytes; i += 512) copy_async(slots + to * kChunkBytes + i, first + i, true);
+    for (int i = lane * 16; i < bytes; i += 512) copy_async(to + i, first + i, true);
     asm volatile("cp.async.commit_group;" ::: "memory");
 #endif
+    ++asked;
+    if (++place == slots) place = 0;
+    if (lane == 0 && lets > 0 && asked == (all * lets + 99) / 100) release_next();
   }
   __device__ const char* await() const {
 #if __CUDA_ARCH__ >= 900
     await_phase(barriers + slot * 8, phase);
 #else
-    asm volatile("cp.async.wait_group %0;" ::"n"(kSlots - 1) : "memory");
+    asm volatile("cp.async.wait_group %0;" ::"n"(int(kPending)) : "memory");
     __syncwarp();
 #endif
-    return slots + slot * kChunkBytes;
+    return places + slot * kChunkBytes;
   }
   /// Behind the last use of a chunk: asks for another in its place.
-  __device__ void leave(int lane) {
+  __device__ void leave(int all, int lane) {
     __syncwarp();
-    const int next = chunk + kSlots * kDeep;
-    fetch(next, slot, lane);
-    let_start(next, next + kDeep, lane);
-    chunk += kDeep;
-    if (++slot == kSlots) slot = 0, phase ^= 1;
+    fetch(all, lane);
+    if (++slot == slots) slot = 0, phase ^= 1;
   }
 };
 
@@ -121,34 +132,27 @@ using Quad = float[4];
 /// Of a thread's columns of each of its warp's tiles.
 using Numbers = float[kTiles][2];
 
-/// A step's numbers of a thread's row, as the tensor cores' right operand takes them, and their sums, a block of scales each.
-struct StepRows {
-  u32 x[kParts][4];
-  Quad all[kSums];
+/// A step's numbers of a thread's row, as the tensor cores' right operand takes them.
+using RowNumbers = u32[kParts][4];
 
-  __device__ void load(const X* from) {
+/// Their sums, a block of scales each.
+__device__ inline void add_numbers(Quad (&all)[kSums], const RowNumbers& x) {
+  u32 ones[4];
+  set_ones(ones);
 #pragma unroll
-    for (int p = 0; p < kParts; ++p) {
-      const uint4 v = *reinterpret_cast<const uint4*>(from + p * 32);
-      x[p][0] = v.x, x[p][1] = v.y, x[p][2] = v.z, x[p][3] = v.w;
-    }
-    u32 ones[4];
-    set_ones(ones);
+  for (int b = 0; b < kSums; ++b) {
+    Quad chains[2] = {};
 #pragma unroll
-    for (int b = 0; b < kSums; ++b) {
-      Quad chains[2] = {};
+    for (int m = b * kEachSum; m < (b + 1) * kEachSum; ++m) multiply(chains[m % 2], ones, x[m / 2][m % 2 * 2], x[m / 2][m % 2 * 2 + 1]);
 #pragma unroll
-      for (int m = b * kEachSum; m < (b + 1) * kEachSum; ++m) multiply(chains[m % 2], ones, x[m / 2][m % 2 * 2], x[m / 2][m % 2 * 2 + 1]);
-#pragma unroll
-      for (int i = 0; i < 4; ++i) all[b][i] = chains[0][i] + chains[1][i];
-    }
+    for (int i = 0; i < 4; ++i) all[b][i] = chains[0][i] + chains[1][i];
   }
-};
+}
 
 /// Products of kGroup tiles with a block of scales; zero points are taken off from the weights themselves, or not.
 using Group = Quad[kGroup][kChains];
-template <bool kExact, class ZeroOf>
-__device__ inline void multiply_group(Group& sums, int first, int b, const char* numbers, const StepRows& rows, const ZeroOf& zero_of) {
+template <bool kOff, class ZeroOf>
+__device__ inline void multiply_group(Group& sums, int first, int b, const char* numbers, const RowNumbers& x, const ZeroOf& zero_of) {
 #pragma unroll
   for (int i = 0; i < kGroup * kChains * 4; ++i) sums[i / 4 / kChains][i / 4 % kChains][i % 4] = 0;
   uint4 vectors[kGroup];
@@ -161,19 +165,26 @@ __device__ inline void multiply_group(Group& sums, int first, int b, const char*
       u32 words[kWordsEach], a[4];
       take_words(words, vectors[t], m);
       unpack_weights(a, words);
-      if constexpr (kExact) {
+      if constexpr (kOff) {
         float zero[2];
         zero_of(zero, b, first + t);
         subtract_zeros(a, zero);
       }
-      multiply(sums[t][m % kChains], a, rows.x[m / 2][m % 2 * 2], rows.x[m / 2][m % 2 * 2 + 1]);
+      multiply(sums[t][m % kChains], a, x[m / 2][m % 2 * 2], x[m / 2][m % 2 * 2 + 1]);
     }
 }
 
 /// Adds a step of a warp's tiles, kGroup at a time. Those behind the last one have sums that are not read. `zeros` hold for all
-/// of k; blocks of scales have their own.
-template <bool kExact>
-__device__ inline void add_step(Quad (&sums)[kTiles], const Numbers& zeros, const char* record, const StepRows& rows, int lane) {
+/// of k; blocks of scales have their own. `finite` becomes NaN where the sum of a row's numbers is not, and zero points were not
+/// taken off.
+template <bool kOff>
+__device__ inline void add_step(Quad (&sums)[kTiles], const Numbers& zeros, const char* record, const RowNumbers& x, int lane, float& finite) {
+  Quad all[kSums];
+  if constexpr (!kOff) {
+    add_numbers(all, x);
+#pragma unroll
+    for (int b = 0; b < kSums; ++b) finite = fmaf(0, all[b][0] + all[b][1], finite);
+  }
   const auto own = [&](int at, int bytes) { return record + at + lane / 4 * (bytes / kSums / 8); };
   const auto zero_of = [&](float (&to)[2], int b, int t) {
     if constexpr (kHasZeros && kBlocks > 0) load_wide<2>(reinterpret_cast<const X*>(own(kZerosAt, kZeroBytes)) + (t * kSums + b) * 16, to);
@@ -184,18 +195,18 @@ __device__ inline void add_step(Quad (&sums)[kTiles], const Numbers& zeros, cons
 #pragma unroll
     for (int b = 0; b < kSums; ++b) {
       Group block;
-      multiply_group<kExact>(block, first, b, record + lane * 16, rows, zero_of);
+      multiply_group<kOff>(block, first, b, record + lane * 16, x, zero_of);
 #pragma unroll
       for (int t = 0; t < kGroup && first + t < kTiles; ++t) {
-        float scale[2] = {1, 1}, zero[2];
+        float scale[2] = {1, 1}, zero[2] = {};
         if constexpr (kBlocks > 0)
           load_wide<2>(reinterpret_cast<const Scale*>(own(kScalesAt, kScaleBytes)) + ((first + t) * kSums + b) * 16, scale);
-        zero_of(zero, b, first + t);
+        if (!kOff) zero_of(zero, b, first + t);
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
           float sum = block[t][0][i];
           if (kChains > 1) sum += block[t][kChains - 1][i];
-          if (!kExact) sum = fmaf(-(zero[i / 2] + kOffset), rows.all[b][i], sum);
+          if (!kOff) sum = fmaf(-(zero[i / 2] + kOffset), all[b][i], sum);
           sums[first + t][i] = fmaf(sum, scale[i / 2], sums[first + t][i]);
         }
       }
@@ -284,35 +295,254 @@ __device__ inline void load_numbers(Numbers& to, const char* from, int tile, int
   for (int t = 0; t < kTiles; ++t) load_wide<2>(reinterpret_cast<const T*>(from) + (tile + t) * 16 + lane / 4 * 2, to[t]);
 }
 
-/// Adds the steps of a chunk. `finite` becomes NaN where the sum of a row's numbers is not.
-template <bool kExact>
-__device__ inline void add_chunk(Quad (&sums)[kTiles], const Numbers& zeros, const char* record, const X* row, int steps, int lane, float& finite) {
-#pragma unroll 1
-  for (; steps > 0; --steps, record += kRecordBytes, row += kStep) {
-    StepRows step;
-    step.load(row);
-    add_step<kExact>(sums, zeros, record, step, lane);
+/// A thread's row, in shared memory or not.
+struct OwnRow {
+  const X* from;
+  int begin;  // Along k, as `from`.
+
+  __device__ void load(RowNumbers& to, int step) const {
 #pragma unroll
-    for (int b = 0; b < kSums; ++b) finite = fmaf(0, step.all[b][0] + step.all[b][1], finite);
+    for (int p = 0; p < kParts; ++p) {
+      const X* const at = from + step * kStep + p * 32;
+      if constexpr (kAhead == 0) {
+        const uint4 v = *reinterpret_cast<const uint4*>(at);
+        to[p][0] = v.x, to[p][1] = v.y, to[p][2] = v.z, to[p][3] = v.w;
+      } else if (kK % kStep == 0 || begin + step * kStep + p * 32 < kK) {
+        // Not before griddepcontrol.wait, whatever the compiler thinks of x.
+        asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(to[p][0]), "=r"(to[p][1]), "=r"(to[p][2]), "=r"(to[p][3]) : "l"(at) : "memory");
+      } else {
+        to[p][0] = to[p][1] = to[p][2] = to[p][3] = 0;
+      }
+    }
+  }
+};
+
+/// A warp's sums of its steps: a chunk's first one awaits it, the last one leaves it.
+template <bool kOff, class Await, class Leave>
+__device__ inline void multiply_steps(Quad (&sums)[kTiles], const Numbers& zeros, const OwnSteps& own, const OwnRow& row, int lane, float& finite,
+                                      const Await& await, const Leave& leave) {
+  constexpr int kHeld = kAhead == 0 ? 1 : kAhead;
+  RowNumbers held[kHeld];
+  const int count = own.count();
+  if constexpr (kAhead > 0)
+#pragma unroll
+    for (int i = 0; i < kHeld; ++i)
+      if (i < count) row.load(held[i], own.at(i));
+#pragma unroll 1
+  for (int first = 0; first < count; first += kHeld)
+#pragma unroll
+    for (int i = 0; i < kHeld; ++i) {
+      const int now = first + i;
+      if (now >= count) break;
+      const char* const record = await(now);
+      if constexpr (kAhead == 0) row.load(held[i], own.at(now));
+      add_step<kOff>(sums, zeros, record, held[i], lane, finite);
+      if constexpr (kAhead > 0)
+        if (now + kHeld < count) row.load(held[i], own.at(now + kHeld));
+      if (now % kChunk == kChunk - 1 || now == count - 1) leave();
+    }
+}
+
+/// A warp's sums from memory, zero points taken off: of infinite rows, which are rare.
+__device__ inline void multiply_again(Quad (&sums)[kTiles], const Numbers& zeros, const Chunks& chunks, const OwnRow& row, int lane) {
+#pragma unroll
+  for (int i = 0; i < kTiles * 4; ++i) sums[i / 4][i % 4] = 0;
+  float finite = 0;
+  multiply_steps<true>(
+      sums, zeros, chunks.own, row, lane, finite, [&](int now) { return chunks.from + u64(chunks.own.at(now)) * kRecordBytes; }, [] {});
+}
+
+/// A warp's sums, in their units. False where a zero point times an infinite number may have been taken from an infinite sum.
+__device__ inline bool multiply_chunks(Quad (&sums)[kTiles], const Numbers& zeros, Chunks& chunks, const OwnRow& row, int lane) {
+  float finite = 0;
+  const int all = chunks.own.chunks();
+  const char* chunk = nullptr;
+  multiply_steps<false>(
+      sums, zeros, chunks.own, row, lane, finite,
+      [&](int now) {
+        if (now % kChunk == 0) chunk = chunks.await();
+        return chunk + now % kChunk * kRecordBytes;
+      },
+      [&] { chunks.leave(all, lane); });
+  return __all_sync(~0u, finite == 0);
+}
+
+#if DIGITS
+// Rows as integers: a step's numbers in 22 bits and sign of a unit of their own, in three digits of base 256, which are columns of
+// a product of bytes. Weights are bytes, too, 16 times as large as they are, counted from 8.
+enum : int { kDigitWords = kDigitRows * 3 * (kStep / 4) };  // Of a step.
+
+__device__ inline void multiply_bytes(int (&c)[4], const u32 (&a)[4], u32 b0, u32 b1) {
+  asm volatile("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+               : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+/// Of each byte the upper digit, less 8.
+__device__ inline u32 upper_digits(u32 word) {
+  u32 r;
+  asm("lop3.b32 %0, %1, %2, %3, 0x6a;" : "=r"(r) : "r"(word), "r"(0xf0f0f0f0u), "r"(0x80808080u));  // (a & b) ^ c
+  return r;
+}
+/// Sums of integers are the last bits of floats: these are the floats.
+enum : int { kIntegerBits = 0x4b400000 };
+__device__ inline float float_of(int sum) { return __int_as_float(sum) - 12582912; }
+
+/// Digits of four numbers; `most` are the bits of the greatest number of the step, without sign. Returns the unit.
+__device__ inline float digits_of(u32 (&d)[3], const float (&v)[4], u32 most) {
+  constexpr u32 kLeast = 22;  // So that the unit and its inverse are normal numbers.
+  const u32 exponent = most >> 23 > kLeast ? most >> 23 : kLeast;
+  const float inverse = __uint_as_float((275 - exponent) << 23);
+  u32 w[4];
+#pragma unroll
+  for (int i = 0; i < 4; ++i) w[i] = (__float_as_uint(fmaf(v[i], inverse, 12582912)) - (u32(kIntegerBits) - 0x8080u)) ^ 0x8080u;
+  // In the order in which a word has weights: 0, 2, 1, 3.
+  const u32 even = __byte_perm(w[0], w[2], 0x5140), odd = __byte_perm(w[1], w[3], 0x5140);
+  d[0] = __byte_perm(even, odd, 0x5410), d[1] = __byte_perm(even, odd, 0x7632);
+  d[2] = __byte_perm(__byte_perm(w[0], w[2], 0x0062), __byte_perm(w[1], w[3], 0x0062), 0x5410);
+  return __uint_as_float((exponent - 21) << 23);
+}
+
+/// kAhead steps of a warp's rows.
+struct DigitRows {
+  const X* x;  ///< The lane's first number of the first row.
+  int begin;   ///< Along k, as that.
+  u32* words;  ///< In shared memory.
+  Pack<X, 4> raw[kAhead][kDigitRows];
+  float unit[kAhead];  ///< Of the row that the lane's sums are of.
+  bool finite = true;
+
+  __device__ void load(const OwnSteps& own, int first, int count) {
+#pragma unroll
+    for (int i = 0; i < kAhead; ++i)
+#pragma unroll
+      for (int r = 0; r < kDigitRows; ++r) {
+        const int at = first + i < count ? own.at(first + i) * kStep : kK;
+        uint2 v = make_uint2(0, 0);
+        if (begin + at < kK)
+          asm volatile("ld.global.v2.u32 {%0, %1}, [%2];" : "=r"(v.x), "=r"(v.y) : "l"(x + locate<XRowAt>(Index(r)) + at) : "memory");
+        raw[i][r] = *reinterpret_cast<const Pack<X, 4>*>(&v);
+      }
+  }
+  /// To shared memory. Of a lane's group of four numbers, part * 8 + matrix in the step's order, all of a part lie together.
+  __device__ void convert(int lane) {
+    const int to = lane / 2 % 4 * 8 + lane / 8 * 2 + lane % 2;
+#pragma unroll
+    for (int i = 0; i < kAhead; ++i)
+#pragma unroll
+      for (int r = 0; r < kDigitRows; ++r) {
+        float v[4];
+        u32 most = 0;
+#pragma unroll
+        for (int k = 0; k < 4; ++k) {
+          v[k] = float(widen(raw[i][r].v[k]));
+          const u32 bits = __float_as_uint(v[k]) & 0x7fffffffu;
+          most = bits > most ? bits : most;
+        }
+        asm("redux.sync.max.u32 %0, %1, 0xffffffff;" : "=r"(most) : "r"(most));
+        finite &= most < 0x7f800000u;
+        u32 d[3];
+        const float u = digits_of(d, v, most);
+        if (r == lane % 4 / 2 || r == 0) unit[i] = u;
+#pragma unroll
+        for (int k = 0; k < 3; ++k) words[i * kDigitWords + (r * 3 + k) * (kStep / 4) + to] = d[k];
+      }
+  }
+  /// The lane's words of a step, of the row and digit that its column is; of other columns any.
+  __device__ const u32* of(int i, int lane) const {
+    const int row = lane / 16 < kDigitRows ? lane / 16 : 0, digit = lane / 4 % 4 < 3 ? lane / 4 % 4 : 2;
+    return words + i * kDigitWords + (row * 3 + digit) * (kStep / 4) + lane % 4 * 8;
+  }
+};
+
+/// Sums of digits of a block of scales, of kGroup tiles, and of weights of one.
+__device__ inline void add_digits(Quad (&sums)[kTiles], const Numbers& zeros, const char* record, const u32* digits, float unit, int lane) {
+  constexpr int kEach = kMatrices / 2 / kSums;  // Products of bytes.
+  constexpr bool kOwnZero = kHasZeros || kZero != 8;
+  u32 b[kMatrices];
+#pragma unroll
+  for (int i = 0; i < kMatrices; i += 4) *reinterpret_cast<uint4*>(b + i) = *reinterpret_cast<const uint4*>(digits + i);
+  const auto own = [&](int at, int bytes) { return record + at + lane / 4 * (bytes / kSums / 8); };
+  int all[kSums][4];
+  if constexpr (kOwnZero)
+#pragma unroll
+    for (int s = 0; s < kSums; ++s) {
+      const u32 ones[4] = {0x10101010u, 0x10101010u, 0x10101010u, 0x10101010u};
+#pragma unroll
+      for (int i = 0; i < 4; ++i) all[s][i] = kIntegerBits;
+#pragma unroll
+      for (int m = s * kEach; m < (s + 1) * kEach; ++m) multiply_bytes(all[s], ones, b[2 * m], b[2 * m + 1]);
+    }
+#pragma unroll
+  for (int first = 0; first < kTiles; first += kGroup) {
+    uint4 v[kGroup][2];
+#pragma unroll
+    for (int t = 0; t < kGroup && first + t < kTiles; ++t)
+#pragma unroll
+      for (int i = 0; i < 2; ++i) v[t][i] = *reinterpret_cast<const uint4*>(record + lane * 16 + (first + t) * kWeightBytes + i * 512);
+#pragma unroll
+    for (int s = 0; s < kSums; ++s) {
+      int block[kGroup][4];
+#pragma unroll
+      for (int i = 0; i < kGroup * 4; ++i) block[i / 4][i % 4] = kIntegerBits;
+#pragma unroll
+      for (int m = s * kEach; m < (s + 1) * kEach; ++m)
+#pragma unroll
+        for (int t = 0; t < kGroup && first + t < kTiles; ++t) {
+          const uint4& four = v[t][m / 2];
+          const u32 low = m % 2 == 0 ? four.x : four.z, high = m % 2 == 0 ? four.y : four.w;
+          const u32 a[4] = {upper_digits(low << 4), upper_digits(low), upper_digits(high << 4), upper_digits(high)};
+          multiply_bytes(block[t], a, b[2 * m], b[2 * m + 1]);
+        }
+#pragma unroll
+      for (int t = 0; t < kGroup && first + t < kTiles; ++t) {
+        float scale[2] = {1, 1}, zero[2] = {zeros[first + t][0], zeros[first + t][1]};
+        if constexpr (kBlocks > 0) load_wide<2>(reinterpret_cast<const Scale*>(own(kScalesAt, kScaleBytes)) + ((first + t) * kSums + s) * 16, scale);
+        if constexpr (kHasZeros && kBlocks > 0)
+          load_wide<2>(reinterpret_cast<const X*>(own(kZerosAt, kZeroBytes)) + ((first + t) * kSums + s) * 16, zero);
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+          float sum = float_of(block[t][i]);
+          if constexpr (kOwnZero) sum = fmaf(8 - zero[i / 2], float_of(all[s][i]), sum);
+          sums[first + t][i] = fmaf(sum, scale[i / 2] * unit, sums[first + t][i]);
+        }
+      }
+    }
   }
 }
 
-/// A warp's sums of its chunks, in their units.
-__device__ inline void multiply_chunks(Quad (&sums)[kTiles], const Numbers& zeros, Chunks& chunks, const X* rows, int lane) {
-  const X* const own = rows + (lane / 4 < kM ? lane / 4 : 0) * kRow + lane % 4 * 8;  // Others' sums are not kept.
-  const int first = chunks.chunk;
-  float finite = 0;
+/// A warp's sums of its chunks, as multiply_chunks has them; false where a number of the rows is not finite.
+__device__ inline bool multiply_digits(Quad (&sums)[kTiles], const Numbers& zeros, Chunks& chunks, DigitRows& rows, int lane) {
+  const int count = chunks.own.count(), all = chunks.own.chunks();
+  const char* chunk = nullptr;
+  rows.load(chunks.own, 0, count);
 #pragma unroll 1
-  for (; chunks.more(); chunks.leave(lane))
-    add_chunk<false>(sums, zeros, chunks.await(), own + chunks.chunk * (kChunk * kStep), chunks.steps_of(chunks.chunk), lane, finite);
-  if (__all_sync(~0u, finite == 0)) return;
-  // A zero point times an infinite number is not to be taken from an infinite sum. All again, from memory, as that is rare.
+  for (int first = 0; first < count; first += kAhead) {
+    rows.convert(lane);
+    if (first + kAhead < count) rows.load(chunks.own, first + kAhead, count);
+    __syncwarp();
 #pragma unroll
-  for (int i = 0; i < kTiles * 4; ++i) sums[i / 4][i % 4] = 0;
-#pragma unroll 1
-  for (int chunk = first; chunk * kChunk < chunks.steps; chunk += kDeep)
-    add_chunk<true>(sums, zeros, chunks.from + chunk * kChunkBytes, own + chunk * (kChunk * kStep), chunks.steps_of(chunk), lane, finite);
+    for (int i = 0; i < kAhead; ++i) {
+      const int now = first + i;
+      if (now >= count) break;
+      if (now % kChunk == 0) chunk = chunks.await();
+      add_digits(sums, zeros, chunk + now % kChunk * kRecordBytes, rows.of(i, lane), rows.unit[i], lane);
+      if (now % kChunk == kChunk - 1 || now == count - 1) chunks.leave(all, lane);
+    }
+    __syncwarp();
+  }
+  // From digits to numbers: lanes of two parts have a row.
+#pragma unroll
+  for (int t = 0; t < kTiles; ++t)
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      float sum = lane % 2 == 0 ? fmaf(256, sums[t][2 * half + 1], sums[t][2 * half]) : sums[t][2 * half] * 65536;
+      sum += __shfl_xor_sync(~0u, sum, 1);
+      const float other = __shfl_xor_sync(~0u, sum, 2), unit = 0.0625f / unit_of(half);
+      sums[t][2 * half] = sum * unit, sums[t][2 * half + 1] = other * unit;
+    }
+  return rows.finite;
 }
+#endif
 
 /// [row][column] of the warp.
 __device__ inline void keep_sums(float* to, const Quad (&sums)[kTiles], const Numbers& scale, int lane) {
@@ -327,17 +557,32 @@ __device__ inline void keep_sums(float* to, const Quad (&sums)[kTiles], const Nu
 
 extern "C" __global__ void __launch_bounds__(kBlock, kWarps > 8 && kTiles > 1 ? 1 : 2)
     kernel(const X* __restrict__ x, const char* __restrict__ records, const char* __restrict__ scales,
-           const char* __restrict__ zeros, Y* __restrict__ y, float* __restrict__ partial EPILOGUE_PARAMETERS) {
+           const char* __restrict__ zeros, Y* __restrict__ y, float* __restrict__ partial, i64 slots, i64 lets EPILOGUE_PARAMETERS) {
   extern __shared__ uint4 memory[];
   X* const rows = reinterpret_cast<X*>(memory);
-  char* const slots = reinterpret_cast<char*>(rows + kM * kRow);
-  const u32 barriers = shared_address(slots) + kWarps * kOwnBytes;
+#if DIGITS
+  char* const chunks_at = reinterpret_cast<char*>(memory) + kWarps * kAhead * kDigitWords * 4;
+#else
+  char* const chunks_at = reinterpret_cast<char*>(rows + (kAhead == 0 ? kM * kRow : 0));
+#endif
+  const int own_bytes = int(slots) * kChunkBytes;  // Of a warp's chunks, whose place its sums take.
+  const u32 barriers = shared_address(chunks_at) + kWarps * own_bytes;
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, deep = warp / kAcross;
   const int split = blockIdx.x % kSplits, group = blockIdx.x / kSplits, own = group * kAcross + warp % kAcross;
+  if (lets == 0 && threadIdx.x == 0) release_next();
+#if __CUDA_ARCH__ >= 900
+  // Blocks without columns: each multiprocessor has as many, so that those of the launch behind get one each, too.
+  if (group * kColumns >= kN) {
+    if (lets > 0 && threadIdx.x == 0) release_next();
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+    return;
+  }
+#endif
   const bool any = own * kOwnColumns < kN;
   const int first = split * kPiece, left = any ? kSteps - first : 0;  // Steps.
-  Chunks chunks{slots + warp * kOwnBytes, barriers + warp * (kSlots * 8), records + (u64(own) * kSteps + first) * kRecordBytes,
-                left < kPiece ? (left < 0 ? 0 : left) : kPiece, deep, warp == 0};
+  const OwnSteps steps{left < kPiece ? (left < 0 ? 0 : left) : kPiece, deep};
+  Chunks chunks{steps,      chunks_at + warp * own_bytes, barriers + warp * int(slots) * 8, records + (u64(own) * kSteps + first) * kRecordBytes,
+                int(slots), warp == 0 ? int(lets) : 0};
   chunks.begin(lane);
   Numbers zero, scale;
 #pragma unroll
@@ -349,10 +594,19 @@ extern "C" __global__ void __launch_bounds__(kBlock, kWarps > 8 && kTiles > 1 ? 
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
-  load_rows(rows, x, first * kStep, deep, warp % kAcross * 32 + lane);
+  const int m = lane / 4 < kM ? lane / 4 : 0;  // Others' sums are not kept.
+  if constexpr (kAhead == 0) load_rows(rows, x, first * kStep, deep, warp % kAcross * 32 + lane);
+  const X* const row = kAhead == 0 ? rows + m * kRow : x + locate<XRowAt>(Index(m)) + first * kStep;
   Quad sums[kTiles] = {};
-  multiply_chunks(sums, zero, chunks, rows, lane);
-  keep_sums(reinterpret_cast<float*>(chunks.slots), sums, scale, lane);
+  const OwnRow own_row{row + lane % 4 * 8, first * kStep + lane % 4 * 8};
+#if DIGITS
+  DigitRows digits{x + first * kStep + lane * 4, first * kStep + lane * 4, reinterpret_cast<u32*>(memory) + warp * (kAhead * kDigitWords)};
+  const bool done = multiply_digits(sums, zero, chunks, digits, lane);
+#else
+  const bool done = multiply_chunks(sums, zero, chunks, own_row, lane);
+#endif
+  if (!done) multiply_again(sums, zero, chunks, own_row, lane);
+  keep_sums(reinterpret_cast<float*>(chunks.places), sums, scale, lane);
   meet();
   // Blocks of a cluster finish a part of the columns each.
   constexpr int kFinished = kCluster ? kColumns / kSplits : kColumns, kPacks = kFinished / kPack;
@@ -365,7 +619,7 @@ extern "C" __global__ void __launch_bounds__(kBlock, kWarps > 8 && kTiles > 1 ? 
     for (int rank = 0; rank < (kCluster ? kSplits : 1); ++rank)
 #pragma unroll
       for (int d = 0; d < kDeep; ++d) {
-        const char* const of = slots + (d * kAcross + c / kOwnColumns) * kOwnBytes;
+        const char* const of = chunks_at + (d * kAcross + c / kOwnColumns) * own_bytes;
         float sum[kPack];
         load_sums(sum, reinterpret_cast<const float*>(of) + m * kPitch + c % kOwnColumns, rank);
 #pragma unroll

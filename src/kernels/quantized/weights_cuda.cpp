@@ -1,6 +1,7 @@
 // Products of few rows of 16 bits with constant weights of 4 or 8 bits (quantized/weights.cu).
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 #include "kernels/dequantized_weights.h"
 #include "kernels/jit/epilogue_code.h"
@@ -12,7 +13,8 @@ namespace {
 /// Of the kernel: columns of a tile, steps along k, rows of a tile of the tensor cores.
 constexpr int64_t kTile = 16, kStep = 128, kRows = 8;
 constexpr int64_t kBarrier = 8;                ///< Bytes, of a chunk.
-constexpr size_t kOffered = 8, kMostWays = 4;  ///< Sharings, and ways of each.
+constexpr size_t kOffered = 8, kOfferedOfDigits = 3,
+                 kMostWays = 4;  ///< Sharings, and ways of each.
 
 struct Description {
   AnchoredRegion region;
@@ -39,9 +41,11 @@ struct Description {
 
 /// How the work is shared: warps of a block across the columns and along k, tiles of a warp, blocks
 /// along k. A warp takes `chunk` steps at a time and has places for `slots` of them; the launch
-/// behind may start when `lets` in a hundred chunks are asked for.
+/// behind may start when `lets` in a hundred chunks are asked for. Rows pass shared memory, or,
+/// with `digits`, are loaded `ahead` steps before these are multiplied as integers.
 struct Sharing {
-  int64_t across = 1, deep = 8, tiles = 1, splits = 1, chunk = 1, slots = 1, lets = 100;
+  int64_t across = 1, deep = 8, tiles = 1, splits = 1, chunk = 1, slots = 1, lets = 100, ahead = 0;
+  bool digits = false;
 
   int64_t warps() const { return across * deep; }
   int64_t columns() const { return across * tiles * kTile; }
@@ -52,14 +56,15 @@ struct Sharing {
   int64_t group() const { return blocks_for(tiles, groups()); }
   int64_t groups() const { return blocks_for(tiles, 4); }
   std::string text() const {
-    return fmt::format("across={},deep={},tiles={},splits={},chunk={},slots={},lets={}", across,
-                       deep, tiles, splits, chunk, slots, lets);
+    return fmt::format("across={},deep={},tiles={},splits={},chunk={},slots={},lets={},ahead={}",
+                       across, deep, tiles, splits, chunk, slots, lets, ahead);
   }
 };
 
 constexpr int64_t kAcross[] = {1, 2, 4, 8}, kDeep[] = {1, 2, 4, 8, 16}, kTiles[] = {1, 2, 4},
                   kSplits[] = {1, 2, 4, 8};
 constexpr int64_t kFewestWarps = 8, kMostWarps = 16, kMostTiles = 16;
+constexpr int64_t kDigits = 3;  ///< Of a row's number.
 
 bool is_half(DataType type) {
   return type == DataType::kFloat16 || type == DataType::kBFloat16;
@@ -137,7 +142,14 @@ bool copies_rows(const Problem& problem, const Description& d) {
   return capability_of(problem) >= 90 && load_width(problem.input(d.x)) == 8;
 }
 
+/// Whether rows may be multiplied as integers, of which a product of bytes takes two rows.
+bool takes_digits(const Problem& problem, const Description& d) {
+  return d.weights.nibbles() && d.rows <= 2 && load_width(problem.input(d.x)) == 8;
+}
+
 int64_t row_bytes(const Description& d, const Sharing& s) {
+  if (s.digits) return s.warps() * s.ahead * d.rows * kDigits * kStep;
+  if (s.ahead > 0) return 0;
   return d.rows * (s.piece(d) * kStep + 32) * 2;
 }
 
@@ -156,12 +168,15 @@ int64_t shared_bytes(const Problem& problem, const Description& d, const Sharing
 double estimate(const Problem& problem, const Description& d, const Sharing& s) {
   // Counted in machine code for sm_90: instructions for a step, and for each of its tiles; cycles
   // from one group of tiles to the next.
-  constexpr double kOfStep = 40, kOfTile = 60, kChain = 300;
+  const double of_step = s.digits ? 40 + 50 * static_cast<double>(d.rows) : 40;
+  const double of_tile = s.digits ? 40 : 60;
+  constexpr double kChain = 300;
   // Of a multiprocessor: schedulers, bytes of shared memory a cycle, of the second-level cache and
   // of memory. Cycles of a launch that does nothing, and by which those of clusters took longer in
-  // a chain on an H200.
+  // a chain on an H200: pairs of blocks that multiply integers, or any.
   constexpr double kSchedulers = 4, kSharedRate = 128, kRate = 64, kMemoryRate = 18, kLaunch = 2000,
-                   kMeeting = 2000;
+                   kPair = 700, kCluster = 2000;
+  const double meeting = s.splits == 1 ? 0 : s.digits ? kPair : kCluster;
   const auto wide = [](int64_t number) { return static_cast<double>(number); };
   const int64_t blocks = blocks_for(d.weights.columns, s.columns()) * s.splits;
   // More than one comes to a multiprocessor as others end, those of the launch behind, too.
@@ -169,12 +184,11 @@ double estimate(const Problem& problem, const Description& d, const Sharing& s) 
   const double steps = each * wide(s.piece(d) * s.across),
                deep = wide(blocks_for(s.piece(d), s.deep));
   const double fetching = steps * wide(record_bytes(problem, d, s)) / kMemoryRate;
-  const double products = std::max(steps * (kOfStep + wide(s.tiles) * kOfTile) / kSchedulers,
+  const double products = std::max(steps * (of_step + wide(s.tiles) * of_tile) / kSchedulers,
                                    deep * wide(s.groups()) * kChain);
   const double rows = wide(d.rows * s.piece(d) * kStep * 2);
   const double sums = wide(2 * d.rows * s.columns() * 4 * s.deep);
-  const double behind =
-      products / deep + each * (rows / kRate + sums / kSharedRate) + (s.splits > 1 ? kMeeting : 0);
+  const double behind = products / deep + each * (rows / kRate + sums / kSharedRate) + meeting;
   return std::max(fetching, kLaunch + products) + behind;
 }
 
@@ -188,29 +202,79 @@ int64_t chunk_of(const Problem& problem, const Description& d, const Sharing& s)
   return chunk;
 }
 
-/// All sharings that fit, with the fewest places.
-std::vector<Sharing> all_sharings(const Problem& problem, const Description& d) {
+/// Whether each of the warps has a step, and columns, each scheduler has enough of them, and the
+/// fewest places fit.
+bool fits(const Problem& problem, const Description& d, const Sharing& s) {
+  const bool idle = s.piece(d) < s.deep || (s.across - 1) * s.tiles >= d.tiles() ||
+                    (s.splits - 1) * s.piece(d) >= d.steps();
+  const bool few = s.warps() < kFewestWarps && 2 * s.deep <= s.piece(d);
+  return !idle && !few && s.warps() <= kMostWarps && s.across * s.tiles <= kMostTiles &&
+         shared_bytes(problem, d, s) <= allowed_shared(problem);
+}
+
+std::vector<Sharing> sharings_of_halves(const Problem& problem, const Description& d) {
   std::vector<Sharing> all;
   for (const int64_t across : kAcross)
     for (const int64_t deep : kDeep)
       for (const int64_t tiles : kTiles)
         for (const int64_t splits : kSplits) {
           Sharing s{across, deep, tiles, splits};
-          // Each of the warps has a step, and columns.
-          const bool idle = s.piece(d) < deep || (across - 1) * tiles >= d.tiles() ||
-                            (splits - 1) * s.piece(d) >= d.steps();
-          const bool few = s.warps() < kFewestWarps && 2 * deep <= s.piece(d);
-          if (idle || few || s.warps() > kMostWarps || across * tiles > kMostTiles) continue;
           s.chunk = chunk_of(problem, d, s);
-          if (shared_bytes(problem, d, s) <= allowed_shared(problem)) all.push_back(s);
+          if (fits(problem, d, s)) all.push_back(s);
         }
   return all;
+}
+
+/// Each multiprocessor has a block or two or four, or equal shares of more. Each of a block's warps
+/// converts its own numbers of the rows; clusters of more than two do not fill all multiprocessors.
+std::vector<Sharing> equal_sharings(const Problem& problem, const Description& d) {
+  constexpr int64_t kMostOfWarp = 8;
+  std::vector<Sharing> all;
+  for (const int64_t splits : {1, 2}) {
+    std::set<int64_t> numbers;
+    for (const int64_t each : {1, 2, 4}) {
+      const int64_t tiles = blocks_for(d.tiles() * splits, each * multiprocessors(problem));
+      numbers.insert(blocks_for(tiles, blocks_for(tiles, kMostOfWarp)));
+    }
+    for (const int64_t tiles : numbers)
+      for (const int64_t deep : kDeep) {
+        Sharing s{1, deep, tiles, splits};
+        s.digits = true;
+        s.ahead = std::min<int64_t>(2, s.piece(d) / deep);
+        if (s.ahead == 0) continue;
+        s.chunk = chunk_of(problem, d, s);
+        if (fits(problem, d, s)) all.push_back(s);
+      }
+  }
+  return all;
+}
+
+/// Of these the ones whose warps ask for as much at a time as keeps memory busy until it comes,
+/// and leave room for more of it; all where none does.
+std::vector<Sharing> sharings_of_digits(const Problem& problem, const Description& d) {
+  constexpr int64_t kLeast = 24 << 10, kMost = 48 << 10;
+  std::vector<Sharing> all = equal_sharings(problem, d), found;
+  for (const Sharing& s : all)
+    if (const int64_t bytes = slot_bytes(problem, d, s); bytes >= kLeast && bytes <= kMost)
+      found.push_back(s);
+  return found.empty() ? all : found;
+}
+
+/// Blocks of a launch, with those that only wait: each multiprocessor has as many. There are none
+/// of these where fewer than half of the multiprocessors have a block, or blocks do not wait for
+/// launches.
+int64_t launched_blocks(const Problem& problem, const Description& d, const Sharing& s) {
+  const int64_t blocks = blocks_for(d.weights.columns, s.columns()) * s.splits;
+  const int64_t each = multiprocessors(problem) / s.splits * s.splits;
+  if (!s.digits || capability_of(problem) < 90 || 2 * blocks < each) return blocks;
+  return blocks_for(blocks, each) * each;
 }
 
 /// Of one sharing: how many chunks are under way, and when the launch behind starts. Where that is
 /// much and soon, memory is never idle, but the rows wait behind the weights; only a chain of
 /// launches tells which is better. Where all chunks have places they are asked for at once.
-std::vector<Sharing> ways_of(const Problem& problem, const Description& d, const Sharing& s) {
+std::vector<Sharing> ways_of_halves(const Problem& problem, const Description& d,
+                                    const Sharing& s) {
   constexpr int64_t kReserved = 1024;  // Of a block's memory.
   // Of a multiprocessor, and the fewest places of each.
   constexpr std::pair<int64_t, int64_t> kBlocks[] = {{4, 2}, {2, 1}};
@@ -230,17 +294,41 @@ std::vector<Sharing> ways_of(const Problem& problem, const Description& d, const
   return ways;
 }
 
+/// The same of rows as integers: two or three blocks of a multiprocessor have two places at least.
+std::vector<Sharing> ways_of_digits(const Problem& problem, const Description& d,
+                                    const Sharing& s) {
+  constexpr int64_t kReserved = 1024, kLets = 60;
+  std::vector<Sharing> ways;
+  for (const int64_t blocks : {2, 3}) {
+    const int64_t room =
+        std::min((shared_limit(problem) + kReserved) / blocks - kReserved, allowed_shared(problem));
+    Sharing way = s;
+    way.slots = std::min((room - row_bytes(d, s)) / slot_bytes(problem, d, s), s.chunks(d));
+    if (way.slots < std::min<int64_t>(2, s.chunks(d))) continue;
+    way.lets = kLets;
+    if (ways.empty() || ways.back().text() != way.text()) ways.push_back(way);
+  }
+  if (ways.empty()) ways.push_back(s);
+  return ways;
+}
+
 std::vector<std::string> sharings(const Problem& problem) {
   const auto d = describe(problem);
   if (!d.ok()) return {""};
+  std::vector<Sharing> all;
+  if (takes_digits(problem, *d)) all = sharings_of_digits(problem, *d);
+  const bool digits = !all.empty();
+  if (!digits) all = sharings_of_halves(problem, *d);
   std::vector<std::pair<double, Sharing>> found;
-  for (const Sharing& s : all_sharings(problem, *d))
-    found.emplace_back(estimate(problem, *d, s), s);
+  for (const Sharing& s : all) found.emplace_back(estimate(problem, *d, s), s);
   std::stable_sort(found.begin(), found.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
-  if (found.size() > kOffered) found.resize(kOffered);
+  // Of those with digits few, so that most of them are timed in the chain.
+  const size_t offered = digits ? kOfferedOfDigits : kOffered;
+  if (found.size() > offered) found.resize(offered);
   std::vector<std::vector<Sharing>> ways;
-  for (const auto& [time, s] : found) ways.push_back(ways_of(problem, *d, s));
+  for (const auto& [time, s] : found)
+    ways.push_back(digits ? ways_of_digits(problem, *d, s) : ways_of_halves(problem, *d, s));
   // First one way of each.
   std::vector<std::string> texts;
   for (size_t i = 0; i < kMostWays; ++i)
@@ -258,6 +346,8 @@ Sharing sharing_of(std::string_view config) {
   s.chunk = config_number(config, "chunk").value_or(s.chunk);
   s.slots = config_number(config, "slots").value_or(s.slots);
   s.lets = config_number(config, "lets").value_or(s.lets);
+  s.ahead = config_number(config, "ahead").value_or(s.ahead);
+  s.digits = s.ahead > 0;
   return s;
 }
 
@@ -413,8 +503,11 @@ void add_constants(KernelCode& code, const Problem& problem, const Description& 
   code.constant("kGroup", s.group());
   code.constant("kSplits", s.splits);
   code.constant("kChunk", s.chunk);
-  code.constant("kSlots", s.slots);
-  code.constant("kLets", s.lets);
+  // Of groups of copies that may be under way, which is a part of an instruction before Hopper.
+  code.constant("kPending", capability_of(problem) < 90 ? s.slots - 1 : 0);
+  code.constant("kAhead", s.ahead);
+  code.text(s.digits ? "#define DIGITS 1\n" : "#define DIGITS 0\n");
+  if (s.digits) code.constant("kDigitRows", d.rows);
   code.flag("kCluster", cluster);
   const int64_t finished = cluster ? s.columns() / s.splits : s.columns();
   int64_t pack = 4;
@@ -436,7 +529,7 @@ Result<JitLaunch> main_launch(const Problem& problem, const Description& d, cons
   TENON_TRY(set_source(
       launch, code,
       {"jit/matrix.cuh", "jit/pairs.cuh", "quantized/weights_unpack.cuh", "quantized/weights.cu"}));
-  launch.grid[0] = blocks_for(d.weights.columns, s.columns()) * s.splits;
+  launch.grid[0] = launched_blocks(problem, d, s);
   launch.block[0] = static_cast<int>(s.warps() * 32);
   launch.shared_bytes = static_cast<int>(shared_bytes(problem, d, s));
   launch.cluster = cluster ? static_cast<int>(s.splits) : 0;
@@ -447,6 +540,7 @@ Result<JitLaunch> main_launch(const Problem& problem, const Description& d, cons
   launch.add(by_columns && d.has_zeros ? JitArgument::constant(2) : JitArgument::null());
   launch.add(JitArgument::output());
   launch.add(s.splits > 1 && !cluster ? JitArgument::workspace(0) : JitArgument::null());
+  for (const int64_t number : {s.slots, s.lets}) launch.add(JitArgument::number(number));
   launch.add_inputs(operands);
   return launch;
 }
@@ -470,7 +564,8 @@ Result<JitLaunch> finish_launch(const Problem& problem, const Description& d, co
 
 Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   TENON_ASSIGN(const Description d, describe(problem));
-  const Sharing s = sharing_of(config);
+  Sharing s = sharing_of(config);
+  if (!takes_digits(problem, d)) s.digits = false, s.ahead = 0;
   const bool cluster = s.splits > 1 && capability_of(problem) >= 90;
   JitPlan plan;
   TENON_ASSIGN(JitLaunch main, main_launch(problem, d, s, cluster));

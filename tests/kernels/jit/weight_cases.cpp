@@ -111,7 +111,12 @@ Cases weight_cases() {
                               {kF16, kI4, kF16, {3, 4100}, 1000, 128, kEach, false, End::kBias},
                               {kBf16, kU4, kBf16, {2, 1000}, 4100, 64, kEach, true, End::kResidual},
                               {kF16, kI4, kF16, {1, 11008}, 688, 128, kNone, false, End::kResidual},
-                              {kF16, kU4, kFloat, {4, 5128}, 860, 32, kEach, true, End::kBias}};
+                              {kF16, kU4, kFloat, {4, 5128}, 860, 32, kEach, true, End::kBias},
+                              // Rows as integers: two, with zero points, infinite; many columns.
+                              {kF16, kU4, kF16, {2, 2048}, 2112, 128, kEach, false, End::kBias},
+                              {kF16, kI4, kF16, {2, 1024}, 272, 32, kEach, false, End::kInfinite},
+                              {kBf16, kU4, kBf16, {2, 3080}, 600, 0, kOne, true, End::kResidual},
+                              {kF16, kI4, kFloat, {1, 512}, 20000, 0, kNone, true, End::kNone}};
   Cases cases;
   int number = 0;
   for (const Product& p : products) add_product(cases, ++number, p);
