@@ -64,7 +64,7 @@ struct Chunks {
   char* places;
   u32 barriers;
   const char* from;
-  int slots, lets;  // The launch behind may start when `lets` in a hundred of the warp's chunks are asked for; 0: not by it.
+  int slots, release_at;  // The launch behind may start when so many are asked for; 0: not by this warp.
   int asked = 0, place = 0;
   int slot = 0;  // Of the next one.
   u32 phase = 0;
@@ -83,6 +83,8 @@ struct Chunks {
     const int all = own.chunks();
 #pragma unroll 1
     for (int i = 0; i < slots; ++i) fetch(all, lane);
+    // Not sooner: the constant that it reads comes late at a kernel's start.
+    if (lane == 0 && release_at > 0 && asked >= release_at) release_next();
   }
   /// The next one of `all`; behind the last one there are none.
   __device__ void fetch(int all, int lane) {
@@ -101,7 +103,6 @@ struct Chunks {
 #endif
     ++asked;
     if (++place == slots) place = 0;
-    if (lane == 0 && lets > 0 && asked == (all * lets + 99) / 100) release_next();
   }
   __device__ const char* await() const {
 #if __CUDA_ARCH__ >= 900
@@ -116,6 +117,7 @@ struct Chunks {
   __device__ void leave(int all, int lane) {
     __syncwarp();
     fetch(all, lane);
+    if (lane == 0 && asked == release_at) release_next();
     if (++slot == slots) slot = 0, phase ^= 1;
   }
 };
@@ -407,7 +409,7 @@ struct DigitRows {
   const X* x;  ///< The lane's first number of the first row.
   int begin;   ///< Along k, as that.
   u32* words;  ///< In shared memory.
-  Pack<X, 4> raw[kAhead][kDigitRows];
+  uint2 raw[kAhead][kDigitRows];  // As words: halves of them would be taken apart as they come, and waited for.
   float unit[kAhead];  ///< Of the row that the lane's sums are of.
   bool finite = true;
 
@@ -420,7 +422,7 @@ struct DigitRows {
         uint2 v = make_uint2(0, 0);
         if (begin + at < kK)
           asm volatile("ld.global.v2.u32 {%0, %1}, [%2];" : "=r"(v.x), "=r"(v.y) : "l"(x + locate<XRowAt>(Index(r)) + at) : "memory");
-        raw[i][r] = *reinterpret_cast<const Pack<X, 4>*>(&v);
+        raw[i][r] = v;
       }
   }
   /// To shared memory. Of a lane's group of four numbers, part * 8 + matrix in the step's order, all of a part lie together.
@@ -430,11 +432,12 @@ struct DigitRows {
     for (int i = 0; i < kAhead; ++i)
 #pragma unroll
       for (int r = 0; r < kDigitRows; ++r) {
+        const Pack<X, 4> numbers = *reinterpret_cast<const Pack<X, 4>*>(&raw[i][r]);
         float v[4];
         u32 most = 0;
 #pragma unroll
         for (int k = 0; k < 4; ++k) {
-          v[k] = float(widen(raw[i][r].v[k]));
+          v[k] = float(widen(numbers.v[k]));
           const u32 bits = __float_as_uint(v[k]) & 0x7fffffffu;
           most = bits > most ? bits : most;
         }
@@ -569,11 +572,10 @@ extern "C" __global__ void __launch_bounds__(kBlock, kWarps > 8 && kTiles > 1 ? 
   const u32 barriers = shared_address(chunks_at) + kWarps * own_bytes;
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, deep = warp / kAcross;
   const int split = blockIdx.x % kSplits, group = blockIdx.x / kSplits, own = group * kAcross + warp % kAcross;
-  if (lets == 0 && threadIdx.x == 0) release_next();
 #if __CUDA_ARCH__ >= 900
   // Blocks without columns: each multiprocessor has as many, so that those of the launch behind get one each, too.
   if (group * kColumns >= kN) {
-    if (lets > 0 && threadIdx.x == 0) release_next();
+    if (threadIdx.x == 0) release_next();
     asm volatile("griddepcontrol.wait;" ::: "memory");
     return;
   }
@@ -581,8 +583,10 @@ extern "C" __global__ void __launch_bounds__(kBlock, kWarps > 8 && kTiles > 1 ? 
   const bool any = own * kOwnColumns < kN;
   const int first = split * kPiece, left = any ? kSteps - first : 0;  // Steps.
   const OwnSteps steps{left < kPiece ? (left < 0 ? 0 : left) : kPiece, deep};
+  // `lets` in a hundred of the first warp's chunks, and one at least.
+  const int part = (steps.chunks() * int(lets) + 99) / 100, release_at = warp == 0 ? (part > 0 ? part : 1) : 0;
   Chunks chunks{steps,      chunks_at + warp * own_bytes, barriers + warp * int(slots) * 8, records + (u64(own) * kSteps + first) * kRecordBytes,
-                int(slots), warp == 0 ? int(lets) : 0};
+                int(slots), release_at};
   chunks.begin(lane);
   Numbers zero, scale;
 #pragma unroll
