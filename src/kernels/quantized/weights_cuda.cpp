@@ -13,8 +13,8 @@ namespace {
 /// Of the kernel: columns of a tile, steps along k, rows of a tile of the tensor cores.
 constexpr int64_t kTile = 16, kStep = 128, kRows = 8;
 constexpr int64_t kBarrier = 8;                ///< Bytes, of a chunk.
-constexpr size_t kOffered = 8, kOfferedOfDigits = 3,
-                 kMostWays = 4;  ///< Sharings, and ways of each.
+/// Sharings, those of each form of rows where there are two, and ways of each.
+constexpr size_t kOffered = 8, kOfferedOfEachForm = 4, kMostWays = 4;
 
 struct Description {
   AnchoredRegion region;
@@ -252,7 +252,7 @@ std::vector<Sharing> equal_sharings(const Problem& problem, const Description& d
 /// Of these the ones whose warps ask for as much at a time as keeps memory busy until it comes,
 /// and leave room for more of it; all where none does.
 std::vector<Sharing> sharings_of_digits(const Problem& problem, const Description& d) {
-  constexpr int64_t kLeast = 24 << 10, kMost = 48 << 10;
+  constexpr int64_t kLeast = 16 << 10, kMost = 48 << 10;
   std::vector<Sharing> all = equal_sharings(problem, d), found;
   for (const Sharing& s : all)
     if (const int64_t bytes = slot_bytes(problem, d, s); bytes >= kLeast && bytes <= kMost)
@@ -297,38 +297,46 @@ std::vector<Sharing> ways_of_halves(const Problem& problem, const Description& d
 /// The same of rows as integers: two or three blocks of a multiprocessor have two places at least.
 std::vector<Sharing> ways_of_digits(const Problem& problem, const Description& d,
                                     const Sharing& s) {
-  constexpr int64_t kReserved = 1024, kLets = 60;
+  constexpr int64_t kReserved = 1024;
   std::vector<Sharing> ways;
-  for (const int64_t blocks : {2, 3}) {
-    const int64_t room =
-        std::min((shared_limit(problem) + kReserved) / blocks - kReserved, allowed_shared(problem));
-    Sharing way = s;
-    way.slots = std::min((room - row_bytes(d, s)) / slot_bytes(problem, d, s), s.chunks(d));
-    if (way.slots < std::min<int64_t>(2, s.chunks(d))) continue;
-    way.lets = kLets;
-    if (ways.empty() || ways.back().text() != way.text()) ways.push_back(way);
-  }
+  for (const int64_t lets : {60, 100})
+    for (const int64_t blocks : {2, 3}) {
+      const int64_t room = std::min((shared_limit(problem) + kReserved) / blocks - kReserved,
+                                    allowed_shared(problem));
+      Sharing way = s;
+      way.slots = std::min((room - row_bytes(d, s)) / slot_bytes(problem, d, s), s.chunks(d));
+      if (way.slots < std::min<int64_t>(2, s.chunks(d))) continue;
+      way.lets = lets;
+      if (ways.empty() || ways.back().text() != way.text()) ways.push_back(way);
+    }
   if (ways.empty()) ways.push_back(s);
   return ways;
+}
+
+/// The best of them by the estimate.
+std::vector<Sharing> offered(const Problem& problem, const Description& d,
+                             const std::vector<Sharing>& all, size_t most) {
+  std::vector<std::pair<double, Sharing>> found;
+  for (const Sharing& s : all) found.emplace_back(estimate(problem, d, s), s);
+  std::stable_sort(found.begin(), found.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<Sharing> best;
+  for (size_t i = 0; i < std::min(most, found.size()); ++i) best.push_back(found[i].second);
+  return best;
 }
 
 std::vector<std::string> sharings(const Problem& problem) {
   const auto d = describe(problem);
   if (!d.ok()) return {""};
-  std::vector<Sharing> all;
-  if (takes_digits(problem, *d)) all = sharings_of_digits(problem, *d);
-  const bool digits = !all.empty();
-  if (!digits) all = sharings_of_halves(problem, *d);
-  std::vector<std::pair<double, Sharing>> found;
-  for (const Sharing& s : all) found.emplace_back(estimate(problem, *d, s), s);
-  std::stable_sort(found.begin(), found.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
-  // Of those with digits few, so that most of them are timed in the chain.
-  const size_t offered = digits ? kOfferedOfDigits : kOffered;
-  if (found.size() > offered) found.resize(offered);
   std::vector<std::vector<Sharing>> ways;
-  for (const auto& [time, s] : found)
-    ways.push_back(digits ? ways_of_digits(problem, *d, s) : ways_of_halves(problem, *d, s));
+  // Which form of rows is faster differs: where a launch is short its products are a small part.
+  if (takes_digits(problem, *d))
+    for (const Sharing& s :
+         offered(problem, *d, sharings_of_digits(problem, *d), kOfferedOfEachForm))
+      ways.push_back(ways_of_digits(problem, *d, s));
+  const size_t of_halves = ways.empty() ? kOffered : kOfferedOfEachForm;
+  for (const Sharing& s : offered(problem, *d, sharings_of_halves(problem, *d), of_halves))
+    ways.push_back(ways_of_halves(problem, *d, s));
   // First one way of each.
   std::vector<std::string> texts;
   for (size_t i = 0; i < kMostWays; ++i)
