@@ -28,6 +28,8 @@ class Streams {
   /// Bytes of the device's memory that are free.
   virtual Result<size_t> free_memory() = 0;
   virtual CodeWork code_work() const { return {}; }
+  /// Bytes of the cache that all launches share; 0 where it is not known.
+  virtual size_t shared_cache_bytes() const { return 0; }
 
   virtual Status record(void* event, void* stream) = 0;
   /// On a stream that is being captured: each launch of the graph records the event anew.

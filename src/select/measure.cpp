@@ -10,6 +10,7 @@
 
 #include "base/stopwatch.h"
 #include "device/cpu/caches.h"
+#include "kernels/movable_constants.h"
 #include "kernels/strides.h"
 #include "select/effort.h"
 
@@ -231,8 +232,70 @@ Result<double> Measurer::time(const Problem& problem, const Kernel& kernel, int 
   TENON_TRY(run_once(problem, kernel, launch, sample));
   if (device_.capabilities().host_cores && reads_many_constants(problem))
     return cold_time(problem, kernel, launch, std::min(runs, effort::kColdRuns));
+  TENON_ASSIGN(const Copies copies, copies_of(problem, kernel, launch));
+  if (!copies.pointers.empty()) return time_by_turns(problem, kernel, launch, copies, runs);
   const Counted counted(in_launches_);
   return device_.time(arguments.queue, runs, [&] { return kernel.run(arguments); });
+}
+
+/// None where constants stay in the cache from run to run, are too few for it to matter, or so many
+/// that one launch takes its own out of it.
+Result<Measurer::Copies> Measurer::copies_of(const Problem& problem, const Kernel& kernel,
+                                             const Launch& launch) {
+  constexpr size_t kCachePart = 8, kAlignment = 256;
+  Copies copies;
+  if (constants_stay_ || device_.streams() == nullptr) return copies;
+  const auto* const movable = dynamic_cast<const MovableConstants*>(&kernel);
+  std::vector<MovableConstants::Block> parts;
+  if (movable != nullptr) parts = movable->blocks();
+  const size_t own = parts.size();
+  std::vector<size_t> inputs;
+  for (size_t i = 0; i < problem.inputs.size(); ++i) {
+    const Operand& operand = problem.inputs[i];
+    if (!operand.present || operand.constant == nullptr || launch.pointers[i] == nullptr) continue;
+    inputs.push_back(i);
+    parts.push_back({launch.pointers[i], static_cast<size_t>(operand.constant->byte_count())});
+  }
+  const auto padded = [](size_t bytes) {
+    return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  };
+  size_t each = 0;
+  for (const MovableConstants::Block& part : parts) each += padded(part.bytes);
+  const size_t cache = device_.streams()->shared_cache_bytes();
+  if (each == 0 || each * kCachePart < cache || each > 2 * cache) return copies;
+  const size_t count = 2 * cache / each + 1;
+  auto memory = backend_.allocate(count * each);
+  if (!memory.ok()) return copies;  // They are timed in the cache.
+  copies.memory = std::move(memory).value();
+  auto* to = static_cast<std::byte*>(copies.memory.get());
+  for (size_t i = 0; i < count; ++i) {
+    std::vector<const void*>& blocks = copies.blocks.emplace_back();
+    std::vector<void*>& pointers = copies.pointers.emplace_back(launch.pointers);
+    for (size_t k = 0; k < parts.size(); ++k) {
+      TENON_TRY(device_.copy(to, parts[k].address, parts[k].bytes, launch.arguments.queue));
+      if (k < own)
+        blocks.push_back(to);
+      else
+        pointers[inputs[k - own]] = to;
+      to += padded(parts[k].bytes);
+    }
+  }
+  return copies;
+}
+
+/// Each launch reads constants that no launch shortly before it has read.
+Result<double> Measurer::time_by_turns(const Problem& problem, const Kernel& kernel,
+                                       const Launch& launch, const Copies& copies, int runs) {
+  const auto* const movable = dynamic_cast<const MovableConstants*>(&kernel);
+  size_t turn = 0;
+  const Counted counted(in_launches_);
+  return device_.time(launch.arguments.queue, runs, [&] {
+    const size_t copy = turn++ % copies.pointers.size();
+    LaunchArguments arguments = launch.arguments;
+    arguments.inputs = {copies.pointers[copy].data(), problem.inputs.size()};
+    return movable != nullptr ? movable->run_with(arguments, copies.blocks[copy])
+                              : kernel.run(arguments);
+  });
 }
 
 void Measurer::expect(std::span<const Problem> problems) {
@@ -243,7 +306,9 @@ void Measurer::expect(std::span<const Problem> problems) {
       if (operand.present && operand.constant != nullptr &&
           seen.insert(operand.constant->bytes()).second)
         bytes += static_cast<size_t>(operand.constant->byte_count());
-  constants_stay_ = bytes * kSharedPart < cpu::shared_cache_bytes();
+  const size_t cache = device_.streams() != nullptr ? device_.streams()->shared_cache_bytes()
+                                                    : cpu::shared_cache_bytes();
+  constants_stay_ = bytes * kSharedPart < cache;
 }
 
 /// Larger ones than the cache take each other out of it.

@@ -81,6 +81,15 @@ class Measurer {
   static void flush_constants(const Problem& problem, const Kernel& kernel, const Launch& launch);
   Result<double> cold_time(const Problem& problem, const Kernel& kernel, const Launch& launch,
                            int runs);
+  /// Copies of a kernel's constants, more than the cache holds that all launches share.
+  struct Copies {
+    DeviceBuffer memory;
+    std::vector<std::vector<void*>> pointers;      ///< Launch::pointers of each.
+    std::vector<std::vector<const void*>> blocks;  ///< MovableConstants::blocks() of each.
+  };
+  Result<Copies> copies_of(const Problem& problem, const Kernel& kernel, const Launch& launch);
+  Result<double> time_by_turns(const Problem& problem, const Kernel& kernel, const Launch& launch,
+                               const Copies& copies, int runs);
   static Place input_place(const Problem& problem, size_t index);
   static Place output_place(size_t index) { return {true, DataType::kFloat32, index}; }
   Result<void*> buffer(const Place& place, const Operand& operand);
@@ -98,7 +107,7 @@ class Measurer {
   bool awake_ = false;
   double in_launches_ = 0;
   InSequences in_sequences_;
-  bool constants_stay_ = true;  ///< In a cache that the cores share, from run to run.
+  bool constants_stay_ = true;  ///< In a cache that cores or launches share, from run to run.
   std::map<Place, Buffer> buffers_;
   std::map<DataType, Tensor> contents_;  ///< Of one period.
   ConstantStore constants_;

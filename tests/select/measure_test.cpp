@@ -8,6 +8,7 @@
 #include <set>
 
 #include "device/cpu/caches.h"
+#include "kernels/movable_constants.h"
 #include "made_up_device.h"
 
 namespace tenon {
@@ -108,6 +109,92 @@ TEST(Measure, LargeTensorsAreFilledByCopiesOnTheDevice) {
   for (const size_t row :
        {size_t{1}, size_t{768}, size_t{1} << 12, size_t{1} << 20, size_t{1} << 21})
     EXPECT_FALSE(std::equal(filled.begin(), filled.begin() + 16, filled.begin() + row)) << row;
+}
+
+constexpr size_t kCache = 1 << 14;
+
+/// Has a cache, and times as many launches as it is asked for.
+class Caching final : public MadeUpDevice {
+ public:
+  size_t shared_cache_bytes() const override { return kCache; }
+  Result<double> time(Queue, int repeats, const std::function<Status()>& launch) override {
+    for (int i = 0; i < repeats; ++i) TENON_TRY(launch());
+    return 1;
+  }
+};
+
+/// Keeps the addresses that its launches read constants from: its own, and an input.
+class Moving final : public Kernel, public MovableConstants {
+ public:
+  explicit Moving(size_t bytes) : own_(bytes, std::byte{7}) {}
+  std::vector<Block> blocks() const override { return {{own_.data(), own_.size()}}; }
+  Status run(const LaunchArguments& arguments) const override {
+    const void* const own = own_.data();
+    return run_with(arguments, {&own, 1});
+  }
+  Status run_with(const LaunchArguments& arguments,
+                  std::span<const void* const> blocks) const override {
+    const auto* const own = static_cast<const std::byte*>(blocks[0]);
+    const bool equal = std::equal(own_.begin(), own_.end(), own) &&
+                       *static_cast<const float*>(arguments.inputs[0]) == 3;
+    read.emplace_back(own, arguments.inputs[0]);
+    return equal ? Status() : internal_error("other constants");
+  }
+  bool uses_input(int) const override { return true; }
+
+  mutable std::vector<std::pair<const void*, const void*>> read;
+
+ private:
+  std::vector<std::byte> own_;
+};
+
+/// The kernel's launches for a network with so many bytes of constants.
+std::vector<std::pair<const void*, const void*>> launches_of(size_t own, size_t network, int runs) {
+  Tensor input(DataType::kFloat32, {256}), others(DataType::kInt8, {static_cast<int64_t>(network)});
+  for (float& x : input.mutable_values<float>()) x = 3;
+  const Problem problem = problem_with(input), all = problem_with(others);
+  const Backend backend{.device = std::make_shared<Caching>(), .tactics = {}};
+  Measurer measurer(backend, 1, true);
+  measurer.expect({&all, 1});
+  const Moving kernel(own);
+  const auto time = measurer.time(problem, kernel, runs, nullptr);
+  EXPECT_TRUE(time.ok()) << time.error().message;
+  kernel.read.erase(kernel.read.begin());  // Is not timed.
+  return kernel.read;
+}
+
+/// Where a network has more constants than the device's cache, none of those that a launch reads
+/// was read by launches shortly before it.
+TEST(Measure, LaunchesTakeTurnsAtCopiesOfTheirConstants) {
+  constexpr size_t kOwn = kCache / 4, kInput = 256 * sizeof(float);
+  constexpr int kRuns = 40;
+  const auto many = launches_of(kOwn, 2 * kCache, kRuns);
+  ASSERT_EQ(many.size(), static_cast<size_t>(kRuns));
+  constexpr size_t kBetween = 2 * kCache / (kOwn + kInput);
+  for (size_t i = 0; i < many.size(); ++i)
+    for (size_t k = i + 1; k < std::min(many.size(), i + kBetween); ++k) {
+      EXPECT_NE(many[i].first, many[k].first);
+      EXPECT_NE(many[i].second, many[k].second);
+    }
+  const auto distinct = [](const auto& launches) {
+    return std::set(launches.begin(), launches.end()).size();
+  };
+  EXPECT_LT(distinct(many), 2 * kBetween);
+  EXPECT_EQ(distinct(launches_of(kOwn, kCache / 4, kRuns)), 1u) << "constants that stay there";
+  EXPECT_EQ(distinct(launches_of(64, 2 * kCache, kRuns)), 1u) << "few constants";
+  EXPECT_EQ(distinct(launches_of(3 * kCache, 8 * kCache, kRuns)), 1u) << "more than the cache";
+}
+
+/// Where no cache is known, and where a kernel has no constants.
+TEST(Measure, LaunchesWithoutConstantsHaveNoCopies) {
+  const Backend backend{.device = std::make_shared<MadeUpDevice>(), .tactics = {}};
+  Measurer measurer(backend, 1, true);
+  Tensor others(DataType::kInt8, {1 << 20});
+  const Problem all = problem_with(others), none;
+  measurer.expect({&all, 1});
+  const Counter counter;
+  EXPECT_TRUE(measurer.time(none, counter, 8, nullptr).ok());
+  EXPECT_EQ(counter.runs, 2);
 }
 
 /// Zeros would take little power, and kernels that multiply them run faster than with numbers.

@@ -156,6 +156,13 @@ CodeWork CudaDevice::code_work() const {
   return work;
 }
 
+size_t CudaDevice::shared_cache_bytes() const {
+  int bytes = 0;
+  const CUresult code =
+      driver().cuDeviceGetAttribute(&bytes, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, device_);
+  return code == CUDA_SUCCESS ? static_cast<size_t>(bytes) : 0;
+}
+
 void CudaDevice::read_library_versions() {
   properties_.libraries =
       fmt::format("driver {}.{}, nvrtc {}, cublasLt {}, cudnn {}", driver().version / 1000,

@@ -32,6 +32,7 @@ class CudaDevice final : public Device, public Streams, public FamilyMember {
   const DeviceProperties* own_properties() const override { return own_ ? &*own_ : nullptr; }
   DeviceFacts facts() const override;
   CodeWork code_work() const override;
+  size_t shared_cache_bytes() const override;
   Result<std::shared_ptr<const void>> load_code(const CodeLibrary& code) override;
   Result<DeviceBuffer> allocate(size_t bytes) override;
   Status upload(void* device, const void* host, size_t bytes, Queue queue) override;
