@@ -295,19 +295,29 @@ std::vector<Sharing> ways_of_halves(const Problem& problem, const Description& d
 }
 
 /// The same of rows as integers: two or three blocks of a multiprocessor have two places at least.
+/// Where all chunks have places the rows wait behind all of them, and the launch behind starts at
+/// once: half of them, too.
 std::vector<Sharing> ways_of_digits(const Problem& problem, const Description& d,
                                     const Sharing& s) {
   constexpr int64_t kReserved = 1024;
   std::vector<Sharing> ways;
+  const auto add = [&](const Sharing& way) {
+    const auto is_same = [&](const Sharing& other) { return other.text() == way.text(); };
+    if (std::ranges::none_of(ways, is_same)) ways.push_back(way);
+  };
+  const int64_t chunks = s.chunks(d), fewest = std::min<int64_t>(2, chunks);
   for (const int64_t lets : {60, 100})
     for (const int64_t blocks : {2, 3}) {
       const int64_t room = std::min((shared_limit(problem) + kReserved) / blocks - kReserved,
                                     allowed_shared(problem));
       Sharing way = s;
-      way.slots = std::min((room - row_bytes(d, s)) / slot_bytes(problem, d, s), s.chunks(d));
-      if (way.slots < std::min<int64_t>(2, s.chunks(d))) continue;
+      way.slots = std::min((room - row_bytes(d, s)) / slot_bytes(problem, d, s), chunks);
       way.lets = lets;
-      if (ways.empty() || ways.back().text() != way.text()) ways.push_back(way);
+      if (way.slots < fewest) continue;
+      const bool all = way.slots == chunks;
+      if (!all || ways.empty()) add(way);
+      way.slots = chunks / 2;
+      if (all && way.slots >= 2) add(way);
     }
   if (ways.empty()) ways.push_back(s);
   return ways;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 
 #include "device/cuda/nvrtc.h"
 #include "kernels/jit/kernel_case.h"
@@ -201,6 +202,38 @@ TEST(JitLimits, LongSumsOfFloatsHaveTheTilesOfIntegers) {
   problem.numerics = problem.numerics.exact();
   EXPECT_FALSE(offers("m=128,n=192"));
   EXPECT_TRUE(offers("m=64,n=128"));
+}
+
+/// Configurations of a product with weights of 4 bits.
+std::vector<std::string> decoding_configs(int64_t rows, int64_t depth, int64_t columns) {
+  Dequantize op;
+  op.axis = 0, op.block_size = 128, op.to = kHalf;
+  Cases cases;
+  KernelCase& one =
+      add(cases, "decoding", op,
+          std::vector{constant(random_integers(DataType::kInt4, {depth, columns}, 1, -8, 7)),
+                      constant(random_reals(kHalf, {depth / 128, columns}, 2, 0.01, 0.02))})
+          .into_second(MatMul{}, input(random_reals(kHalf, {rows, depth}, 3)));
+  DescribedDevice device = described_gpu(90);
+  return tactic_of("cuda.quantized.weights").configs(one.describe(&device));
+}
+
+/// One or two rows are multiplied as integers or as they are, and with no more than half of a
+/// warp's weights under way where all have places.
+TEST(JitLimits, DecodingIsOfferedInBothForms) {
+  const auto count = [](const std::vector<std::string>& configs, std::string_view part) {
+    return std::ranges::count_if(
+        configs, [&](const std::string& config) { return config.find(part) != std::string::npos; });
+  };
+  for (const int64_t rows : {1, 2}) {
+    const auto configs = decoding_configs(rows, 4096, 1024);
+    EXPECT_GT(count(configs, "ahead=2"), 0) << rows;
+    EXPECT_GT(count(configs, "ahead=0"), 0) << rows;
+    EXPECT_GT(count(configs, "deep=8,tiles=1,splits=1,chunk=2,slots=2"), 0) << rows;
+    EXPECT_EQ(std::set(configs.begin(), configs.end()).size(), configs.size()) << rows;
+  }
+  const auto three = decoding_configs(3, 4096, 1024);
+  EXPECT_EQ(count(three, "ahead=0"), static_cast<int64_t>(three.size()));
 }
 
 }  // namespace
