@@ -14,7 +14,8 @@ namespace tenon::tactics::cuda_quantized_pooled_stem {
 namespace {
 
 constexpr int64_t kVector = 4, kPoolStride = 2;  ///< As in quantized/pooled_stem.cu.
-constexpr int64_t kMostRowTaps = 8, kMostStride = 4, kMostShared = 200 * 1024;
+constexpr int64_t kMostRowTaps = 8, kMostStride = 4;
+constexpr int64_t kReserved = 1024;  ///< Bytes of shared memory that the system takes of a block.
 
 /// The region, and the problem of its convolution alone, whose image is quantized already.
 struct Described {
@@ -133,6 +134,13 @@ int64_t Shape::shared_bytes(const Described& x) const {
   return 1024 + x.d.columns * panels_of(x) * 128 + factors + 2 * parts * each_rows * pitch * 4;
 }
 
+/// Whether a multiprocessor has room for as many blocks as are to be there.
+bool has_room(const Problem& problem, const Described& x, const Shape& shape) {
+  const int64_t bytes = shape.shared_bytes(x);
+  return bytes <= allowed_shared(problem) &&
+         (bytes + kReserved) * shape.each <= shared_limit(problem) + kReserved;
+}
+
 /// Segments by which blocks of all multiprocessors have so many tiles each, or half of them one.
 std::vector<std::string> tile_configs(const Problem& problem) {
   const auto x = describe(problem);
@@ -148,7 +156,7 @@ std::vector<std::string> tile_configs(const Problem& problem) {
       const int64_t images = Shape(with(x->pooling.output[1])).tiles(*x);
       const int64_t segments = std::clamp<int64_t>(most / images, 1, x->pooling.output[1]);
       const std::string config = with(blocks_for(x->pooling.output[1], segments));
-      if (Shape(config).shared_bytes(*x) * each <= kMostShared &&
+      if (has_room(problem, *x, Shape(config)) &&
           std::find(configs.begin(), configs.end(), config) == configs.end())
         configs.push_back(config);
     }
@@ -187,8 +195,7 @@ void add_constants(KernelCode& code, const Described& x, const Operand& y, const
 Result<JitPlan> plan(const Problem& whole, std::string_view config) {
   TENON_ASSIGN(const Described x, describe(whole));
   const Shape shape(config);
-  if (shape.warps % 4 != 0 || shape.each < 1 || shape.rows < 1 ||
-      shape.shared_bytes(x) * shape.each > kMostShared)
+  if (shape.warps % 4 != 0 || shape.each < 1 || shape.rows < 1 || !has_room(whole, x, shape))
     return user_error("no tiling: {}", config);
   KernelCode code;
   TENON_TRY(begin_byte_code(code, x.problem, x.d));
