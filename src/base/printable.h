@@ -18,7 +18,7 @@ std::string_view clipped(std::string_view text, size_t bytes);
 std::string_view clipped_front(std::string_view text, size_t bytes);
 /// The first so many letters, not bytes.
 std::string_view first_letters(std::string_view text, size_t letters);
-/// A name for messages, as printable_name() has it; "..." stands for what is beyond 200 bytes.
+/// A name for messages, as printable_name() has it; "..." stands for all beyond 200 bytes.
 std::string short_name(std::string_view name);
 
 }  // namespace tenon

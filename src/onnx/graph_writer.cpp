@@ -173,7 +173,7 @@ bool GraphWriter::lacks_extents(const Node& node) const {
 }
 
 void GraphWriter::write_nodes(const Graph& graph) {
-  // Extents that data decide are those of a tensor, and what counts them may stand ahead of it.
+  // Extents that data decide are those of a tensor; nodes that count them may stand ahead of it.
   std::vector<const Node*> waiting;
   const auto write_waiting = [&](const auto& is_ready) {
     std::erase_if(waiting, [&](const Node* node) {

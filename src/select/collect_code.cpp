@@ -127,7 +127,7 @@ Status collect_code(Plan& plan, const Backend& backend, Logger& logger) {
   using Use = CodeLibrary::Use;
   const std::vector<SymbolValues> points = plan_points(plan);
   const CodeLibrary none, &before = plan.code == nullptr ? none : *plan.code;
-  // Where choices were made they have what is worth code of its own.
+  // Where choices were made they name the kernels that are worth code of their own.
   const Use at_ends = plan.code == nullptr ? Use::kCollect : Use::kCollectOpen;
   auto library = collect_under(plan_ends(plan), plan, quiet, before, at_ends, false);
   if (points.size() > 1) {

@@ -250,7 +250,7 @@ std::vector<size_t> Selector::prepare(std::span<const Problem> problems, TrialsA
     std::ranges::stable_sort(open, std::greater(),
                              [](const auto& entry) { return expected_launch(*entry.first); });
   // Ends layer by layer, so that shapes between them have their turns all the time; behind the
-  // usual shapes, which have more stages: what a layer waits for is short at the end.
+  // usual shapes, which have more stages: no layer waits for long at the end.
   if (beside != nullptr)
     std::ranges::stable_sort(open, {}, [&](const auto& entry) {
       return std::pair(entry.second->end != RangeEnd::kNone,

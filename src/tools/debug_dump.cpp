@@ -125,8 +125,7 @@ class Dump final : public nvinfer1::IDebugListener {
         return user_error(
             "--saveDebugTensors: the engine has no debug tensor '{0}': build it with "
             "--markDebug={0}{1}",
-            file.name,
-            shown_.empty() ? "" : fmt::format("; it has {}", fmt::join(shown_, ", ")));
+            file.name, shown_.empty() ? "" : fmt::format("; it has {}", fmt::join(shown_, ", ")));
       console_.warning("--saveDebugTensors: this run did not compute '{}'; {} is not written",
                        file.name, file.text);
     }

@@ -24,9 +24,9 @@ void print_values(const OutputValues& output, Console& console) {
 }
 
 Status write_raw(const Binding& binding, FileNames& names, Console& console) {
-  const std::string file =
-      fmt::format("{}.{}.{}.{}.raw", names.stem(binding.name), binding.is_input ? "input" : "output",
-                  dims_text(binding.dims), type_word(binding.type));
+  const std::string file = fmt::format("{}.{}.{}.{}.raw", names.stem(binding.name),
+                                       binding.is_input ? "input" : "output",
+                                       dims_text(binding.dims), type_word(binding.type));
   const int64_t bytes = std::max<int64_t>(bytes_of(binding.dims, binding.type), 0);
   TENON_TRY(write_file(file, std::span<const char>(binding.memory.data(), bytes)));
   console.requested("Wrote {} to {}", binding.name, file);
@@ -41,7 +41,7 @@ Status write_outputs(const Runner& runner, const Arguments& arguments, Console& 
   const bool wanted = arguments.flag(OptionId::dumpOutput) || arguments.has(OptionId::exportOutput);
   for (const auto& binding : runner.bindings()) {
     if (wanted && !binding->is_input) outputs.push_back(binding->values());
-    if (arguments.flag(OptionId::dumpRawBindingsToFile)) 
+    if (arguments.flag(OptionId::dumpRawBindingsToFile))
       TENON_TRY(write_raw(*binding, names, console));
   }
   if (arguments.flag(OptionId::dumpOutput)) {

@@ -47,7 +47,7 @@ TEST(PrecisionBudget, NumbersBeyondTheRangeStay) {
   EXPECT_TRUE(kept(graph, DataType::kBFloat16, 1).empty());
 }
 
-/// The sum with 1000 loses all but one digit, and so does what reads it; the other layers are as
+/// The sum with 1000 loses all but one digit, and so do its readers; the other layers are as
 /// good as exact.
 TEST(PrecisionBudget, TheMostSensitiveStay) {
   Graph graph;

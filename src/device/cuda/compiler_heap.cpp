@@ -9,9 +9,9 @@
 namespace tenon::cuda {
 namespace {
 
-/// More than a kernel takes, and less than what glibc always maps apart (32 MiB). Once a mapped
-/// block of this size was freed, glibc takes such blocks from heaps, and heaps keep twice as much
-/// (mallopt(3), M_MMAP_THRESHOLD).
+/// More than a kernel takes, and less than blocks that glibc always maps apart (32 MiB). Once a
+/// mapped block of this size was freed, glibc takes such blocks from heaps, and heaps keep twice as
+/// much (mallopt(3), M_MMAP_THRESHOLD).
 constexpr size_t kBytes = size_t{24} << 20;
 
 /// Advice about the pages that a block of the thread's heap would have.

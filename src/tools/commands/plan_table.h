@@ -21,7 +21,7 @@ Result<Json> model_json(Session& session, const std::string& file);
 void show_borders(Session& session, const Json& json);
 /// A line for each type of weights.
 void show_weights(Session& session, const Json& json);
-/// The precisions of layers, and what a build said of them.
+/// The precisions of layers, and the build's words about them.
 void show_precisions(Session& session, const Json& json);
 /// "Conv 53, Relu 49, ...": the counts of an object, the largest first, wrapped behind a title.
 std::string counts_text(std::string_view title, const Json& counts);

@@ -92,8 +92,9 @@ TEST(Deviation, AllAgreeWhereBothHaveAllNames) {
 TEST(Page, LinesAreWrappedAndShortened) {
   EXPECT_EQ(wrapped("  -", "one two three", 4, 12), "  - one two\n    three");
   EXPECT_EQ(shortened("abcdefghijklmnop", 10), "abcd...nop");
-  EXPECT_EQ(shortened("\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9", 8),
-            "\xc3\xa9\xc3\xa9\xc3\xa9...\xc3\xa9\xc3\xa9");
+  EXPECT_EQ(
+      shortened("\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9", 8),
+      "\xc3\xa9\xc3\xa9\xc3\xa9...\xc3\xa9\xc3\xa9");
   EXPECT_EQ(bytes_text(53'900'000), "53.9 MB");
   EXPECT_EQ(seconds_text(0.0123), "12.3 ms");
   EXPECT_EQ(seconds_text(125), "2 min 05 s");
