@@ -412,7 +412,7 @@ void PrecisionSummary::report_kept(Logger& logger) const {
 
 namespace {
 
-/// Passes messages on, and keeps those that are no warnings.
+/// Passes messages on, and keeps informative ones.
 class KeepingLogger final : public Logger {
  public:
   explicit KeepingLogger(Logger& logger) : logger_(logger) {}

@@ -134,8 +134,8 @@ class Chooser {
     return form.sequence() && than.sequence() && *form.sequence() < *than.sequence() * kClearly;
   }
 
-  /// Of several forms those that are far from the fastest, each with the kernels that are the best
-  /// alone, are not tuned.
+  /// Forms that are far from the fastest one, each with the kernels that are the best alone, are
+  /// not tuned.
   Result<std::vector<Timed>> time_forms(const SymbolValues& point, bool is_between) {
     const std::set<int> forms = forms_at(point, is_between);
     const size_t rivals = is_between ? kRivalsBetween : kRangeRivals;

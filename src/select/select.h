@@ -34,8 +34,8 @@ struct RangeShapes {
   std::vector<SymbolValues> ends;     ///< All kernels are candidates there.
   std::vector<SymbolValues> between;  ///< Those near the best at the ends are, and proposals.
   std::vector<SymbolValues> others;   ///< The best of both neighbours are, and a proposal.
-  /// Other forms of the graph, with views, for the usual shapes and the ends. What is a layer of
-  /// theirs alone is tried by the kernels that were near the best for a layer of as much work.
+  /// Other forms of the graph, with views, for the usual shapes and the ends. Layers of
+  /// theirs alone are tried by the kernels that were near the best for a layer of as much work.
   std::vector<const Graph*> forms;
 };
 

@@ -40,9 +40,9 @@ constexpr size_t kFirstStage = 3;
 /// At the ends of a range a tactic that may win has one stage, unless all of that fails: kernels of
 /// both ends are tried beside those of the usual shapes, and sequences and the shapes between wait
 /// for the last of them. To it belong the configurations that are made for the usual shapes in any
-/// case, by code for all extents, and so many of those that the tactic expects to be the best: one
-/// more at the smaller end, where kernels that leave much of the device idle are harder to tell
-/// apart.
+/// case, by code for all extents, and so many configurations that the tactic expects to be the
+/// best: one more at the smaller end, where kernels that leave much of the device idle are harder
+/// to tell apart.
 size_t stage_at_end(RangeEnd end);
 /// Of the configurations for the usual shapes, how many are tried in any case.
 size_t tried_in_any_case(const TacticTraits& traits);

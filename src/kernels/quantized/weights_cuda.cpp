@@ -260,9 +260,8 @@ std::vector<Sharing> sharings_of_digits(const Problem& problem, const Descriptio
   return found.empty() ? all : found;
 }
 
-/// Blocks of a launch, with those that only wait: each multiprocessor has as many. There are none
-/// of these where fewer than half of the multiprocessors have a block, or blocks do not wait for
-/// launches.
+/// Blocks of a launch, with idle ones that only wait: each multiprocessor has as many. No block is
+/// idle where fewer than half of the multiprocessors have one, or blocks do not wait for launches.
 int64_t launched_blocks(const Problem& problem, const Description& d, const Sharing& s) {
   const int64_t blocks = blocks_for(d.weights.columns, s.columns()) * s.splits;
   const int64_t each = multiprocessors(problem) / s.splits * s.splits;

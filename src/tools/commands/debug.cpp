@@ -98,7 +98,7 @@ Result<std::string> one_of(Session& session, const CommandLine& line, std::strin
                       flag.size() == 1 ? "-" : "--", flag, given, fmt::join(words, ", "));
 }
 
-/// What is asked for, by words that are checked.
+/// The command line; its words are checked.
 struct Request {
   std::string model, mode, direction, high, by;
   TrialSettings trials;
