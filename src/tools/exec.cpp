@@ -114,7 +114,9 @@ Status execute(const Arguments& arguments, std::span<const char* const> words, C
   if (gpu != nullptr) add_memory_rate(report, gpu->describe());
   TENON_ASSIGN(PlanSource plan,
                make_plan(arguments, console, logger, reports ? &report.build : nullptr));
-  if (interrupted()) return user_error("stopped before inference");
+  // Without inference all that was asked for is done, and a saved plan is no failure.
+  if (interrupted() && !arguments.flag(OptionId::skipInference))
+    return user_error("stopped before inference");
   if (!arguments.has(OptionId::deviceDescription))
     TENON_TRY(use_plan(std::move(plan), arguments, console, logger, reports ? &report : nullptr));
   return reports ? write_report(std::move(report), arguments, console) : Status();
