@@ -5,9 +5,10 @@
 
 namespace tenon {
 
-/// Multiplications of one launch, roughly: good to tell large layers from small ones.
 /// Whether most of its work is a product, a convolution, attention or recurrence.
 bool has_product(const Problem& problem);
+
+/// Multiplications of one launch, roughly: good to tell large layers from small ones.
 double multiplications(const Problem& problem);
 
 /// The work of a kernel for the problem.

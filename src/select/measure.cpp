@@ -8,6 +8,7 @@
 #include <random>
 #include <set>
 
+#include "base/arithmetic.h"
 #include "base/stopwatch.h"
 #include "device/cpu/caches.h"
 #include "kernels/movable_constants.h"
@@ -256,11 +257,8 @@ Result<Measurer::Copies> Measurer::copies_of(const Problem& problem, const Kerne
     inputs.push_back(i);
     parts.push_back({launch.pointers[i], static_cast<size_t>(operand.constant->byte_count())});
   }
-  const auto padded = [](size_t bytes) {
-    return (bytes + kAlignment - 1) / kAlignment * kAlignment;
-  };
   size_t each = 0;
-  for (const MovableConstants::Block& part : parts) each += padded(part.bytes);
+  for (const MovableConstants::Block& part : parts) each += round_up(part.bytes, kAlignment);
   const size_t cache = device_.streams()->shared_cache_bytes();
   if (each == 0 || each * kCachePart < cache || each > 2 * cache) return copies;
   const size_t count = 2 * cache / each + 1;
@@ -277,7 +275,7 @@ Result<Measurer::Copies> Measurer::copies_of(const Problem& problem, const Kerne
         blocks.push_back(to);
       else
         pointers[inputs[k - own]] = to;
-      to += padded(parts[k].bytes);
+      to += round_up(parts[k].bytes, kAlignment);
     }
   }
   return copies;

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include "base/arithmetic.h"
+
 namespace tenon::cuda {
 namespace {
 
@@ -20,7 +22,7 @@ void advise_heap(int advice) {
   if (block == nullptr) return;
   const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
   const auto first = reinterpret_cast<uintptr_t>(block);
-  const uintptr_t begin = (first + page - 1) / page * page, end = (first + kBytes) / page * page;
+  const uintptr_t begin = round_up(first, page), end = (first + kBytes) / page * page;
   madvise(reinterpret_cast<void*>(begin), end - begin, advice);
   std::free(block);
 }
