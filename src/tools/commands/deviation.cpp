@@ -36,11 +36,12 @@ std::string histogram_text(const Deviation& deviation) {
   return fmt::format("|{}|", text);
 }
 
-bool is_comparable(const OutputValues* got, const OutputValues& expected) {
-  return got != nullptr && got->values.size() == expected.values.size();
-}
-
 }  // namespace
+
+const OutputValues* comparable_in(const TensorValues& got, const OutputValues& expected) {
+  const OutputValues* found = find(got, expected.name);
+  return found != nullptr && found->values.size() == expected.values.size() ? found : nullptr;
+}
 
 Deviation deviation_of(std::span<const double> got, std::span<const double> expected) {
   Deviation result;
@@ -82,8 +83,8 @@ Compared show_deviations(Session& session, const TensorValues& got, const Tensor
     if (find(expected, name) == nullptr) table.add({name, "", "", "", "", "", "not on both sides"});
   for (const OutputValues& tensor : expected) {
     if (!names.empty() && std::ranges::find(names, tensor.name) == names.end()) continue;
-    const OutputValues* other = find(got, tensor.name);
-    if (!is_comparable(other, tensor)) {
+    const OutputValues* other = comparable_in(got, tensor);
+    if (other == nullptr) {
       if (!names.empty()) table.add({tensor.name, "", "", "", "", "", "not on both sides"});
       continue;
     }
@@ -106,9 +107,9 @@ Compared show_deviations(Session& session, const TensorValues& got, const Tensor
 bool all_agree(const TensorValues& got, const TensorValues& expected,
                const std::vector<std::string>& names, double tolerance) {
   return std::ranges::all_of(names, [&](const std::string& name) {
-    const OutputValues *one = find(got, name), *other = find(expected, name);
-    return other != nullptr && is_comparable(one, *other) &&
-           deviation_of(one->values, other->values).within(tolerance);
+    const OutputValues* const wanted = find(expected, name);
+    const OutputValues* const found = wanted == nullptr ? nullptr : comparable_in(got, *wanted);
+    return found != nullptr && deviation_of(found->values, wanted->values).within(tolerance);
   });
 }
 
@@ -117,8 +118,8 @@ void show_first_bad(Session& session, const TensorValues& got, const TensorValue
   std::string before;
   size_t compared = 0;
   for (const OutputValues& tensor : expected) {
-    const OutputValues* other = find(got, tensor.name);
-    if (!is_comparable(other, tensor)) continue;
+    const OutputValues* other = comparable_in(got, tensor);
+    if (other == nullptr) continue;
     ++compared;
     const Deviation found = deviation_of(other->values, tensor.values);
     if (found.within(tolerance)) {

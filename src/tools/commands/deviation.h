@@ -34,6 +34,9 @@ Deviation deviation_of(std::span<const double> got, std::span<const double> expe
 /// The values that a side of a comparison computed, in the order in which it did.
 using TensorValues = std::vector<OutputValues>;
 
+/// The tensor of the same name and with as many elements; null where there is none.
+const OutputValues* comparable_in(const TensorValues& got, const OutputValues& expected);
+
 /// Tensors of a table: how many both sides have, and how many of these lie outside of the
 /// tolerance.
 struct Compared {

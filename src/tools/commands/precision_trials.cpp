@@ -24,8 +24,8 @@ Result<Verdict> PrecisionTrials::compare(const KeptLayers& kept) {
   Verdict verdict;
   size_t compared = 0;
   for (const OutputValues& tensor : *expected_) {
-    const auto other = std::ranges::find(got, tensor.name, &OutputValues::name);
-    if (other == got.end() || other->values.size() != tensor.values.size()) continue;
+    const OutputValues* other = comparable_in(got, tensor);
+    if (other == nullptr) continue;
     const Deviation found = deviation_of(other->values, tensor.values);
     ++compared;
     verdict.distance = std::max(verdict.distance, found.norm);
@@ -57,13 +57,13 @@ Result<Verdict> PrecisionTrials::with(const std::vector<size_t>& kept) {
   for (size_t i = 0; is_first && i < remarks.size(); ++i)
     session_.console().warning("{}", remarks[i]);
   known_[kept] = verdict;
+  const bool is_by_command = settings_.check.has_value();
   if (is_first)
     session_.line("  trial  layers in {:8}  {}", settings_.high_word,
-                  settings_.check.has_value() ? "check" : "distance");
-  const bool has_word = settings_.check.has_value();
+                  is_by_command ? "check" : "distance");
   session_.line("  {:5}  {:>18}  {}{}", known_.size(),
                 fmt::format("{} of {}", kept.size(), model_.layers().size()), text(verdict),
-                has_word           ? ""
+                is_by_command      ? ""
                 : verdict.suffices ? ", agrees"
                                    : ", differs");
   return verdict;
