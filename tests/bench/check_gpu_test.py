@@ -91,7 +91,7 @@ def test_cases_behind_the_deadline_are_told(model: Path):
 
 
 def test_a_cold_build_finds_no_cache(model: Path, tmp_path: Path, monkeypatch):
-    """Nor that of NVRTC, which keeps what it compiled by itself."""
+    """Nor the cache in which NVRTC keeps compiled code by itself."""
     monkeypatch.setenv("CUDA_CACHE_PATH", str(tmp_path))
     monkeypatch.delenv("TENON_CACHE_DIR", raising=False)
     seen = []

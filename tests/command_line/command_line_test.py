@@ -192,7 +192,7 @@ def test_debug_tensors_of_any_names_have_files_of_their_own(trtexec, tmp_path: P
 
 
 def test_integers_are_written_whole(trtexec, tmp_path: Path):
-    """Beforehand 1234567 was printed as 1.23457e+06, and what is beyond 2^53 was rounded."""
+    """Beforehand 1234567 was printed as 1.23457e+06, and integers beyond 2^53 were rounded."""
     big = [1234567, (1 << 53) + 1, -(1 << 62) - 1, 7]
     node = helper.make_node("Add", ["x", "big"], ["y"])
     ends = [helper.make_tensor_value_info(name, TensorProto.INT64, [4]) for name in "xy"]

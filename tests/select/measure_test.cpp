@@ -163,8 +163,8 @@ std::vector<std::pair<const void*, const void*>> launches_of(size_t own, size_t 
   return kernel.read;
 }
 
-/// Where a network has more constants than the device's cache, none of those that a launch reads
-/// was read by launches shortly before it.
+/// Where a network has more constants than the device's cache, a launch reads no constants that
+/// launches shortly before it have read.
 TEST(Measure, LaunchesTakeTurnsAtCopiesOfTheirConstants) {
   constexpr size_t kOwn = kCache / 4, kInput = 256 * sizeof(float);
   constexpr int kRuns = 40;
