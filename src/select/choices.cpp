@@ -105,7 +105,7 @@ class Chooser {
     std::vector<std::unique_ptr<LayersUnder>> all;
     std::vector<Problem> problems;
     options_.offered.clear();
-    options_.proposals = kProposedBetween;
+    options_.proposals = proposed_between_;
     for (const SymbolValues& point : points) {
       if (has_choice(point)) continue;
       for (const int form : forms_at(point, true)) {
@@ -181,6 +181,8 @@ class Chooser {
 
   /// Chooses between neighbours that run by different forms, in the middle of the gap there.
   Status find_changes_of_form() {
+    // One shape after the other: a few more kernels would take a second to make each time.
+    proposed_between_ = kNoProposals;
     std::vector<SymbolValues> trials = plan_trials(plan_);
     while (!trials.empty()) {
       std::vector<SymbolValues> between;
@@ -222,7 +224,7 @@ class Chooser {
                  LayersUnder::make(form_of(plan_, form), backend_, options_.threads, point));
     options_.offered.clear();
     if (is_between) offer(between_[{point, form}], all->layers, options_.offered);
-    options_.proposals = is_between ? kProposedBetween : -1;
+    options_.proposals = is_between ? proposed_between_ : kOneOfFirst;
     options_.rivals = rivals;
     options_.of_form = form != 0;
     options_.end = is_between ? RangeEnd::kNone : range_end(point, plan_ends(plan_).front());
@@ -284,6 +286,7 @@ class Chooser {
   SelectOptions options_;
   BuildWatch* const watch_;
   std::vector<KnownShapes> known_;        ///< One a form.
+  Proposals proposed_between_ = kProposedBetween;
   std::map<SymbolValues, double> leads_;  ///< Of the form that serves, where others were tried.
   /// By shapes between others, and a form: the kernels that their neighbours offer.
   std::map<std::pair<SymbolValues, int>, TacticLists> between_;

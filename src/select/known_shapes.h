@@ -10,7 +10,6 @@
 #include "ir/graph.h"
 #include "select/select.h"
 #include "select/sequence_runner.h"
-#include "select/stages.h"
 
 namespace tenon {
 
@@ -37,9 +36,9 @@ RangeEnd range_end(const SymbolValues& end, const SymbolValues& usual);
 /// Kernels of one layer that are tried between the ends of a profile: kernels near the best on each
 /// side, and the tactics' proposals.
 inline constexpr size_t kNearBetween = 2;
-inline constexpr int kProposedBetween = kTwoIfOthers;
+inline constexpr Proposals kProposedBetween{.most = 2, .unless_there = true};
 /// Proposals for another form's products, beside the kernels of equal ones.
-inline constexpr int kProposedForForm = 2;
+inline constexpr Proposals kProposedForForm{2};
 /// Of each layer of a range, how many kernels near the best are tried in its place in sequence:
 /// those behind the second won once in 48 sequences (docs/notes/performance.md).
 inline constexpr size_t kRangeRivals = 2;

@@ -19,7 +19,7 @@ constexpr double kFaster = 0.98, kWorth = 0.01;
 constexpr size_t kOfLibraries = 2;
 
 /// Which kernels are tried.
-enum class Proposals : uint8_t {
+enum class Tried : uint8_t {
   kMade,      ///< Kernels that take no time to make.
   kAndFirst,  ///< And the one that a tactic expects to be the best.
 };
@@ -37,7 +37,7 @@ class Refiner {
     Serving serve;
     SelectOptions options = making_.options;
     options.offered.clear();
-    options.proposals = 0;
+    options.proposals = kNoProposals;
     options.brief = true;
     for (const SymbolValues& point : points) {
       const Choice* const serving = nearest_choice(making_.plan.choices, point);
@@ -46,7 +46,7 @@ class Refiner {
       auto layers = layers_of(*serving, point);
       if (!layers.ok()) continue;  // It will be told by refine().
       const std::vector<std::string> now = tactics_of(*serving, **layers);
-      const Offers offers = offer_to(**layers, now, point, Proposals::kAndFirst, options.offered);
+      const Offers offers = offer_to(**layers, now, point, Tried::kAndFirst, options.offered);
       const std::vector<Problem>& more = offers.layers.problems;
       problems.insert(problems.end(), more.begin(), more.end());
       for (size_t i = 0; i < now.size(); ++i) {
@@ -128,7 +128,7 @@ class Refiner {
   /// Adds what tactics propose for the problem itself: of ours the kernel that each expects to be
   /// the best, of libraries that plan nothing for each shape a few, where one serves already.
   void add_proposals(const Node& node, const Problem& problem, bool takes_libraries,
-                     Proposals proposals, std::vector<std::string>& offered) const {
+                     Tried proposals, std::vector<std::string>& offered) const {
     std::set<std::string_view> names;
     for (const std::string& tactic : offered) names.insert(split_tactic(tactic).name);
     std::vector<std::string> more;
@@ -141,7 +141,7 @@ class Refiner {
       for (size_t i = 0; i < std::min(configs.size(), of_library ? kOfLibraries : 1); ++i)
         more.push_back(join_tactic(row.name, configs[i]));
       if (of_library) continue;
-      if (proposals == Proposals::kAndFirst) known_->note_tried(node.name, more.back());
+      if (proposals == Tried::kAndFirst) known_->note_tried(node.name, more.back());
       if (!known_->was_tried(node.name, more.back())) more.pop_back();
     }
     for (std::string& tactic : more)
@@ -156,7 +156,7 @@ class Refiner {
     Layers layers;
   };
   Offers offer_to(const LayersUnder& all, const std::vector<std::string>& now,
-                  const SymbolValues& point, Proposals proposals, TacticLists& by_problem) const {
+                  const SymbolValues& point, Tried proposals, TacticLists& by_problem) const {
     const TacticLists near = known_->around(point, 1);
     const bool takes_libraries = std::ranges::any_of(now, [&](const std::string& tactic) {
       return is_library(making_.backend.origin_of(tactic));
@@ -186,9 +186,9 @@ class Refiner {
                                           const SymbolValues& point) {
     SelectOptions options = making_.options;
     options.offered.clear();
-    options.proposals = 0;
+    options.proposals = kNoProposals;
     options.brief = true;
-    const auto [open, layers] = offer_to(all, now, point, Proposals::kMade, options.offered);
+    const auto [open, layers] = offer_to(all, now, point, Tried::kMade, options.offered);
     if (open.empty()) return now;
     TENON_ASSIGN(const Tactics timed, choose_tactics(layers, making_.backend, options,
                                                      making_.cache, false, &making_.measurer));

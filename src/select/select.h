@@ -42,6 +42,14 @@ struct RangeShapes {
 /// Where shapes lie in a range.
 enum class RangeEnd : uint8_t { kNone, kSmaller, kLarger };
 
+/// How many configurations tactics propose for a problem itself, beside the ones that others offer.
+struct Proposals {
+  size_t most = 1;
+  bool of_first_alone = false;  ///< Of the tactic that is offered first alone.
+  bool unless_there = false;    ///< None where the one that it expects to be the best is offered.
+};
+inline constexpr Proposals kNoProposals{0}, kOneOfFirst{1, true};
+
 struct SelectOptions {
   /// 0: the first kernel that fits, no timing. 3: all tactics, those that take long to make in
   /// stages (select/stages.h). From 4 on every candidate.
@@ -71,9 +79,7 @@ struct SelectOptions {
   RangeShapes beside;
   /// By problem_key(): the only tactics to look at, where one of them fits.
   std::map<std::string, std::vector<std::string>> offered;
-  /// Beside these, so many that their tactics propose for the problem first; -1: one of the first
-  /// tactic, or kTwoIfOthers (select/stages.h).
-  int proposals = -1;
+  Proposals proposals = kOneOfFirst;  ///< Beside these.
   /// Told after each layer; false stops the build. May be null.
   std::function<bool(int step, int steps)> progress;
   /// False for tactics that may not be used; null allows all.

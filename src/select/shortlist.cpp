@@ -101,7 +101,7 @@ Shortlist Shortlister::list(const Problem& problem, RangeEnd end) const {
 }
 
 Shortlist Shortlister::list_among(const Problem& problem, std::span<const std::string> tactics,
-                                  int proposals) const {
+                                  Proposals proposals) const {
   Shortlist found = list(problem, [&](const Tactic& tactic) {
     return configs_among(tactics, tactic, problem, proposals);
   });

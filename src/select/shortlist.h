@@ -77,9 +77,9 @@ class Shortlister {
   Shortlist list(const Problem& problem) const { return list(problem, scope_.options.end); }
   /// The same under the usual shapes or at an end.
   Shortlist list(const Problem& problem, RangeEnd end) const;
-  /// Some tactics, and so many that their rows propose (SelectOptions::proposals).
+  /// Some tactics, and what their rows propose beside them.
   Shortlist list_among(const Problem& problem, std::span<const std::string> tactics,
-                       int proposals) const;
+                       Proposals proposals) const;
   /// Keeps in the cache how many candidates there were, once the times of all are known.
   void remember(const Problem& problem, const Shortlist& list);
 

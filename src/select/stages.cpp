@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 
 #include "kernels/backend.h"
 
@@ -45,7 +44,7 @@ size_t next_stage_at_end(std::span<const double> tried) {
 }
 
 std::vector<std::string> configs_among(std::span<const std::string> tactics, const Tactic& tactic,
-                                       const Problem& problem, int proposals) {
+                                       const Problem& problem, Proposals proposals) {
   std::vector<std::string> configs;
   for (const std::string& text : tactics) {
     const TacticText one = split_tactic(text);
@@ -56,14 +55,11 @@ std::vector<std::string> configs_among(std::span<const std::string> tactics, con
   const bool is_first = !of_library && split_tactic(tactics.front()).name == tactic.name;
   // A tactic that seldom wins beside another one proposes more only where it did.
   const bool proposes = is_first || tactic.traits.seldom_beside.empty();
-  const auto most = static_cast<size_t>(proposals == -1 ? is_first
-                                        : proposes      ? std::abs(proposals)
-                                                        : 0);
-  if (most == 0) return configs;
+  if (proposals.most == 0 || !(proposals.of_first_alone ? is_first : proposes)) return configs;
   const std::vector<std::string> own = tactic.configs(problem);
   const bool agrees = !own.empty() && std::ranges::find(configs, own[0]) != configs.end();
-  if (proposals == kTwoIfOthers && agrees) return configs;
-  for (size_t i = 0; i < std::min(most, own.size()); ++i)
+  if (proposals.unless_there && agrees) return configs;
+  for (size_t i = 0; i < std::min(proposals.most, own.size()); ++i)
     if (std::ranges::find(configs, own[i]) == configs.end()) configs.push_back(own[i]);
   return configs;
 }

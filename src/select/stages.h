@@ -50,12 +50,9 @@ size_t tried_in_any_case(const TacticTraits& traits);
 size_t next_stage_at_end(std::span<const double> tried);
 
 /// The tactic's configurations among tactics with theirs ("cuda.gemm.hopper{m=128}"), the best
-/// first; then so many `proposals` that the tactic has for the problem itself, where it is among
-/// those, or the first of them if it seldom wins, or a library's that plans nothing for each shape.
-/// -1: one, where it is the first one's and ours; kTwoIfOthers: two, unless the one that the tactic
-/// expects to be the best is there already.
-constexpr int kTwoIfOthers = -2;
+/// first; then `proposals` that the tactic has for the problem itself, where it is among those, or
+/// the first of them if it seldom wins, or a library's that plans nothing for each shape.
 std::vector<std::string> configs_among(std::span<const std::string> tactics, const Tactic& tactic,
-                                       const Problem& problem, int proposals = -1);
+                                       const Problem& problem, Proposals proposals = kOneOfFirst);
 
 }  // namespace tenon

@@ -142,7 +142,7 @@ void TrialsAhead::want(Part part, size_t layer, std::vector<Wanted>& wanted) {
     wanted.push_back({&*shape.problems[layer],
                       is_between ? ends_.around(shape.symbols, names_[layer], kNearBetween)
                                  : all_.around(shape.symbols, names_[layer], 1),
-                      is_between ? kProposedBetween : 1, !is_between});
+                      is_between ? kProposedBetween : Proposals{1}, !is_between});
   }
 }
 

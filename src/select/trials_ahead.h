@@ -22,11 +22,11 @@ namespace tenon {
 /// and tries kernels that have none.
 class TrialsAhead {
  public:
-  /// A problem, the kernels to try for it, and how many more that their tactics propose.
+  /// A problem, the kernels to try for it, and how many more their tactics propose.
   struct Wanted {
     const Problem* problem;
     std::vector<std::string> tactics;
-    int proposals;
+    Proposals proposals;
     bool is_brief;
   };
 

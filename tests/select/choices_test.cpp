@@ -4,11 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <map>
 #include <mutex>
 #include <numeric>
 #include <set>
+#include <thread>
 
 #include "ir/text.h"
 #include "made_up_device.h"
@@ -33,6 +35,8 @@ class Account : public MadeUpDevice {
   }
   std::mutex mutex;
   std::map<int64_t, std::set<int>> made, asked;
+  std::mutex code_mutex;
+  std::map<int64_t, std::set<std::string>> configs;  ///< That were made, by rows.
   int64_t latest_rows = 0;  ///< Of the latest launch.
 };
 
@@ -477,6 +481,36 @@ TEST_F(Forms, ChangeWhereTheOtherGetsFaster) {
   size_t tried = 0;
   for (int64_t rows = 9; rows < 16; ++rows) tried += device_->made[rows].size() == 2 ? 1 : 0;
   EXPECT_LE(tried, 3u) << "of seven, by halves";
+}
+
+/// The shapes of that search follow each other: new kernels would be compiled for each alone.
+TEST_F(Forms, AreSearchedForByKernelsOfTheNeighbours) {
+  constexpr auto kAll = [] {
+    Tactic tactic = by_operator<20, 0, 8>();
+    tactic.configs = [](const Problem& problem) {
+      return std::vector<std::string>{std::to_string(problem.output().extents[0]), "0"};
+    };
+    tactic.create = [](const Problem& problem,
+                       std::string_view config) -> Result<std::unique_ptr<Kernel>> {
+      auto& device = static_cast<Account&>(*problem.device);
+      const std::lock_guard lock(device.code_mutex);
+      device.configs[problem.output().extents[0]].emplace(config);
+      return by_operator<20, 0, 8>().create(problem, config);
+    };
+    return tactic;
+  };
+  choose_forms(1, 4, 32, kAll);
+  EXPECT_EQ(form_at(8), 1);
+  EXPECT_EQ(form_at(16), 0);
+  EXPECT_TRUE(device_->configs[16].contains("16")) << "proposed";
+  size_t searched = 0;
+  for (const Choice& choice : plan_.choices) {
+    const int64_t rows = choice.symbols.at("b");
+    if (rows <= 8 || rows >= 16) continue;
+    EXPECT_FALSE(device_->configs[rows].contains(std::to_string(rows))) << rows;
+    ++searched;
+  }
+  EXPECT_GT(searched, 0u);
 }
 
 TEST_F(Forms, AreNotSearchedForWhereLittleIsLost) {

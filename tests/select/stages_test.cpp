@@ -165,25 +165,25 @@ TEST(StagesTest, ProposalsComeBehindWhatIsOffered) {
   const std::vector<std::string> offered = {"own{9}", "other{2}"};
   using Configs = std::vector<std::string>;
   EXPECT_EQ(configs_among(offered, tactic, {}), (Configs{"9", "1"}));
-  EXPECT_EQ(configs_among(offered, tactic, {}, 0), (Configs{"9"}));
-  EXPECT_EQ(configs_among(offered, tactic, {}, 2), (Configs{"9", "1", "2"}));
-  EXPECT_EQ(configs_among(offered, tactic, {}, kTwoIfOthers), (Configs{"9", "1", "2"}));
+  EXPECT_EQ(configs_among(offered, tactic, {}, kNoProposals), (Configs{"9"}));
+  EXPECT_EQ(configs_among(offered, tactic, {}, {2}), (Configs{"9", "1", "2"}));
+  EXPECT_EQ(configs_among(offered, tactic, {}, {.most = 2, .unless_there = true}), (Configs{"9", "1", "2"}));
   const std::vector<std::string> first = {"own{9}", "own{1}"};
-  EXPECT_EQ(configs_among(first, tactic, {}, 2), (Configs{"9", "1", "2"}));
-  EXPECT_EQ(configs_among(first, tactic, {}, kTwoIfOthers), (Configs{"9", "1"}));
+  EXPECT_EQ(configs_among(first, tactic, {}, {2}), (Configs{"9", "1", "2"}));
+  EXPECT_EQ(configs_among(first, tactic, {}, {.most = 2, .unless_there = true}), (Configs{"9", "1"}));
   tactic.name = "other";
   EXPECT_EQ(configs_among(offered, tactic, {}), (Configs{"2"}));
-  EXPECT_EQ(configs_among(offered, tactic, {}, 2), (Configs{"2", "1"}));
+  EXPECT_EQ(configs_among(offered, tactic, {}, {2}), (Configs{"2", "1"}));
   tactic.traits.seldom_beside = "own";
-  EXPECT_EQ(configs_among(offered, tactic, {}, 2), (Configs{"2"}));
+  EXPECT_EQ(configs_among(offered, tactic, {}, {2}), (Configs{"2"}));
   tactic.traits.seldom_beside = {};
   tactic.name = "absent";
-  EXPECT_TRUE(configs_among(offered, tactic, {}, 2).empty());
+  EXPECT_TRUE(configs_among(offered, tactic, {}, {2}).empty());
   tactic.traits.origin = TacticOrigin::kCublasLt;
   EXPECT_TRUE(configs_among(offered, tactic, {}).empty());
-  EXPECT_EQ(configs_among(offered, tactic, {}, 2), (Configs{"1", "2"}));
+  EXPECT_EQ(configs_among(offered, tactic, {}, {2}), (Configs{"1", "2"}));
   tactic.traits.planned_each = true;
-  EXPECT_TRUE(configs_among(offered, tactic, {}, 2).empty());
+  EXPECT_TRUE(configs_among(offered, tactic, {}, {2}).empty());
 }
 
 }  // namespace
