@@ -6,6 +6,7 @@
 #include <cmath>
 #include <deque>
 #include <functional>
+#include <map>
 #include <utility>
 
 #include "base/guard.h"
@@ -107,6 +108,7 @@ class Selector::Round {
     for (size_t i = 0; i < count && !is_stopped(); ++i) go_on(i);
     while (const auto task = is_stopped() ? std::nullopt : queue_.take_done()) {
       const auto& [i, problem, list, option] = *task;
+      let_go(*task);
       selector_.trials_.run(*problem, *list, option);
       if (--problems_[i].pending == 0 && !is_stopped()) go_on(i);
     }
@@ -118,6 +120,7 @@ class Selector::Round {
     Shortlist* list;
     size_t pending = 0;
     bool begun = false;
+    std::string code = {};  ///< TrialsAhead::code_of().
   };
   struct Task {
     size_t number;
@@ -125,6 +128,9 @@ class Selector::Round {
     Shortlist* list;
     size_t option;
   };
+  /// Tasks that wait for another one by whose code their kernels are made, too: as many threads
+  /// would wait for it.
+  using Waiting = std::vector<Task>;
 
   bool is_stopped() const { return selector_.trials_.stopped().has_value(); }
 
@@ -138,8 +144,10 @@ class Selector::Round {
   }
 
   void go_on(size_t i) {
-    const auto [problem, list, pending, begun] = problems_[i];
-    problems_[i].begun = true;
+    Tried& tried = problems_[i];
+    const auto [problem, list] = std::pair(tried.problem, tried.list);
+    const bool begun = std::exchange(tried.begun, true);
+    if (ahead_ != nullptr && tried.code.empty()) tried.code = ahead_->code_of(problem_key(*problem));
     Trials& trials = selector_.trials_;
     std::vector<size_t> next = trials.next(*problem, *list);
     const bool calls = calls_application(problem->operation.node());
@@ -150,8 +158,7 @@ class Selector::Round {
       // Others wait until a pilot is decided: its own stages are not to wait for theirs, nor later
       // stages for first ones. Kernels of many shapes are timed while there is nothing else to
       // time: no kernel is made behind them.
-      queue_.add({i, problem, list, option}, begun || (pilots_ && pilots_->is_pilot(i)),
-                 list->is_brief);
+      add({i, problem, list, option}, begun || (pilots_ && pilots_->is_pilot(i)));
     }
     problems_[i].pending = next.size();
     if (!next.empty() || list->waits) return;
@@ -159,9 +166,30 @@ class Selector::Round {
     if (!is_stopped()) follow(i);
   }
 
+  void add(const Task& task, bool is_urgent) {
+    if (const std::string code = code_of(task); !code.empty()) {
+      const auto [waiting, is_first] = in_making_.try_emplace(code);
+      if (!is_first) return waiting->second.push_back(task);
+    }
+    queue_.add(task, is_urgent, task.list->is_brief);
+  }
+  /// Tasks that waited for this one, whose kernel is made: theirs take no compiler.
+  void let_go(const Task& task) {
+    const auto found = in_making_.find(code_of(task));
+    if (found == in_making_.end()) return;
+    for (const Task& waited : found->second) queue_.add(waited, true, waited.list->is_brief);
+    in_making_.erase(found);
+  }
+  /// What tells apart the code that the task's kernel is made of; nothing where no other needs it.
+  std::string code_of(const Task& task) const {
+    const Option& option = task.list->fitting[task.option];
+    if (ahead_ == nullptr || option.tactic->traits.origin != TacticOrigin::kOwn) return {};
+    return problems_[task.number].code + option.text();
+  }
+
   /// A problem is decided.
   void follow(size_t i) {
-    const auto [problem, list, pending, begun] = problems_[i];
+    const auto [problem, list] = std::pair(problems_[i].problem, problems_[i].list);
     if (pilots_) {
       const std::vector<size_t> waiting = pilots_->decided(i, selector_.row_of_best(*list));
       for (const size_t waited : waiting) {
@@ -197,6 +225,7 @@ class Selector::Round {
   TrialsAhead* const ahead_;
   std::optional<Pilots> pilots_;
   std::deque<Tried> problems_;
+  std::map<std::string, Waiting> in_making_;  ///< By code.
   // A few more threads than cores: libraries make few kernels at a time, and other threads wait.
   // With twice as many each kernel takes a tenth more of the cores.
   WorkQueue<Task> queue_{helper_threads() + effort::kMoreMakers,

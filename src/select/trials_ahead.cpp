@@ -99,6 +99,13 @@ std::vector<std::string> TrialsAhead::usual_of(const std::string& key) const {
   return {keys.begin(), keys.end()};
 }
 
+std::string TrialsAhead::code_of(const std::string& key) const {
+  const auto found = places_.find(key);
+  if (found == places_.end()) return key;
+  const std::string& usual = shapes_.front().keys[found->second.front().second];
+  return usual.empty() ? key : usual;
+}
+
 size_t TrialsAhead::layer_of(const std::string& key) const {
   const auto found = places_.find(key);
   return found == places_.end() ? names_.size() : found->second.front().second;

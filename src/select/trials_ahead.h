@@ -40,6 +40,9 @@ class TrialsAhead {
   RangeEnd end_of(const std::string& key) const;
   /// The keys of the problems that its layers are under the usual shapes.
   std::vector<std::string> usual_of(const std::string& key) const;
+  /// Problems of equal layers share code for all extents, by their keys: the key of the layer under
+  /// the usual shapes, or the key itself where it is of no layer.
+  std::string code_of(const std::string& key) const;
   /// The number of the first layer that is this problem under some shapes, by its key.
   size_t layer_of(const std::string& key) const;
   /// A problem was decided, by its key: problems that can be tried from now on.

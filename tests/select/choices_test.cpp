@@ -303,6 +303,46 @@ TEST_F(Choices, FindTheTimesOfShapesBetweenTheEndsThatWereTriedAhead) {
   EXPECT_TRUE(device_->asked.contains(13)) << "was not tried ahead";
 }
 
+/// Kernels of one layer and configuration have one code under all shapes: as many threads that ask
+/// for it would wait for the one that compiles it.
+TEST_F(Choices, AskForCodeOnceAtATime) {
+  auto graph = parse_graph(kExp);
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  (*graph)->symbol_ranges["b"] = {1, 32};
+  /// By configuration: whether its code is there, or still being compiled.
+  static std::map<std::string, bool> code;
+  static int waits;
+  code.clear(), waits = 0;
+  Tactic slow = tuned();
+  slow.configs = [](const Problem&) { return std::vector<std::string>{"1", "2"}; };
+  slow.create = [](const Problem& problem,
+                   std::string_view config) -> Result<std::unique_ptr<Kernel>> {
+    std::mutex& mutex = static_cast<Account&>(*problem.device).code_mutex;
+    std::unique_lock lock(mutex);
+    const auto [found, is_first] = code.try_emplace(std::string(config), false);
+    if (is_first) {
+      lock.unlock();
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      lock.lock();
+      found->second = true;
+    }
+    waits += found->second ? 0 : 1;
+    lock.unlock();
+    return tuned().create(problem, config);
+  };
+  rows_ = {slow, cpu_tactics().back()};
+  const Backend backend{.device = device_, .tactics = rows_};
+  TimingCache cache;
+  SelectOptions options{.many_shapes = true};
+  options.beside.ends = {{{"b", 8}}, {{"b", 1}}, {{"b", 32}}};
+  options.beside.between = {{{"b", 2}}, {{"b", 4}}, {{"b", 16}}};
+  for (int64_t rows = 17; rows < 32; ++rows) options.beside.others.push_back({{"b", rows}});
+  ASSERT_TRUE(select_tactics(**graph, backend, {{"b", 8}}, options, cache).ok());
+  EXPECT_EQ(waits, 0);
+  for (const int64_t rows : {1, 8, 16, 32}) EXPECT_EQ(device_->made[rows].size(), 2u) << rows;
+  EXPECT_FALSE(device_->made[17].empty());
+}
+
 /// Shapes between the ends are tried by few kernels, which says nothing of a build for these
 /// shapes.
 TEST_F(Choices, LeaveNoShortListsToOtherBuilds) {
