@@ -2,8 +2,11 @@
 // elements inference knows as expressions become constants or `dims`, so that no shape arithmetic
 // is left to run.
 #include <algorithm>
+#include <map>
+#include <span>
 
 #include "base/arithmetic.h"
+#include "base/parallel.h"
 #include "ops/ops.h"
 #include "ops/table.h"
 #include "passes/quantized.h"
@@ -144,16 +147,40 @@ bool fold_identity(Graph& graph, Node& node) {
   return true;
 }
 
-bool fold_evaluated(Graph& graph, Node& node, const PassOptions& options, Room& room) {
+std::vector<const Tensor*> operands_of(const Node& node) {
+  std::vector<const Tensor*> operands;
+  for (const Value* value : node.inputs())
+    operands.push_back(value == nullptr ? nullptr : value->constant());
+  return operands;
+}
+
+/// Results of casts of large constants, side by side: where precision is lowered these are all
+/// weights of the network.
+using Evaluated = std::map<const Node*, Result<std::vector<Tensor>>>;
+Evaluated evaluate_casts(std::span<Node* const> nodes) {
+  constexpr int64_t kLarge = 1 << 16;
+  std::vector<Evaluated::value_type*> casts;
+  Evaluated evaluated;
+  for (const Node* node : nodes)
+    if (node->is<Cast>() && operands_constant(*node) &&
+        node->input(0)->constant()->count() >= kLarge)
+      casts.push_back(&*evaluated.try_emplace(node, std::vector<Tensor>()).first);
+  for_each_parallel(casts.size(), helper_threads(), [&](size_t i) {
+    auto& [node, results] = *casts[i];
+    results = evaluate_node(*node, operands_of(*node));
+  });
+  return evaluated;
+}
+
+bool fold_evaluated(Graph& graph, Node& node, const PassOptions& options, Room& room,
+                    Evaluated& evaluated) {
   if (!operands_constant(node) || keeps_weights_small(graph, node, options) ||
       gives_channels_last(node))
     return false;
   if (node.is<Identity>() && fold_identity(graph, node)) return true;
   if (evaluations(node) > kMaxEvaluations || !room.take(node)) return false;
-  std::vector<const Tensor*> operands;
-  for (const Value* value : node.inputs())
-    operands.push_back(value == nullptr ? nullptr : value->constant());
-  auto results = evaluate_node(node, operands);
+  const auto known = evaluated.extract(&node);
+  const auto results = known ? std::move(known.mapped()) : evaluate_node(node, operands_of(node));
   if (!results.ok()) return false;  // Stays in the graph, where running it reports the error.
   for (size_t i = 0; i < results->size(); ++i) {
     Value* constant = graph.add_constant((*results)[i]);
@@ -248,13 +275,18 @@ bool take_in_constants(Node& node) {
 bool fold_constants(Graph& graph, PassContext& context) {
   bool changed = false;
   Room room(graph);
-  for (Node* node : nodes_of(graph)) {
-    if (is_source(*node) || has_effects_or_chance(*node) || !context.allows(*node)) continue;
+  std::vector<Node*> nodes = nodes_of(graph);
+  std::erase_if(nodes, [&](const Node* node) {
+    return is_source(*node) || has_effects_or_chance(*node) || !context.allows(*node);
+  });
+  Evaluated evaluated = evaluate_casts(nodes);
+  for (Node* node : nodes) {
     if (take_in_constants(*node)) {
       changed = true;
       continue;
     }
-    if (!fold_elements(graph, *node) && !fold_evaluated(graph, *node, context.options(), room))
+    if (!fold_elements(graph, *node) &&
+        !fold_evaluated(graph, *node, context.options(), room, evaluated))
       continue;
     changed = true;
   }

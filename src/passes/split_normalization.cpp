@@ -218,8 +218,8 @@ std::vector<float> floats_of(const Tensor& numbers) {
 /// small that they lose more than its rounding.
 std::optional<Tensor> scaled(const Weights& from, const Tensor& scale) {
   const bool bf16 = from.tensor->type() == DataType::kBFloat16;
-  const auto scale_this = bf16 ? scale_line<bf16_to_float, bf16_from_float>
-                               : scale_line<f16_to_float, f16_from_float>;
+  const auto scale_this =
+      bf16 ? scale_line<bf16_to_float, bf16_from_float> : scale_line<f16_to_float, f16_from_float>;
   Tensor result(from.tensor->type(), from.tensor->extents());
   const uint16_t* in = from.tensor->values<uint16_t>().data();
   uint16_t* out = result.mutable_values<uint16_t>().data();

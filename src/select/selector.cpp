@@ -147,7 +147,8 @@ class Selector::Round {
     Tried& tried = problems_[i];
     const auto [problem, list] = std::pair(tried.problem, tried.list);
     const bool begun = std::exchange(tried.begun, true);
-    if (ahead_ != nullptr && tried.code.empty()) tried.code = ahead_->code_of(problem_key(*problem));
+    if (ahead_ != nullptr && tried.code.empty())
+      tried.code = ahead_->code_of(problem_key(*problem));
     Trials& trials = selector_.trials_;
     std::vector<size_t> next = trials.next(*problem, *list);
     const bool calls = calls_application(problem->operation.node());

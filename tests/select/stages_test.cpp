@@ -167,10 +167,12 @@ TEST(StagesTest, ProposalsComeBehindWhatIsOffered) {
   EXPECT_EQ(configs_among(offered, tactic, {}), (Configs{"9", "1"}));
   EXPECT_EQ(configs_among(offered, tactic, {}, kNoProposals), (Configs{"9"}));
   EXPECT_EQ(configs_among(offered, tactic, {}, {2}), (Configs{"9", "1", "2"}));
-  EXPECT_EQ(configs_among(offered, tactic, {}, {.most = 2, .unless_there = true}), (Configs{"9", "1", "2"}));
+  EXPECT_EQ(configs_among(offered, tactic, {}, {.most = 2, .unless_there = true}),
+            (Configs{"9", "1", "2"}));
   const std::vector<std::string> first = {"own{9}", "own{1}"};
   EXPECT_EQ(configs_among(first, tactic, {}, {2}), (Configs{"9", "1", "2"}));
-  EXPECT_EQ(configs_among(first, tactic, {}, {.most = 2, .unless_there = true}), (Configs{"9", "1"}));
+  EXPECT_EQ(configs_among(first, tactic, {}, {.most = 2, .unless_there = true}),
+            (Configs{"9", "1"}));
   tactic.name = "other";
   EXPECT_EQ(configs_among(offered, tactic, {}), (Configs{"2"}));
   EXPECT_EQ(configs_among(offered, tactic, {}, {2}), (Configs{"2", "1"}));
