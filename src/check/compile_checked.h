@@ -36,7 +36,7 @@ struct SelfCheck {
   }
 
   static constexpr int64_t kDefaultMaxCost = 12'000'000'000;
-  static constexpr int64_t kMaxCostOnProcessor = 200'000'000'000;
+  static constexpr int64_t kMaxCostOnProcessor = 1'000'000'000'000;
   /// Optimization level from which builds check themselves.
   static constexpr int kMinLevel = 3;
   static constexpr int kRegionLevel = 5;
