@@ -91,9 +91,11 @@ class CheckedBuild {
     else if (when == std::launch::async && has_open_extents(*network_) && looks_at_passes() &&
              !has_budget())
       look_before_choices(asked);
+    if (when == std::launch::async && !has_budget()) round_after_trials(asked);
     Stopwatch watch;
     Result<Plan> compiled = compile_again(logger_);
     request_.select.before_trials = nullptr;
+    request_.select.after_trials = nullptr;
     build_seconds_ = check_.seconds_before + watch.lap() - ahead_;
     if (compiled.ok() && has_no_time(expecting)) {
       TENON_ASSIGN(Plan plan, std::move(compiled));
@@ -112,6 +114,7 @@ class CheckedBuild {
     Plan plan = std::move(compiled).value();
     Result<Plan> checked =
         reason.empty() ? conclude(std::move(plan)) : not_done(std::move(plan), reason);
+    is_given_up_ = true;
     const double checked_for = waited_ + watch.lap();
     if (request_.select.notes != nullptr)
       request_.select.notes->add_span("stage", "self-check", checked_for - ahead_);
@@ -176,6 +179,28 @@ class CheckedBuild {
       of_passes_ = std::async(std::launch::async, with_call_number(work));
     } catch (const std::system_error&) {  // No thread is left: see passes_differ().
     }
+  }
+
+  /// The network with a plan's rounding is evaluated while layers are timed in their sequence, where
+  /// so many layers show it that the check is likely to need that.
+  void round_after_trials(const std::function<bool()>& asked) {
+    const ReferenceWork work = reference_work(*network_, request_.profiles[0]);
+    if (with_regions() || !shows_rounding(work.kernels)) return;
+    request_.select.after_trials = [this, asked](const Graph& graph) {
+      rounding_of_ = stored_types(graph);
+      const auto round = [this, asked, types = rounding_of_, drawn = inputs_drawn_,
+                          precision = request_.passes.precision,
+                          tf32 = in_tf32()]() -> Result<std::vector<Tensor>> {
+        give_way();
+        const StopScope stops([&] { return is_given_up_ || (asked && asked()); });
+        if (!drawn.get().empty()) return unsupported("{}", drawn.get());
+        return reference_->rounded(types, precision, tf32);
+      };
+      try {
+        rounding_ = std::async(std::launch::async, with_call_number(round));
+      } catch (const std::system_error&) {  // No thread is left: see look_at_rounding().
+      }
+    };
   }
 
   /// In a few words, for people who watch the build.
@@ -460,11 +485,14 @@ class CheckedBuild {
   }
 
   void look_at_rounding(const Graph& plan, const std::vector<Tensor>& outputs) {
+    const StoredTypes types = stored_types(plan);
+    const bool is_ahead = rounding_.valid() && rounding_of_ == types;
     Stopwatch watch;
-    auto rounded = reference_->rounded(plan, request_.passes.precision, in_tf32());
+    auto rounded = is_ahead ? rounding_.get()
+                            : reference_->rounded(types, request_.passes.precision, in_tf32());
     if (!rounded.ok()) return;
     const double took = watch.lap();
-    if (watch_ != nullptr) {
+    if (watch_ != nullptr && !is_ahead) {
       const double weights = reference_work(*network_, request_.profiles[0]).weights;
       watch_->kernels(
           [&](BuildForecast& kernels) { kernels.rounded(weights, took - evaluation_); });
@@ -481,7 +509,8 @@ class CheckedBuild {
     if (rounded_.empty()) return;
     const StopScope stops([&end] { return end.passed(); });
     for (int draw = 1; draw <= kMoreDraws && !deviates_.empty() && !end.passed(); ++draw) {
-      const auto rounded = reference_->rounded(plan, request_.passes.precision, in_tf32(), draw);
+      const auto rounded = reference_->rounded(stored_types(plan), request_.passes.precision,
+                                                in_tf32(), draw);
       if (!rounded.ok()) return;
       std::vector<Deviation> found;
       (void)compare_outputs(*network_, outputs, reference_->outputs(), *rounded,
@@ -589,7 +618,7 @@ class CheckedBuild {
 
   /// Of draws of sums in another order, the results that move the furthest.
   void take_larger_draw(int draw) {
-    auto rounded = reference_->rounded(*network_, std::nullopt, false, draw);
+    auto rounded = reference_->rounded({}, std::nullopt, false, draw);
     if (!rounded.ok()) return;
     if (reordered_.empty()) reordered_ = *rounded;
     for (size_t i = 0; i < reordered_.size(); ++i)
@@ -646,7 +675,7 @@ class CheckedBuild {
     if (is_fine_) {
       expected.tolerance = kPassLimit;
       expected.rounded = reordered_;
-    } else if (auto rounded = reference_->rounded(*network_, std::nullopt, false); rounded.ok()) {
+    } else if (auto rounded = reference_->rounded({}, std::nullopt, false); rounded.ok()) {
       expected.rounded = std::move(rounded).value();
     }
     TENON_ASSIGN(bool in_time, disable_with(request_.passes.precision.has_value(), expected, end));
@@ -767,6 +796,8 @@ class CheckedBuild {
   bool passes_beside_ = false;  ///< A second look at the passes goes on beside the build.
   std::unique_ptr<Graph> before_precision_;             ///< For that look.
   std::future<Result<std::vector<Tensor>>> of_passes_;  ///< Its outputs; read once.
+  StoredTypes rounding_of_;  ///< For which outputs with rounding are evaluated beside the build.
+  std::future<Result<std::vector<Tensor>>> rounding_;
   // Of the last plan that was examined.
   RegionReport report_;
   std::vector<Tensor> outputs_;

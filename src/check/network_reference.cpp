@@ -23,7 +23,7 @@ bool casts_narrow(const Node& region, const Value& output) {
   return last != nullptr && last->is<Cast>() && is_narrow(last->input(0)->type.type);
 }
 
-void note_types(const Graph& graph, std::map<std::string, DataType>& types) {
+void note_types(const Graph& graph, StoredTypes& types) {
   for (const auto& node : graph.nodes()) {
     const bool is_region = node->is<Fused>();
     for (const Value* output : node->outputs())
@@ -43,13 +43,6 @@ void name_narrow_values(Graph& graph, int& named) {
         output->name = fmt::format("16 bits {}", named++);
     for (const auto& body : node->bodies) name_narrow_values(*body, named);
   }
-}
-
-/// The types of the values that a plan keeps in memory, by name.
-std::map<std::string, DataType> stored_types(const Graph& plan) {
-  std::map<std::string, DataType> types;
-  note_types(plan, types);
-  return types;
 }
 
 bool takes_weights(const Node& node) {
@@ -110,6 +103,12 @@ Result<std::vector<Tensor>> evaluate_and_tell(const Graph& graph, const Profile&
 
 }  // namespace
 
+StoredTypes stored_types(const Graph& plan) {
+  StoredTypes types;
+  note_types(plan, types);
+  return types;
+}
+
 bool NetworkReference::takes_kernels(const Graph& graph) const {
   return on_processor_ && !suits_loops(graph, profiles_[0]);
 }
@@ -140,14 +139,13 @@ Status NetworkReference::evaluate(const ReferenceObserver& told) {
   return {};
 }
 
-Result<std::vector<Tensor>> NetworkReference::rounded(const Graph& plan,
+Result<std::vector<Tensor>> NetworkReference::rounded(const StoredTypes& types,
                                                       std::optional<DataType> precision,
                                                       bool in_tf32, int draw) const {
   const auto network = network_.clone();
   int named = 0;
   name_narrow_values(*network, named);
   TENON_ASSIGN(const auto wide, wide_with_extents(*network, extents_));
-  const auto types = stored_types(plan);
   const auto own = stored_types(*network);
   // A value that the plan does not have by its name may have become part of a region, or one with
   // another, which is stored.

@@ -12,6 +12,10 @@
 
 namespace tenon {
 
+/// The types of the values that a plan keeps in memory, by name.
+using StoredTypes = std::map<std::string, DataType>;
+StoredTypes stored_types(const Graph& plan);
+
 /// The results of a network without rounding, and with no more than a plan's.
 class NetworkReference {
  public:
@@ -28,10 +32,10 @@ class NetworkReference {
   /// Whether evaluate() makes kernels; else it takes plain loops.
   bool takes_kernels() const { return takes_kernels(network_); }
 
-  /// The network with its values rounded where `plan` keeps them in 16 bits (`precision` where the
+  /// The network with its values rounded where a plan stores them in 16 bits (`precision` where the
   /// network itself does not), its products cut to tf32 where it does that, and its sums in another
   /// order. Weights are rounded as well. `draw`: see Rounding.
-  Result<std::vector<Tensor>> rounded(const Graph& plan, std::optional<DataType> precision,
+  Result<std::vector<Tensor>> rounded(const StoredTypes& types, std::optional<DataType> precision,
                                       bool in_tf32, int draw = 0) const;
   /// Values inside by name, in f32, which passes may keep where the network has types of 16 bits;
   /// none where it has none.

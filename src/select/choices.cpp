@@ -54,6 +54,7 @@ class Chooser {
     options_.editable_cache = false;
     options_.warm = true;
     options_.beside = {};
+    options_.after_trials = nullptr;
   }
 
   Status run(const std::vector<SymbolValues>& points) {

@@ -176,6 +176,7 @@ Status choose_for_forms(Plan& plan, const Backend& backend, const SymbolValues& 
   options.record = nullptr;
   options.left_out = nullptr;
   options.before_trials = nullptr;
+  options.after_trials = nullptr;
   options.watch = nullptr;
   options.notes = nullptr;
   options.editable_cache = false;

@@ -64,6 +64,7 @@ Result<std::vector<std::string>> Selector::choose(const Layers& layers, bool in_
                  guarded(fmt::format("choosing a kernel for node \"{}\"", layers.nodes[i]->name),
                          [&] { return best(layers.problems[i]); }));
   }
+  if (in_sequence && scope_.options.after_trials) scope_.options.after_trials(layers.graph.graph());
   if (in_sequence) TENON_TRY(tune(layers, tactics));
   if (scope_.backend.device->capabilities().compiles_kernels && !layers.nodes.empty())
     report_times();
