@@ -7,13 +7,13 @@ namespace tenon {
 Result<std::vector<Tensor>> evaluate_on_processor(const Graph& network,
                                                   const std::vector<Profile>& profiles,
                                                   std::span<const Tensor> inputs,
-                                                  const ReferenceObserver& told) {
+                                                  const ReferenceObserver& told, int threads) {
   CompileRequest request;
   request.graph = network.clone();
   request.profiles = profiles;
   request.backend = cpu_backend();
   request.backend.numerics = request.backend.numerics.exact();
-  const int threads = request.backend.device->properties().compute_units;
+  if (threads == 0) threads = request.backend.device->properties().compute_units;
   request.passes = pass_options_for(*request.backend.device);
   request.passes.level = 0;
   // A value that is cast to f16 must be rounded to it.

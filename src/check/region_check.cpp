@@ -58,8 +58,9 @@ std::string tactic_name(const Node& node) {
 /// A region and its right results.
 class Comparison {
  public:
-  Comparison(const Node& node, RegionGraph region, const Backend& backend)
-      : node_(node), region_(std::move(region)), backend_(backend) {}
+  /// `threads` evaluate the region where it is large.
+  Comparison(const Node& node, RegionGraph region, const Backend& backend, int threads)
+      : node_(node), region_(std::move(region)), backend_(backend), threads_(threads) {}
 
   /// Multiplications of the reference.
   int64_t cost() const { return cost_; }
@@ -117,7 +118,8 @@ class Comparison {
   Result<std::vector<Tensor>> evaluate_with(const Graph& graph,
                                             const std::vector<Tensor>& inputs) const {
     if (on_processor())
-      if (auto results = evaluate_on_processor(graph, {}, inputs); results.ok()) return results;
+      if (auto results = evaluate_on_processor(graph, {}, inputs, {}, threads_); results.ok())
+        return results;
     return evaluate_graph(graph, inputs);
   }
 
@@ -149,6 +151,7 @@ class Comparison {
   const Node& node_;
   RegionGraph region_;
   const Backend& backend_;
+  const int threads_;
   std::unique_ptr<Graph> wide_;
   int64_t cost_ = 0;
   Deviation worst_;
@@ -302,7 +305,10 @@ RegionReport RegionCheck::compare(const Deadline& deadline, const Told& told) {
       region.description = error.message;
     };
     if (!alone.ok()) return impossible(alone.error());
-    Comparison comparison(*region.node, std::move(alone).value(), backend_);
+    // The last ones share the cores that others have left.
+    const size_t sharing = std::min(at_once, regions_.size() - i);
+    const auto threads = static_cast<int>(std::max<size_t>(helper_threads() / sharing, 1));
+    Comparison comparison(*region.node, std::move(alone).value(), backend_, threads);
     if (const Status prepared = comparison.prepare(); !prepared.ok())
       return impossible(prepared.error());
     const auto cost = static_cast<double>(comparison.cost());
