@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <condition_variable>
+#include <csignal>
 #include <filesystem>
 #include <memory>
 #include <mutex>
@@ -17,7 +18,16 @@ constexpr char kRemedy[] =
     "kernels whose code is neither in the plan nor in the kernel cache cannot be compiled without "
     "it";
 
+/// Takes the place of signal() for NVRTC: who takes the signal from it lets it be ignored.
+sighandler_t leave_signal(int, sighandler_t) {
+  return SIG_IGN;
+}
+
+/// NVRTC takes SIGINT and SIGTERM while it compiles its first program: for a handler that calls
+/// exit(), while other threads compile, and copies leave each other's in place. Signals are the
+/// application's.
 Result<Nvrtc> table_of(const SharedLibrary& library) {
+  library.redirect("signal", reinterpret_cast<void*>(leave_signal));
   Nvrtc table;
 #define TENON_FUNCTION(name) TENON_CUDA_LOAD(library, table, name)
 #include "device/cuda/nvrtc.def"

@@ -10,6 +10,7 @@
 #include <filesystem>
 
 #include "base/environment.h"
+#include "device/cuda/library_calls.h"
 
 namespace tenon::cuda {
 
@@ -100,6 +101,10 @@ std::string SharedLibrary::file_of(const void* address) {
 
 void* SharedLibrary::find(const char* symbol) const {
   return dlsym(handle_, symbol);
+}
+
+bool SharedLibrary::redirect(const char* symbol, void* function) const {
+  return redirect_calls(handle_, symbol, function);
 }
 
 }  // namespace tenon::cuda

@@ -29,6 +29,9 @@ class SharedLibrary {
 
   /// The function of that name, or null.
   void* find(const char* symbol) const;
+  /// From here on the library calls `function` where it called another library's function of that
+  /// name; nothing changes for others. Whether it does call it.
+  bool redirect(const char* symbol, void* function) const;
   /// The file it came from.
   const std::string& path() const { return path_; }
 
