@@ -126,10 +126,12 @@ int64_t open_extent(const IndexLoop& loop, const std::vector<int64_t>& merged) {
   return kPrime * known;
 }
 
+// What is kept for the process is never destroyed: threads may make code while it ends.
+
 /// The line ahead of a file of the library, which lives as long as the process. Thread-safe.
 std::string_view line_of(std::string_view file) {
-  static std::shared_mutex mutex;
-  static std::map<std::string, std::string, std::less<>> known;
+  static auto& mutex = *new std::shared_mutex;
+  static auto& known = *new std::map<std::string, std::string, std::less<>>;
   {
     const std::shared_lock lock(mutex);
     if (const auto found = known.find(file); found != known.end()) return found->second;
@@ -163,8 +165,8 @@ CutText cut(std::string_view text) {
 
 /// The same of a file of the library, cut once. Thread-safe.
 const CutText& cut_file(std::string_view file) {
-  static std::shared_mutex mutex;
-  static std::map<std::pair<const char*, size_t>, CutText> known;
+  static auto& mutex = *new std::shared_mutex;
+  static auto& known = *new std::map<std::pair<const char*, size_t>, CutText>;
   const std::pair key(file.data(), file.size());
   {
     const std::shared_lock lock(mutex);
@@ -222,8 +224,8 @@ struct NamesOrder {
 
 /// The same, made once for each row of names. Thread-safe.
 Result<const Body*> body_of(std::initializer_list<std::string_view> files) {
-  static std::shared_mutex mutex;
-  static std::map<std::vector<std::string>, Body, NamesOrder> known;
+  static auto& mutex = *new std::shared_mutex;
+  static auto& known = *new std::map<std::vector<std::string>, Body, NamesOrder>;
   {
     const std::shared_lock lock(mutex);
     if (const auto found = known.find(files); found != known.end()) return &found->second;
@@ -482,9 +484,9 @@ void KernelCode::located(std::string_view name, const IndexLoop& loop, const Ope
 
 Result<KernelCode::Sources> KernelCode::sources(
     std::initializer_list<std::string_view> files) const {
-  static const Result<std::string_view> prelude = device_file("jit/prelude.cuh");
+  static const auto& prelude = *new Result<std::string_view>(device_file("jit/prelude.cuh"));
   TENON_TRY(prelude);
-  static const FileBlock begin({*prelude});
+  static const auto& begin = *new FileBlock({*prelude});
   TENON_ASSIGN(const Body* const body, body_of(files));
   Sources sources;
   constexpr size_t kPieces = 3;
@@ -497,8 +499,10 @@ Result<KernelCode::Sources> KernelCode::sources(
 }
 
 const std::vector<std::string>& KernelCode::options() const {
-  static const std::vector<std::string> exact{"-diag-suppress=177"},
-      fast{"-diag-suppress=177", "--ftz=true", "--prec-div=false", "--prec-sqrt=false"};
+  using Words = std::vector<std::string>;
+  static const Words& exact = *new Words{"-diag-suppress=177"};
+  static const Words& fast =
+      *new Words{"-diag-suppress=177", "--ftz=true", "--prec-div=false", "--prec-sqrt=false"};
   return fast_ ? fast : exact;
 }
 
