@@ -29,8 +29,9 @@ constexpr const char* kLastCompiler = "compiler";
 /// The hash of text that lives as long as the process, such as a file of the library: of hundreds
 /// of kernels' sources most is that. Thread-safe.
 XXH128_hash_t lasting_hash(std::string_view text) {
-  static std::shared_mutex mutex;
-  static std::map<std::pair<const char*, size_t>, XXH128_hash_t> known;
+  // Never destroyed: threads may compile while the process ends.
+  static auto& mutex = *new std::shared_mutex;
+  static auto& known = *new std::map<std::pair<const char*, size_t>, XXH128_hash_t>;
   const std::pair key(text.data(), text.size());
   {
     const std::shared_lock lock(mutex);
@@ -292,6 +293,7 @@ Result<std::string> compile_device_code(const DeviceCode& code, const CodeTarget
   TENON_ASSIGN(const Nvrtc* const opened, compiler);
   keep_heap();
   const NvrtcLoan loan(*opened);
+  if (!loan.ok()) return resource_error("nothing is compiled while the process ends");
   const Nvrtc& nvrtc = loan.nvrtc();
   TENON_ASSIGN(const CompilerTarget target, choose_target(nvrtc, wanted));
   Stopwatch watch;

@@ -44,7 +44,7 @@ struct Imports {
   }
 
   ElfW(Addr) base;
-  const ElfW(Sym)* symbols = nullptr;
+  const ElfW(Sym) * symbols = nullptr;
   const char* names = nullptr;
   std::span<const Relocation> calls, rest;
 };

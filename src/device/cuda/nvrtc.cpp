@@ -1,12 +1,17 @@
 #include "device/cuda/nvrtc.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <condition_variable>
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 #include "device/cuda/shared_library.h"
 
@@ -23,11 +28,21 @@ sighandler_t leave_signal(int, sighandler_t) {
   return SIG_IGN;
 }
 
+/// Takes the place of the registration of destructors: objects stay until the process has ended.
+int leave_to_system(void (*)(void*), void*, void*) {
+  return 0;
+}
+
+void end_compilers();
+
 /// NVRTC takes SIGINT and SIGTERM while it compiles its first program: for a handler that calls
 /// exit(), while other threads compile, and copies leave each other's in place. Signals are the
-/// application's.
+/// application's. Threads may still compile when exit() runs: end_compilers() comes ahead of the
+/// destructors of objects that NVRTC makes when it is opened, and later ones are not destroyed.
 Result<Nvrtc> table_of(const SharedLibrary& library) {
   library.redirect("signal", reinterpret_cast<void*>(leave_signal));
+  library.redirect("__cxa_atexit", reinterpret_cast<void*>(leave_to_system));
+  std::atexit(end_compilers);
   Nvrtc table;
 #define TENON_FUNCTION(name) TENON_CUDA_LOAD(library, table, name)
 #include "device/cuda/nvrtc.def"
@@ -73,38 +88,59 @@ Result<Nvrtc> copy_of(const Nvrtc& nvrtc) {
   return copy;
 }
 
+/// Loans of this thread. Plain, so that it is there at exit().
+thread_local int own_loans = 0;
+
 /// The opened library and its copies, which stay until the process ends.
 class Compilers {
  public:
+  /// Null where the process ends.
   const Nvrtc* take(const Nvrtc& opened) {
     std::unique_lock lock(mutex_);
     ++threads_;
-    while (true) {
+    while (!is_ending_) {
       Place* const best = least_used(opened);
       if (begun_ < needed(threads_)) {
         copy(opened, lock);
       } else if (best->threads < kThreadsOfEach || filled_ == begun_) {
         ++best->threads;
+        ++own_loans;
         return best->nvrtc;
       } else {
         changed_.wait(lock);  // For a copy: one more thread here would hold up the others.
       }
     }
+    --threads_;
+    return nullptr;
   }
 
   void give_back(const Nvrtc* nvrtc) {
+    if (nvrtc == nullptr) return;
     const std::lock_guard lock(mutex_);
     --threads_;
+    --own_loans;
     for (Place& place : places_)
       if (place.nvrtc == nvrtc) --place.threads;
-    changed_.notify_one();
+    changed_.notify_all();
   }
 
   /// Copies for so many threads.
   void prepare(const Nvrtc& opened, size_t threads) {
     std::unique_lock lock(mutex_);
     least_used(opened);
-    while (begun_ < needed(threads)) copy(opened, lock);
+    while (!is_ending_ && begun_ < needed(threads)) copy(opened, lock);
+  }
+
+  /// At exit(), ahead of the destructors of the compilers' objects: threads that compile end that,
+  /// and no others begin. Where this thread is one of them, a signal's handler called exit(), and
+  /// others may wait for it. In a child of fork() there are no threads.
+  void end() {
+    constexpr std::chrono::seconds kMost(10);
+    if (own_loans > 0 || getpid() != process_) return;
+    std::unique_lock lock(mutex_);
+    if (std::exchange(is_ending_, true)) return;
+    changed_.notify_all();
+    changed_.wait_for(lock, kMost, [this] { return filled_ == begun_ && !is_in_use(); });
   }
 
  private:
@@ -126,6 +162,10 @@ class Compilers {
     return std::min(limit_, (threads + kThreadsOfEach - 1) / kThreadsOfEach);
   }
 
+  bool is_in_use() const {
+    return std::ranges::any_of(places_, [](const Place& place) { return place.threads > 0; });
+  }
+
   void copy(const Nvrtc& opened, std::unique_lock<std::mutex>& lock) {
     ++begun_;
     lock.unlock();
@@ -144,22 +184,32 @@ class Compilers {
   /// Places that are filled, those and others that will be, and the most there can be.
   size_t filled_ = 0, begun_ = 0, limit_ = kMaxCopies;
   size_t threads_ = 0;  ///< That compile or wait.
+  bool is_ending_ = false;
+  const pid_t process_ = getpid();
 };
 
 std::unique_ptr<Compilers> make_compilers() {
   return std::make_unique<Compilers>();
 }
 
+Compilers& compilers() {
+  return *opened_once<make_compilers>();
+}
+
+void end_compilers() {
+  compilers().end();
+}
+
 }  // namespace
 
-NvrtcLoan::NvrtcLoan(const Nvrtc& opened) : nvrtc_(opened_once<make_compilers>()->take(opened)) {}
+NvrtcLoan::NvrtcLoan(const Nvrtc& opened) : nvrtc_(compilers().take(opened)) {}
 
 NvrtcLoan::~NvrtcLoan() {
-  opened_once<make_compilers>()->give_back(nvrtc_);
+  compilers().give_back(nvrtc_);
 }
 
 void copy_nvrtc(const Nvrtc& opened, size_t threads) {
-  opened_once<make_compilers>()->prepare(opened, threads);
+  compilers().prepare(opened, threads);
 }
 
 Result<const Nvrtc*> load_nvrtc() {

@@ -27,6 +27,8 @@ class NvrtcLoan {
   explicit NvrtcLoan(const Nvrtc& opened);
   ~NvrtcLoan();
   NvrtcLoan(const NvrtcLoan&) = delete;
+  /// False where exit() runs: it destroys what the compiler needs, ahead of threads.
+  bool ok() const { return nvrtc_ != nullptr; }
   const Nvrtc& nvrtc() const { return *nvrtc_; }
 
  private:

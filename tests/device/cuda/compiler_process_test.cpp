@@ -1,4 +1,4 @@
-// Signals keep what the application has them do, although NVRTC takes some for itself.
+// The process is the application's while NVRTC compiles: what signals do, and when it ends.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -8,7 +8,6 @@
 #include <thread>
 
 #include "device/cuda/compiler.h"
-#include "device/cuda/library_calls.h"
 #include "device/cuda/nvrtc.h"
 
 namespace tenon::cuda {
@@ -22,6 +21,10 @@ struct sigaction action_of(int signal) {
 
 bool is_same(const struct sigaction& a, const struct sigaction& b) {
   return a.sa_sigaction == b.sa_sigaction && a.sa_flags == b.sa_flags;
+}
+
+DeviceCode code_number(int number) {
+  return {"test.cu", fmt::format("__global__ void f{}() {{}}", number), {}, {}};
 }
 
 /// Ends with 0 where no signal's action differed at any time, until two compilers each had compiled
@@ -42,21 +45,39 @@ bool is_same(const struct sigaction& a, const struct sigaction& b) {
   });
   {
     const std::jthread other([] { copy_nvrtc(**load_nvrtc(), 8); });
-    const DeviceCode code{"test.cu", std::string("__global__ void f() {}"), {}, {}};
-    if (!compile_device_code(code, 75).ok()) std::exit(2);
+    if (!compile_device_code(code_number(0), 75).ok()) std::exit(2);
   }
   is_over = true;
   watcher.join();
   std::exit(differed ? 1 : 0);
 }
 
+/// Calls exit() while threads compile, and others wait for a compiler.
+[[noreturn]] void end_beside_compilations() {
+  setenv("TENON_CACHE_DIR", "", 1);
+  std::atomic<int> begun = 0;
+  for (int thread = 0; thread < 12; ++thread)
+    std::thread([&] {
+      while (compile_device_code(code_number(++begun), 75).ok()) {
+      }
+    }).detach();
+  while (begun < 40) std::this_thread::yield();
+  std::exit(0);
+}
+
 /// In a process that has compiled nothing yet.
-TEST(CompilerSignals, AreTheApplications) {
+TEST(CompilerProcess, SignalsAreTheApplications) {
   if (!load_nvrtc().ok()) GTEST_SKIP() << "no NVRTC: " << load_nvrtc().error().message;
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(compile_first_programs(), testing::ExitedWithCode(0), "");
 }
 
+TEST(CompilerProcess, ExitWaitsForThreadsThatCompile) {
+  if (!load_nvrtc().ok()) GTEST_SKIP() << "no NVRTC: " << load_nvrtc().error().message;
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  for (int i = 0; i < 2; ++i)
+    EXPECT_EXIT(end_beside_compilations(), testing::ExitedWithCode(0), "^$");
+}
 
 }  // namespace
 }  // namespace tenon::cuda
