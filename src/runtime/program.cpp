@@ -111,11 +111,8 @@ Result<std::vector<MadeStep>> Program::make_steps(const Backend& backend, Consta
     for_each_node_parallel(
         own.size(), [&](size_t i) -> const Node& { return *steps[own[i]].node; }, make_own);
   else if (compiles && makers.helpers != nullptr)
-    makers.helpers->parallel_for(static_cast<int64_t>(own.size()), 1,
-                                 [&](int64_t begin, int64_t end, int) {
-                                   for (int64_t i = begin; i < end; ++i)
-                                     make_own(static_cast<size_t>(i));
-                                 });
+    makers.helpers->for_each(static_cast<int64_t>(own.size()), 1,
+                             [&](int64_t i) { make_own(static_cast<size_t>(i)); });
   else
     for (size_t i = 0; i < own.size(); ++i) make_own(i);
   for (size_t i = 0; i < steps.size(); ++i) {

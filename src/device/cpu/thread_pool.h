@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <type_traits>
 
 #include "base/function_ref.h"
 
@@ -26,6 +27,20 @@ class ThreadPool {
   /// smallest chunk worth handing out and `worker` < threads() names the thread, for scratch
   /// memory. Returns when all chunks are done.
   void parallel_for(int64_t count, int64_t grain, FunctionRef<void(int64_t, int64_t, int)> body);
+
+  /// Calls body(index) or body(index, worker) for each index of these chunks, in order.
+  template <class Body>
+  void for_each(int64_t count, int64_t grain, Body body) {
+    // A copy of the body has its captures one step away, not two.
+    parallel_for(count, grain, [body](int64_t begin, int64_t end, int worker) {
+      for (int64_t index = begin; index < end; ++index) {
+        if constexpr (std::is_invocable_v<const Body&, int64_t, int>)
+          body(index, worker);
+        else
+          body(index);
+      }
+    });
+  }
 
  private:
   struct State;

@@ -185,23 +185,20 @@ void attention(const AttentionProblem& problem, const AttentionArguments& argume
   const int64_t groups = ceil_div(problem.q_length, task_rows);
   const Microkernels& kernels = kernels_for(problem);
   const Layout layout(problem, kernels, task_rows, pool.threads());
-  pool.parallel_for(problem.batch * problem.heads * groups, 1,
-                    [&](int64_t begin, int64_t end, int worker) {
-                      for (int64_t task = begin; task < end; ++task) {
-                        const int64_t first = task % groups * task_rows;
-                        Task{problem,
-                             arguments,
-                             kernels,
-                             attention_functions(problem.isa),
-                             layout,
-                             static_cast<char*>(scratch) + worker * layout.bytes,
-                             task / groups / problem.heads,
-                             task / groups % problem.heads,
-                             first,
-                             std::min(task_rows, problem.q_length - first)}
-                            .run();
-                      }
-                    });
+  pool.for_each(problem.batch * problem.heads * groups, 1, [&](int64_t task, int worker) {
+    const int64_t first = task % groups * task_rows;
+    Task{problem,
+         arguments,
+         kernels,
+         attention_functions(problem.isa),
+         layout,
+         static_cast<char*>(scratch) + worker * layout.bytes,
+         task / groups / problem.heads,
+         task / groups % problem.heads,
+         first,
+         std::min(task_rows, problem.q_length - first)}
+        .run();
+  });
 }
 
 }  // namespace tenon::cpu

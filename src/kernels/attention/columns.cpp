@@ -38,22 +38,20 @@ void attention_columns(const AttentionProblem& p, const AttentionArguments& argu
   const auto* q = static_cast<const float*>(arguments.q);
   const auto* k = static_cast<const float*>(arguments.k);
   const auto* v = static_cast<const float*>(arguments.v);
-  pool.parallel_for(p.batch * p.heads * blocks, 1, [&](int64_t begin, int64_t end, int worker) {
-    for (int64_t task = begin; task < end; ++task) {
-      // Later blocks of queries first: with a causal mask they are the long ones.
-      const int64_t block = blocks - 1 - task % blocks, head = task / blocks % p.heads,
-                    batch = task / blocks / p.heads, kv_head = head / (p.heads / p.kv_heads),
-                    first = block * kColumnQueries;
-      const int64_t mask_at = batch * p.mask_strides[0] + head * p.mask_strides[1];
-      function({p, q + batch * p.q.batch + head * p.q.head + first * p.q.position,
-                k + batch * p.k.batch + kv_head * p.k.head,
-                v + batch * p.v.batch + kv_head * p.v.head,
-                static_cast<const char*>(arguments.mask) + mask_at * mask_bytes(p.mask), first,
-                std::min(kColumnQueries, p.q_length - first),
-                static_cast<float*>(arguments.out) + batch * p.out.batch + head * p.out.head +
-                    first * p.out.position,
-                reinterpret_cast<float*>(static_cast<char*>(scratch) + worker * own)});
-    }
+  pool.for_each(p.batch * p.heads * blocks, 1, [&](int64_t task, int worker) {
+    // Later blocks of queries first: with a causal mask they are the long ones.
+    const int64_t block = blocks - 1 - task % blocks, head = task / blocks % p.heads,
+                  batch = task / blocks / p.heads, kv_head = head / (p.heads / p.kv_heads),
+                  first = block * kColumnQueries;
+    const int64_t mask_at = batch * p.mask_strides[0] + head * p.mask_strides[1];
+    function({p, q + batch * p.q.batch + head * p.q.head + first * p.q.position,
+              k + batch * p.k.batch + kv_head * p.k.head,
+              v + batch * p.v.batch + kv_head * p.v.head,
+              static_cast<const char*>(arguments.mask) + mask_at * mask_bytes(p.mask), first,
+              std::min(kColumnQueries, p.q_length - first),
+              static_cast<float*>(arguments.out) + batch * p.out.batch + head * p.out.head +
+                  first * p.out.position,
+              reinterpret_cast<float*>(static_cast<char*>(scratch) + worker * own)});
   });
 }
 

@@ -151,12 +151,10 @@ void DepthwiseConvolution::repeat_channels(const T* from, T* to, ThreadPool& poo
   const ConvProblem& p = problem_;
   const int64_t channels = p.input_channels / repeats_;
   constexpr int64_t kGrain = 64;
-  pool.parallel_for(p.batch * volume(p.input), kGrain, [&](int64_t begin, int64_t end, int) {
-    for (int64_t pixel = begin; pixel < end; ++pixel) {
-      const T* x = from + pixel * from_pixel_stride_;
-      T* y = to + pixel * p.input_pixel_stride;
-      for (int64_t c = 0; c < channels; ++c) y = std::fill_n(y, repeats_, x[c]);
-    }
+  pool.for_each(p.batch * volume(p.input), kGrain, [&](int64_t pixel) {
+    const T* x = from + pixel * from_pixel_stride_;
+    T* y = to + pixel * p.input_pixel_stride;
+    for (int64_t c = 0; c < channels; ++c) y = std::fill_n(y, repeats_, x[c]);
   });
 }
 
@@ -180,9 +178,9 @@ void DepthwiseConvolution::run(const ConvArguments& arguments, ThreadPool& pool,
 void DepthwiseConvolution::run_lines(const ConvArguments& arguments, ThreadPool& pool,
                                      void* scratch) const {
   const int64_t tasks = planes() * bands() * channel_blocks();
-  pool.parallel_for(tasks, 1, [&](int64_t begin, int64_t end, int worker) {
+  pool.for_each(tasks, 1, [&](int64_t i, int worker) {
     char* own = static_cast<char*>(scratch) + worker * worker_bytes();
-    for (int64_t i = begin; i < end; ++i) run_task(arguments, i, reinterpret_cast<float*>(own));
+    run_task(arguments, i, reinterpret_cast<float*>(own));
   });
 }
 

@@ -88,9 +88,7 @@ void DepthwiseDeconvolution::pack(const void* weights) {
 
 void DepthwiseDeconvolution::run(const ConvArguments& arguments, ThreadPool& pool, void*) const {
   const ConvProblem& p = problem_;
-  pool.parallel_for(p.batch * p.output[0] * p.output[1], 1, [&](int64_t begin, int64_t end, int) {
-    for (int64_t i = begin; i < end; ++i) run_line(arguments, i);
-  });
+  pool.for_each(p.batch * p.output[0] * p.output[1], 1, [&](int64_t i) { run_line(arguments, i); });
 }
 
 void DepthwiseDeconvolution::run_line(const ConvArguments& arguments, int64_t index) const {

@@ -346,9 +346,8 @@ void DirectConvolution::pack_panel(int64_t task, const void* weights, float* den
 /// `dense` has room for a panel of each worker.
 void DirectConvolution::pack_all(const void* weights, ThreadPool& pool, char* dense,
                                  char* to) const {
-  pool.parallel_for(pack_tasks(), 1, [&](int64_t begin, int64_t end, int worker) {
-    for (int64_t i = begin; i < end; ++i)
-      pack_panel(i, weights, reinterpret_cast<float*>(dense + worker * dense_bytes()), to);
+  pool.for_each(pack_tasks(), 1, [&](int64_t i, int worker) {
+    pack_panel(i, weights, reinterpret_cast<float*>(dense + worker * dense_bytes()), to);
   });
 }
 

@@ -150,10 +150,9 @@ size_t ExpandedDepthwise::fetch_capacity() const {
 
 void ExpandedDepthwise::run(const ExpandedArguments& arguments, ThreadPool& pool,
                             void* scratch) const {
-  pool.parallel_for(tasks(), 1, [&](int64_t begin, int64_t end, int worker) {
+  pool.for_each(tasks(), 1, [&](int64_t i, int worker) {
     char* own = static_cast<char*>(scratch) + worker * worker_bytes();
-    for (int64_t i = begin; i < end; ++i)
-      run_task(task(arguments, i, reinterpret_cast<float*>(own)));
+    run_task(task(arguments, i, reinterpret_cast<float*>(own)));
   });
 }
 

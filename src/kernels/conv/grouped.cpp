@@ -196,9 +196,9 @@ size_t GroupedConvolution::worker_bytes() const {
 
 void GroupedConvolution::run(const ConvArguments& arguments, ThreadPool& pool,
                              void* scratch) const {
-  pool.parallel_for(tasks(), 1, [&](int64_t begin, int64_t end, int worker) {
+  pool.for_each(tasks(), 1, [&](int64_t task, int worker) {
     char* own = static_cast<char*>(scratch) + worker * worker_bytes();
-    for (int64_t task = begin; task < end; ++task) run_task(arguments, place_of(task), own);
+    run_task(arguments, place_of(task), own);
   });
 }
 

@@ -198,9 +198,8 @@ void MixedWinograd::transform(const ConvArguments& arguments, int64_t first, int
 void MixedWinograd::transform_all(const ConvArguments& arguments, ThreadPool& pool,
                                   float* to) const {
   const int64_t size = numbers_size();
-  pool.parallel_for(shape_.tiles(), 1, [&](int64_t begin, int64_t end, int) {
-    for (int64_t tile = begin; tile < end; ++tile)
-      transform(arguments, tile, 1, to + tile / block_tiles_ * size);
+  pool.for_each(shape_.tiles(), 1, [&](int64_t tile) {
+    transform(arguments, tile, 1, to + tile / block_tiles_ * size);
   });
 }
 
@@ -318,19 +317,14 @@ void MixedWinograd::run(const ConvArguments& arguments, ThreadPool& pool, void* 
   if (!transforms_together())
     for (int worker = 0; worker < problem_.threads; ++worker) *own_block(worker) = -1;
   // Tasks run over channels fastest: neighbours share tiles.
-  pool.parallel_for(tasks(), 1, [&](int64_t begin, int64_t end, int worker) {
+  pool.for_each(tasks(), 1, [&](int64_t task, int worker) {
     float* own = memory + worker * at.size;
-    for (int64_t task = begin; task < end; ++task) {
-      const int64_t block = task / panels();
-      if (transforms_together()) {
-        run_task(arguments, task, all + block * numbers_size(), own);
-        continue;
-      }
-      if (*own_block(worker) != block)
-        transform(arguments, blocks_[block].first, blocks_[block].count, own + at.numbers);
-      *own_block(worker) = block;
-      run_task(arguments, task, own + at.numbers, own);
-    }
+    const int64_t block = task / panels();
+    if (transforms_together()) return run_task(arguments, task, all + block * numbers_size(), own);
+    if (*own_block(worker) != block)
+      transform(arguments, blocks_[block].first, blocks_[block].count, own + at.numbers);
+    *own_block(worker) = block;
+    run_task(arguments, task, own + at.numbers, own);
   });
 }
 

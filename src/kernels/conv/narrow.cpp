@@ -77,10 +77,10 @@ size_t NarrowConvolution::scratch_bytes() const {
 void NarrowConvolution::run(const ConvArguments& arguments, ThreadPool& pool, void* scratch) const {
   const int64_t each = pieces(problem_);
   const int64_t tasks = problem_.batch * problem_.output[0] * problem_.output[1] * each;
-  pool.parallel_for(tasks, 1, [&](int64_t begin, int64_t end, int worker) {
+  pool.for_each(tasks, 1, [&](int64_t i, int worker) {
     auto* tile = reinterpret_cast<float*>(static_cast<char*>(scratch) +
                                           worker * tile_bytes(problem_.threads));
-    for (int64_t i = begin; i < end; ++i) run_piece(arguments, i / each, i % each * kPiece, tile);
+    run_piece(arguments, i / each, i % each * kPiece, tile);
   });
 }
 

@@ -53,12 +53,10 @@ int64_t PooledStem::bands() const {
 
 void PooledStem::run(const ConvArguments& arguments, ThreadPool& pool, void* scratch) const {
   const int64_t count = bands(), lines = window_.output[0];
-  pool.parallel_for(problem_.batch * count, 1, [&](int64_t begin, int64_t end, int worker) {
+  pool.for_each(problem_.batch * count, 1, [&](int64_t i, int worker) {
     char* own = static_cast<char*>(scratch) + worker * worker_bytes();
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t band = i % count;
-      run_band(arguments, i / count, lines * band / count, lines * (band + 1) / count, own);
-    }
+    const int64_t band = i % count;
+    run_band(arguments, i / count, lines * band / count, lines * (band + 1) / count, own);
   });
 }
 

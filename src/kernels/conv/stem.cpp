@@ -110,11 +110,10 @@ void StemConvolution::copy_rows(const void* input, int64_t index, float* to) con
 
 void StemConvolution::run(const ConvArguments& arguments, ThreadPool& pool, void* scratch) const {
   const size_t own = worker_stride(row_bytes() + line_bytes(), problem_.threads);
-  pool.parallel_for(problem_.batch * problem_.output[0] * problem_.output[1], 1,
-                    [&](int64_t begin, int64_t end, int worker) {
-                      for (int64_t i = begin; i < end; ++i)
-                        run_line(arguments, i, static_cast<char*>(scratch) + worker * own);
-                    });
+  pool.for_each(problem_.batch * problem_.output[0] * problem_.output[1], 1,
+                [&](int64_t i, int worker) {
+                  run_line(arguments, i, static_cast<char*>(scratch) + worker * own);
+                });
 }
 
 /// All pixels of a line: the last full tile overlaps the one before where the line is no multiple.

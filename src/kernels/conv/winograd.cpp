@@ -343,15 +343,14 @@ void WinogradConvolution<kTile>::run_together(const ConvArguments& arguments, Th
   pool.parallel_for(tiles, 1, [&](int64_t begin, int64_t end, int) {
     transform(arguments, begin, end - begin, all + begin * row_stride(), tiles);
   });
-  pool.parallel_for(blocks() * parts(), 1, [&](int64_t begin, int64_t end, int worker) {
+  pool.for_each(blocks() * parts(), 1, [&](int64_t task, int worker) {
     float* sums = reinterpret_cast<float*>(scratch + worker * worker_bytes());
     // Tasks run over tiles fastest: neighbours share weights.
-    for (int64_t task = begin; task < end; ++task) {
-      const int64_t first = task % blocks() * tile_block_;
-      run_part(arguments,
-               {first, std::min(tile_block_, tiles - first), all + first * row_stride(), tiles},
-               task / blocks(), sums);
-    }
+
+    const int64_t first = task % blocks() * tile_block_;
+    run_part(arguments,
+             {first, std::min(tile_block_, tiles - first), all + first * row_stride(), tiles},
+             task / blocks(), sums);
   });
 }
 

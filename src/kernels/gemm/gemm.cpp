@@ -126,16 +126,14 @@ void Gemm::pack_all_b(const void* b, ThreadPool& pool, void* to) const {
   const BatchDims dims = own_batch(problem_);
   const int64_t panel = plan_.kernels->panel;
   const int64_t panels = (problem_.n + panel - 1) / panel;
-  pool.parallel_for(b_count() * panels, 1, [&](int64_t begin, int64_t end, int) {
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t item = i / panels, p = i % panels;
-      const MatrixView all{b, problem_.b.type, problem_.b.row_stride, problem_.b.column_stride};
-      const int64_t offset = offset_of(unflatten(item, dims), problem_.b.batch_strides);
-      MatrixView one = all;
-      one.data = static_cast<const char*>(b) + offset * element_size(problem_.b.type);
-      pack_panels(*plan_.kernels, one, problem_.k, problem_.n, p, p + 1,
-                  static_cast<char*>(to) + item * packed_each_);
-    }
+  pool.for_each(b_count() * panels, 1, [&](int64_t i) {
+    const int64_t item = i / panels, p = i % panels;
+    const MatrixView all{b, problem_.b.type, problem_.b.row_stride, problem_.b.column_stride};
+    const int64_t offset = offset_of(unflatten(item, dims), problem_.b.batch_strides);
+    MatrixView one = all;
+    one.data = static_cast<const char*>(b) + offset * element_size(problem_.b.type);
+    pack_panels(*plan_.kernels, one, problem_.k, problem_.n, p, p + 1,
+                static_cast<char*>(to) + item * packed_each_);
   });
 }
 
@@ -175,9 +173,8 @@ void Gemm::run(const GemmArguments& arguments, ThreadPool& pool, void* scratch) 
     stage_rows(plan_, RowSource(gather), pool, const_cast<char*>(staged));
   }
   const int64_t tasks = task_count();
-  pool.parallel_for(tasks, 1, [&](int64_t begin, int64_t end, int worker) {
-    for (int64_t task = begin; task < end; ++task)
-      run_task(arguments, packed, staged, task, workers + worker * worker_bytes);
+  pool.for_each(tasks, 1, [&](int64_t task, int worker) {
+    run_task(arguments, packed, staged, task, workers + worker * worker_bytes);
   });
 }
 

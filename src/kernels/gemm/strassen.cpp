@@ -331,37 +331,34 @@ void StrassenProduct::run(const ProductOperands& operands, ThreadPool& pool, voi
     return reinterpret_cast<float*>(staged + i * staged_bytes());
   };
   if (!alone)
-    pool.parallel_for(half_m_, 1, [&](int64_t begin, int64_t end, int) {
-      for (int64_t r = begin; r < end; ++r)
-        stage(operands, r, 1, r / row_block_ * row_block_, block_at(r / row_block_));
+    pool.for_each(half_m_, 1, [&](int64_t r) {
+      stage(operands, r, 1, r / row_block_ * row_block_, block_at(r / row_block_));
     });
   for (int i = 0; i < threads_; ++i)
     *StrassenScratch(workers + i * worker_bytes(), *this).staged_block = -1;
   const int64_t tasks = row_tasks() * column_tasks();
-  pool.parallel_for(tasks, 1, [&](int64_t begin, int64_t end, int worker) {
+  pool.for_each(tasks, 1, [&](int64_t task, int worker) {
     const StrassenScratch own(workers + worker * worker_bytes(), *this);
-    for (int64_t task = begin; task < end; ++task) {
-      // Tasks run over columns fastest: threads begin with their own part of them, and with two
-      // blocks of rows each keeps to its own one.
-      const int64_t block = task / column_tasks(), row = block * row_block_;
-      const int64_t rows = std::min(row_block_, half_m_ - row);
-      const int64_t pair = task % column_tasks() * pairs_of_task_;
-      float* at = block_at(alone ? worker : block);
-      if (alone && *own.staged_block != block)
-        stage(operands, row, rows, row, at), *own.staged_block = block;
-      Rows a[kProducts];
-      find_rows(operands, row, at, a);
-      StrassenTask{.p = *this,
-                   .operands = operands,
-                   .a = a,
-                   .scratch = own,
-                   .row = row,
-                   .rows = rows,
-                   .first_pair = pair,
-                   .last_pair = std::min(pair + pairs_of_task_, pairs_),
-                   .ahead = part_of(operands.ahead, task, tasks)}
-          .all();
-    }
+    // Tasks run over columns fastest: threads begin with their own part of them, and with two
+    // blocks of rows each keeps to its own one.
+    const int64_t block = task / column_tasks(), row = block * row_block_;
+    const int64_t rows = std::min(row_block_, half_m_ - row);
+    const int64_t pair = task % column_tasks() * pairs_of_task_;
+    float* at = block_at(alone ? worker : block);
+    if (alone && *own.staged_block != block)
+      stage(operands, row, rows, row, at), *own.staged_block = block;
+    Rows a[kProducts];
+    find_rows(operands, row, at, a);
+    StrassenTask{.p = *this,
+                 .operands = operands,
+                 .a = a,
+                 .scratch = own,
+                 .row = row,
+                 .rows = rows,
+                 .first_pair = pair,
+                 .last_pair = std::min(pair + pairs_of_task_, pairs_),
+                 .ahead = part_of(operands.ahead, task, tasks)}
+        .all();
   });
 }
 

@@ -70,13 +70,11 @@ class IntegerKernel final : public Kernel {
     for (const int64_t extent : d_.batch) count *= extent;
     const int64_t panels = (d_.columns + cpu::kIntegerPanel - 1) / cpu::kIntegerPanel;
     const int64_t work = d_.rows * cpu::kIntegerPanel * d_.depth;
-    arguments.queue.pool->parallel_for(
-        count * panels, std::max<int64_t>(1, 65536 / work),
-        [&](int64_t begin, int64_t end, int worker) {
+    arguments.queue.pool->for_each(
+        count * panels, std::max<int64_t>(1, 65536 / work), [&](int64_t i, int worker) {
           auto* packed = reinterpret_cast<int32_t*>(static_cast<char*>(arguments.workspace) +
                                                     worker * panel_bytes());
-          for (int64_t i = begin; i < end; ++i)
-            panel(i / panels, i % panels * cpu::kIntegerPanel, arguments, packed);
+          panel(i / panels, i % panels * cpu::kIntegerPanel, arguments, packed);
         });
     return {};
   }

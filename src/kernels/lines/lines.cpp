@@ -79,19 +79,16 @@ void for_lines(const LineProblem& p, int64_t width, ThreadPool& pool, F f) {
   int64_t count = pieces;
   for (const LineAxis& axis : p.outer) count *= axis.extent;
   const int64_t each = p.along.extent * std::min(width, p.side.extent);
-  pool.parallel_for(
-      count, std::max<int64_t>(1, 8192 / each), [&](int64_t begin, int64_t end, int worker) {
-        for (int64_t task = begin; task < end; ++task) {
-          const int64_t first = task % pieces * width;
-          int64_t place = task / pieces, from = first * p.side.x, to = first * p.side.y;
-          for (size_t i = p.outer.size(); i-- > 0;) {
-            from += place % p.outer[i].extent * p.outer[i].x;
-            to += place % p.outer[i].extent * p.outer[i].y;
-            place /= p.outer[i].extent;
-          }
-          f(from, to, std::min(width, p.side.extent - first), worker);
-        }
-      });
+  pool.for_each(count, std::max<int64_t>(1, 8192 / each), [&](int64_t task, int worker) {
+    const int64_t first = task % pieces * width;
+    int64_t place = task / pieces, from = first * p.side.x, to = first * p.side.y;
+    for (size_t i = p.outer.size(); i-- > 0;) {
+      from += place % p.outer[i].extent * p.outer[i].x;
+      to += place % p.outer[i].extent * p.outer[i].y;
+      place /= p.outer[i].extent;
+    }
+    f(from, to, std::min(width, p.side.extent - first), worker);
+  });
 }
 
 template <class T>

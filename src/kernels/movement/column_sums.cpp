@@ -33,11 +33,9 @@ void add_line(const float* from, int64_t count, int64_t step, float* to) {
 
 void ColumnSums::run(const float* columns, float* images, ThreadPool& pool) const {
   const int64_t size = product(image), matrix = product(block) * product(counts);
-  pool.parallel_for(planes, 1, [&](int64_t begin, int64_t end, int) {
-    for (int64_t plane = begin; plane < end; ++plane) {
-      std::fill_n(images + plane * size, size, 0.0f);
-      add_plane(columns + plane * matrix, images + plane * size);
-    }
+  pool.for_each(planes, 1, [&](int64_t plane) {
+    std::fill_n(images + plane * size, size, 0.0f);
+    add_plane(columns + plane * matrix, images + plane * size);
   });
 }
 

@@ -76,9 +76,8 @@ void MappedCopy::rows(const void* source, const void* fill, void* destination,
   T value{};
   if (fill != nullptr) std::memcpy(&value, fill, sizeof(T));
   const int64_t grain = std::max<int64_t>(1, kTaskBytes / (row_elements_ * bytes_));
-  pool.parallel_for(count, grain, [&](int64_t begin, int64_t end, int) {
-    for (int64_t i = begin; i < end; ++i)
-      row(static_cast<const T*>(source), value, static_cast<T*>(destination), i);
+  pool.for_each(count, grain, [&](int64_t i) {
+    row(static_cast<const T*>(source), value, static_cast<T*>(destination), i);
   });
 }
 

@@ -192,9 +192,7 @@ void StridedCopy::run(const void* source, void* destination, ThreadPool& pool) c
   for (const int64_t extent : extents) elements *= extent;
   const int64_t grain =
       std::max<int64_t>(1, kTaskElements * count / std::max<int64_t>(elements, 1));
-  pool.parallel_for(count, grain, [&](int64_t begin, int64_t end, int) {
-    for (int64_t task = begin; task < end; ++task) run_task(task, source, destination);
-  });
+  pool.for_each(count, grain, [&](int64_t task) { run_task(task, source, destination); });
 }
 
 }  // namespace tenon::cpu

@@ -18,19 +18,14 @@ void pool(const PoolProblem& problem, const void* input, void* output, ThreadPoo
   const int64_t bytes = size_of(problem.type);
   const int64_t image_bytes =
       problem.in_depth * problem.in_height * problem.in_width * problem.in_pixel * bytes;
-  threads.parallel_for(problem.batch * problem.out_depth * problem.out_height, 1,
-                       [&](int64_t begin, int64_t end, int) {
-                         for (int64_t row = begin; row < end; ++row) {
-                           const int64_t y = row % problem.out_height,
-                                         z = row / problem.out_height % problem.out_depth,
-                                         n = row / problem.out_height / problem.out_depth;
-                           const auto* image = static_cast<const char*>(input) + n * image_bytes;
-                           auto* out = static_cast<char*>(output) +
-                                       row * problem.out_width * problem.out_pixel * bytes;
-                           for (int64_t x = 0; x < problem.out_width; ++x)
-                             pixel(problem, image, out + x * problem.out_pixel * bytes, z, y, x);
-                         }
-                       });
+  threads.for_each(problem.batch * problem.out_depth * problem.out_height, 1, [&](int64_t row) {
+    const int64_t y = row % problem.out_height, z = row / problem.out_height % problem.out_depth,
+                  n = row / problem.out_height / problem.out_depth;
+    const auto* image = static_cast<const char*>(input) + n * image_bytes;
+    auto* out = static_cast<char*>(output) + row * problem.out_width * problem.out_pixel * bytes;
+    for (int64_t x = 0; x < problem.out_width; ++x)
+      pixel(problem, image, out + x * problem.out_pixel * bytes, z, y, x);
+  });
 }
 
 }  // namespace tenon::cpu

@@ -98,14 +98,11 @@ class QuantizeKernel final : public Kernel {
     const int64_t row = each ? d_.extent : d_.inner;
     const int64_t pieces = ceil_div(row, kPiece);
     const int64_t rows = d_.outer * (each ? 1 : d_.extent);
-    arguments.queue.pool->parallel_for(
-        rows * pieces, std::max<int64_t>(1, kPiece / row), [&](int64_t begin, int64_t end, int) {
-          for (int64_t i = begin; i < end; ++i) {
-            const int64_t first = i % pieces * kPiece,
-                          group = each ? first : i / pieces % d_.extent;
-            piece(arguments, i / pieces * row + first, std::min(kPiece, row - first),
-                  scales + group, zeros + group, each);
-          }
+    arguments.queue.pool->for_each(
+        rows * pieces, std::max<int64_t>(1, kPiece / row), [&](int64_t i) {
+          const int64_t first = i % pieces * kPiece, group = each ? first : i / pieces % d_.extent;
+          piece(arguments, i / pieces * row + first, std::min(kPiece, row - first), scales + group,
+                zeros + group, each);
         });
     return {};
   }

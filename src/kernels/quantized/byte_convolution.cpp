@@ -232,15 +232,13 @@ const uint8_t* ByteConvolution::copy_image(const Run& run, ThreadPool& pool, uin
   const int64_t bytes = is_spread() ? spread_.width * problem_.input_channels : e[2] * image_.pixel;
   const int64_t lines = is_spread() ? spread_.pixels() / spread_.width : e[0] * e[1];
   const int32_t zero = run.numbers.zero;
-  pool.parallel_for(problem_.batch * lines, std::max<int64_t>(1, kBytesTogether / bytes),
-                    [&](int64_t begin, int64_t end, int) {
-                      for (int64_t line = begin; line < end; ++line)
-                        if (is_spread())
-                          spread_.copy_line(problem_, run.image, static_cast<uint8_t>(zero), line,
-                                            to);
-                        else
-                          copy_line(run.image, zero, line, to);
-                    });
+  pool.for_each(problem_.batch * lines, std::max<int64_t>(1, kBytesTogether / bytes),
+                [&](int64_t line) {
+                  if (is_spread())
+                    spread_.copy_line(problem_, run.image, static_cast<uint8_t>(zero), line, to);
+                  else
+                    copy_line(run.image, zero, line, to);
+                });
   return to;
 }
 

@@ -188,9 +188,8 @@ void ByteDepthwise::run(const ByteArguments& arguments, ThreadPool& pool, void* 
   }
   const int64_t tasks = p.batch * p.output[0] * p.output[1] * panels();
   const int64_t grain = std::max<int64_t>(1, kColumnBytes / (p.output[2] * kBytePanel * 4));
-  pool.parallel_for(tasks, grain, [&](int64_t begin, int64_t end, int worker) {
-    for (int64_t task = begin; task < end; ++task)
-      run_task(image, arguments, task, workers + worker * worker_bytes());
+  pool.for_each(tasks, grain, [&](int64_t task, int worker) {
+    run_task(image, arguments, task, workers + worker * worker_bytes());
   });
 }
 

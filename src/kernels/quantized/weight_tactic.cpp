@@ -166,12 +166,11 @@ class WeightKernel final : public Kernel {
       sum_blocks(static_cast<const float*>(arguments.inputs[d_.x]), block_sums);
     cpu::EpilogueOperand operands[kMaxSteps];
     cpu::bind_operands(d_.steps, arguments, operands);
-    arguments.queue.pool->parallel_for(
-        ceil_div(d_.weights.columns, kWeightPanel), 1, [&](int64_t begin, int64_t end, int worker) {
+    arguments.queue.pool->for_each(
+        ceil_div(d_.weights.columns, kWeightPanel), 1, [&](int64_t panel, int worker) {
           float* sums = static_cast<float*>(arguments.workspace) + worker * own_floats();
-          for (int64_t panel = begin; panel < end; ++panel)
-            for (int64_t row = 0; row < d_.rows; row += kWeightRows)
-              tile(arguments, panel, row, sums, block_sums, operands);
+          for (int64_t row = 0; row < d_.rows; row += kWeightRows)
+            tile(arguments, panel, row, sums, block_sums, operands);
         });
     return {};
   }

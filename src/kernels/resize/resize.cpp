@@ -208,10 +208,10 @@ void resize(const ResizeProblem& problem, const void* x, void* y, ThreadPool& po
   for (size_t a = 0; a < problem.axes.size(); ++a)
     (a + inner < problem.axes.size() ? rows : each) *= problem.axes[a].output;
   const int64_t grain = std::max<int64_t>(1, 8192 / each);
-  pool.parallel_for(rows, grain, [&](int64_t begin, int64_t end, int worker) {
+  pool.for_each(rows, grain, [&](int64_t row, int worker) {
     auto* line =
         reinterpret_cast<float*>(static_cast<char*>(scratch) + worker * line_bytes(problem));
-    for (int64_t row = begin; row < end; ++row) run.row(row, inner, line);
+    run.row(row, inner, line);
   });
 }
 

@@ -300,9 +300,8 @@ void Rnn::pack_direction(const void* r, int direction, void* to) const {
 }
 
 void Rnn::pack(const void* r, ThreadPool& pool, void* to) const {
-  pool.parallel_for(problem_.directions, 1, [&](int64_t begin, int64_t end, int) {
-    for (int64_t d = begin; d < end; ++d) pack_direction(r, static_cast<int>(d), to);
-  });
+  pool.for_each(problem_.directions, 1,
+                [&](int64_t d) { pack_direction(r, static_cast<int>(d), to); });
 }
 
 /// Sums of both biases [directions, gates * hidden]; where a GRU needs the candidate's second one
@@ -354,13 +353,11 @@ Status Rnn::run(const RnnArguments& arguments, ThreadPool& pool, void* scratch) 
     (new (&progress(i)) LaneProgress)->reset();
     if (helpers_ > 1) Lane(*this, arguments, base, packed, static_cast<int>(i)).start();
   }
-  pool.parallel_for(lanes_ * helpers_, 1, [&](int64_t begin, int64_t end, int) {
-    for (int64_t task = begin; task < end; ++task) {
-      const Lane lane(*this, arguments, base, packed, static_cast<int>(task % lanes_));
-      if (helpers_ == 1) lane.start();
-      lane.run(progress(task % lanes_), static_cast<int>(task / lanes_), helpers_);
-      if (helpers_ == 1) lane.finish();
-    }
+  pool.for_each(lanes_ * helpers_, 1, [&](int64_t task) {
+    const Lane lane(*this, arguments, base, packed, static_cast<int>(task % lanes_));
+    if (helpers_ == 1) lane.start();
+    lane.run(progress(task % lanes_), static_cast<int>(task / lanes_), helpers_);
+    if (helpers_ == 1) lane.finish();
   });
   for (int i = 0; helpers_ > 1 && i < lanes_; ++i) Lane(*this, arguments, base, packed, i).finish();
   return {};

@@ -83,10 +83,8 @@ class RotaryKernel final : public Kernel {
       if (const int64_t row = cache_row(arguments, i); row < 0 || row >= d_.cached)
         return user_error("'{}': position {} is outside a cache of {}", name_, row, d_.cached);
     const int64_t rows = d_.batch * d_.positions * d_.heads;
-    arguments.queue.pool->parallel_for(rows, std::max<int64_t>(1, 16384 / d_.size),
-                                       [&](int64_t begin, int64_t end, int) {
-                                         for (int64_t i = begin; i < end; ++i) one(i, arguments);
-                                       });
+    arguments.queue.pool->for_each(rows, std::max<int64_t>(1, 16384 / d_.size),
+                                   [&](int64_t i) { one(i, arguments); });
     return {};
   }
 

@@ -39,11 +39,8 @@ class GroupRows final : public Kernel {
 
   Status run(const LaunchArguments& arguments) const override {
     const int64_t each = channels_ / groups_ * pixels_;
-    arguments.queue.pool->parallel_for(rows_, std::max<int64_t>(1, 4096 / each),
-                                       [&](int64_t begin, int64_t end, int) {
-                                         for (int64_t row = begin; row < end; ++row)
-                                           one(row, arguments);
-                                       });
+    arguments.queue.pool->for_each(rows_, std::max<int64_t>(1, 4096 / each),
+                                   [&](int64_t row) { one(row, arguments); });
     return {};
   }
 

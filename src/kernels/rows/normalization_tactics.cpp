@@ -75,12 +75,11 @@ class RowNormalization final : public Kernel {
     const float* scale = scale_.copy.empty() ? nullptr : scale_.copy.data();
     const float* bias = bias_.copy.empty() ? nullptr : bias_.copy.data();
     const int64_t grain = std::max<int64_t>(1, 4096 / length_);
-    arguments.queue.pool->parallel_for(rows_, grain, [&](int64_t begin, int64_t end, int worker) {
+    arguments.queue.pool->for_each(rows_, grain, [&](int64_t row, int worker) {
       float* buffer = static_cast<float*>(arguments.workspace) + worker * buffer_floats();
-      for (int64_t row = begin; row < end; ++row)
-        functions_.normalize(type_, cpu::advance(arguments.inputs[input_], row * length_, type_),
-                             cpu::advance(arguments.outputs[0], row * length_, type_), length_,
-                             scale, bias, epsilon_, rms_, steps_, buffer);
+      functions_.normalize(type_, cpu::advance(arguments.inputs[input_], row * length_, type_),
+                           cpu::advance(arguments.outputs[0], row * length_, type_), length_, scale,
+                           bias, epsilon_, rms_, steps_, buffer);
     });
     return {};
   }
@@ -160,28 +159,24 @@ class ImageNormalization final : public Kernel {
     auto* sums = static_cast<float*>(arguments.workspace);
     float* factors = sums + batch_ * pieces_ * 2 * channels_;
     cpu::ThreadPool& pool = *arguments.queue.pool;
-    pool.parallel_for(batch_ * pieces_, 1, [&](int64_t begin, int64_t end, int) {
-      for (int64_t task = begin; task < end; ++task) {
-        float* to = sums + task * 2 * channels_;
-        std::fill_n(to, 2 * channels_, 0.0f);
-        const int64_t first = first_pixel(task % pieces_), last = first_pixel(task % pieces_ + 1);
-        const int64_t at = (task / pieces_ * pixels_ + first) * x_stride_;
-        functions_.moments(type_, cpu::advance(arguments.inputs[input_], at, type_), last - first,
-                           x_stride_, channels_, to, to + channels_);
-      }
+    pool.for_each(batch_ * pieces_, 1, [&](int64_t task) {
+      float* to = sums + task * 2 * channels_;
+      std::fill_n(to, 2 * channels_, 0.0f);
+      const int64_t first = first_pixel(task % pieces_), last = first_pixel(task % pieces_ + 1);
+      const int64_t at = (task / pieces_ * pixels_ + first) * x_stride_;
+      functions_.moments(type_, cpu::advance(arguments.inputs[input_], at, type_), last - first,
+                         x_stride_, channels_, to, to + channels_);
     });
     for (int64_t n = 0; n < batch_; ++n)
       make_factors(sums + n * pieces_ * 2 * channels_, factors + n * 2 * channels_);
-    pool.parallel_for(batch_ * pieces_, 1, [&](int64_t begin, int64_t end, int) {
-      for (int64_t task = begin; task < end; ++task) {
-        const int64_t n = task / pieces_, first = first_pixel(task % pieces_),
-                      last = first_pixel(task % pieces_ + 1);
-        const float* factor = factors + n * 2 * channels_;
-        functions_.scale_pixels(
-            type_, cpu::advance(arguments.inputs[input_], (n * pixels_ + first) * x_stride_, type_),
-            cpu::advance(arguments.outputs[0], (n * pixels_ + first) * y_stride_, type_),
-            last - first, x_stride_, y_stride_, channels_, factor, factor + channels_, steps_);
-      }
+    pool.for_each(batch_ * pieces_, 1, [&](int64_t task) {
+      const int64_t n = task / pieces_, first = first_pixel(task % pieces_),
+                    last = first_pixel(task % pieces_ + 1);
+      const float* factor = factors + n * 2 * channels_;
+      functions_.scale_pixels(
+          type_, cpu::advance(arguments.inputs[input_], (n * pixels_ + first) * x_stride_, type_),
+          cpu::advance(arguments.outputs[0], (n * pixels_ + first) * y_stride_, type_),
+          last - first, x_stride_, y_stride_, channels_, factor, factor + channels_, steps_);
     });
     return {};
   }

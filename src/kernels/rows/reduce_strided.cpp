@@ -141,12 +141,9 @@ class StridedReducer final : public Kernel {
 
   Status run(const LaunchArguments& arguments) const override {
     const int64_t each = reductions_ * (d_.columns ? d_.rows.extent * columns_ : d_.inner.extent);
-    arguments.queue.pool->parallel_for(count_of(d_.kept) * pieces_,
-                                       std::max<int64_t>(1, 8192 / each),
-                                       [&](int64_t begin, int64_t end, int) {
-                                         for (int64_t task = begin; task < end; ++task)
-                                           one(task, arguments.inputs[0], arguments.outputs[0]);
-                                       });
+    arguments.queue.pool->for_each(
+        count_of(d_.kept) * pieces_, std::max<int64_t>(1, 8192 / each),
+        [&](int64_t task) { one(task, arguments.inputs[0], arguments.outputs[0]); });
     return {};
   }
 

@@ -143,16 +143,14 @@ class ImageReduction final : public Kernel {
 
   Status run(const LaunchArguments& arguments) const override {
     auto* sums = static_cast<float*>(arguments.workspace);
-    arguments.queue.pool->parallel_for(batch_ * pieces_, 1, [&](int64_t begin, int64_t end, int) {
-      for (int64_t task = begin; task < end; ++task) {
-        float* to = sums + task * 2 * channels_;
-        std::fill_n(to, 2 * channels_, 0.0f);
-        const int64_t first = task % pieces_ * pixels_ / pieces_,
-                      last = (task % pieces_ + 1) * pixels_ / pieces_;
-        const int64_t at = (task / pieces_ * pixels_ + first) * stride_;
-        functions_.moments(type_, cpu::advance(arguments.inputs[0], at, type_), last - first,
-                           stride_, channels_, to, to + channels_);
-      }
+    arguments.queue.pool->for_each(batch_ * pieces_, 1, [&](int64_t task) {
+      float* to = sums + task * 2 * channels_;
+      std::fill_n(to, 2 * channels_, 0.0f);
+      const int64_t first = task % pieces_ * pixels_ / pieces_,
+                    last = (task % pieces_ + 1) * pixels_ / pieces_;
+      const int64_t at = (task / pieces_ * pixels_ + first) * stride_;
+      functions_.moments(type_, cpu::advance(arguments.inputs[0], at, type_), last - first, stride_,
+                         channels_, to, to + channels_);
     });
     for (int64_t n = 0; n < batch_; ++n) {
       float* total = sums + n * pieces_ * 2 * channels_;

@@ -60,11 +60,9 @@ class StridedSoftmax final : public Kernel {
     int64_t count = pieces;
     for (const Axis& axis : d_.outer) count *= axis.extent;
     const int64_t each = d_.along.extent * std::min(kColumns, d_.side.extent);
-    arguments.queue.pool->parallel_for(
-        count, std::max<int64_t>(1, 4096 / each), [&](int64_t begin, int64_t end, int) {
-          for (int64_t task = begin; task < end; ++task)
-            one(task / pieces, task % pieces * kColumns, arguments.inputs[0], arguments.outputs[0]);
-        });
+    arguments.queue.pool->for_each(count, std::max<int64_t>(1, 4096 / each), [&](int64_t task) {
+      one(task / pieces, task % pieces * kColumns, arguments.inputs[0], arguments.outputs[0]);
+    });
     return {};
   }
 

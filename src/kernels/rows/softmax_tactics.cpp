@@ -30,10 +30,9 @@ class SoftmaxKernel final : public Kernel {
 
   Status run(const LaunchArguments& arguments) const override {
     const int64_t grain = std::max<int64_t>(1, 4096 / length_);
-    arguments.queue.pool->parallel_for(rows_, grain, [&](int64_t begin, int64_t end, int) {
-      for (int64_t row = begin; row < end; ++row)
-        functions_.softmax(type_, cpu::advance(arguments.inputs[0], row * length_, type_),
-                           cpu::advance(arguments.outputs[0], row * length_, type_), length_, log_);
+    arguments.queue.pool->for_each(rows_, grain, [&](int64_t row) {
+      functions_.softmax(type_, cpu::advance(arguments.inputs[0], row * length_, type_),
+                         cpu::advance(arguments.outputs[0], row * length_, type_), length_, log_);
     });
     return {};
   }

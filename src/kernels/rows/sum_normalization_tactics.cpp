@@ -112,14 +112,12 @@ class SumNormalization final : public Kernel {
     auto* sums =
         d_.sum_output < 0 ? nullptr : static_cast<float*>(arguments.outputs[d_.sum_output]);
     const int64_t grain = std::max<int64_t>(1, 4096 / length_);
-    arguments.queue.pool->parallel_for(rows_, grain, [&](int64_t begin, int64_t end, int worker) {
+    arguments.queue.pool->for_each(rows_, grain, [&](int64_t row, int worker) {
       float* scratch = static_cast<float*>(arguments.workspace) + worker * own_floats();
-      for (int64_t row = begin; row < end; ++row) {
-        float* sum = sums != nullptr ? sums + row * length_ : scratch + padded();
-        add_up(arguments, row, sum);
-        functions_.normalize(cpu::ElementType::f32, sum, y + row * length_, length_, scale, bias,
-                             epsilon_, rms_, {}, scratch);
-      }
+      float* sum = sums != nullptr ? sums + row * length_ : scratch + padded();
+      add_up(arguments, row, sum);
+      functions_.normalize(cpu::ElementType::f32, sum, y + row * length_, length_, scale, bias,
+                           epsilon_, rms_, {}, scratch);
     });
     return {};
   }

@@ -110,26 +110,23 @@ void DeformConvolution::multiply(const DeformArguments& arguments, ThreadPool& p
   char* workers = scratch + align_up(plan_.staged_bytes());
   const auto first_group = source_of(0);
   if (plan_.staged) stage_rows(plan_, RowSource(first_group), pool, scratch);
-  pool.parallel_for(p.groups * each, 1, [&](int64_t begin, int64_t end, int worker) {
-    for (int64_t task = begin; task < end; ++task) {
-      const int64_t group = task / each;
-      const auto [row_task, column] = plan_.place_of(task % each);
-      const int64_t row = row_task * plan_.row_block, filter = group * group_filters();
-      const auto gather = source_of(group);
-      const RowSource source(gather);
-      const EpilogueOperand bias{arguments.bias + (p.has_bias ? filter : 0), 0};
-      const ProductOperands product{.a = plan_.staged ? scratch : nullptr,
-                                    .a_stride = plan_.staged ? plan_.staged_stride() : 0,
-                                    .source = plan_.staged ? nullptr : &source,
-                                    .b = packed_.at(group * packed_each_),
-                                    .output = arguments.y + filter,
-                                    .output_stride = p.y_pixel == 0 ? p.filters : p.y_pixel,
-                                    .operands = &bias,
-                                    .ahead = {}};
-      run_product(plan_, product, row, std::min(plan_.row_block, plan_.m - row), column,
-                  std::min(plan_.column_block, plan_.n - column),
-                  workers + worker * worker_bytes());
-    }
+  pool.for_each(p.groups * each, 1, [&](int64_t task, int worker) {
+    const int64_t group = task / each;
+    const auto [row_task, column] = plan_.place_of(task % each);
+    const int64_t row = row_task * plan_.row_block, filter = group * group_filters();
+    const auto gather = source_of(group);
+    const RowSource source(gather);
+    const EpilogueOperand bias{arguments.bias + (p.has_bias ? filter : 0), 0};
+    const ProductOperands product{.a = plan_.staged ? scratch : nullptr,
+                                  .a_stride = plan_.staged ? plan_.staged_stride() : 0,
+                                  .source = plan_.staged ? nullptr : &source,
+                                  .b = packed_.at(group * packed_each_),
+                                  .output = arguments.y + filter,
+                                  .output_stride = p.y_pixel == 0 ? p.filters : p.y_pixel,
+                                  .operands = &bias,
+                                  .ahead = {}};
+    run_product(plan_, product, row, std::min(plan_.row_block, plan_.m - row), column,
+                std::min(plan_.column_block, plan_.n - column), workers + worker * worker_bytes());
   });
 }
 

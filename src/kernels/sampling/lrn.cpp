@@ -105,17 +105,15 @@ struct Image {
 template <class T>
 void normalize(const LrnProblem& p, const void* x, void* y, ThreadPool& pool) {
   const int64_t blocks = ceil_div(p.pixels, kBlock);
-  pool.parallel_for(p.images * blocks, 1, [&](int64_t begin, int64_t end, int) {
-    for (int64_t task = begin; task < end; ++task) {
-      const int64_t n = task / blocks, from = task % blocks * kBlock;
-      const int64_t count = std::min(kBlock, p.pixels - from);
-      const Image<T> image{p, static_cast<const T*>(x) + n * p.x_image,
-                           static_cast<T*>(y) + n * p.y_image};
-      if (p.x_channel != 1 || p.channels == 1) {
-        image.pixels(from, count);
-      } else {
-        for (int64_t i = from; i < from + count; ++i) image.channels(i);
-      }
+  pool.for_each(p.images * blocks, 1, [&](int64_t task) {
+    const int64_t n = task / blocks, from = task % blocks * kBlock;
+    const int64_t count = std::min(kBlock, p.pixels - from);
+    const Image<T> image{p, static_cast<const T*>(x) + n * p.x_image,
+                         static_cast<T*>(y) + n * p.y_image};
+    if (p.x_channel != 1 || p.channels == 1) {
+      image.pixels(from, count);
+    } else {
+      for (int64_t i = from; i < from + count; ++i) image.channels(i);
     }
   });
 }

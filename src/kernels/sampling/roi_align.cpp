@@ -89,14 +89,12 @@ struct Axis {
 };
 
 void to_channels_last(const RoiAlignProblem& p, const float* x, float* to, ThreadPool& pool) {
-  pool.parallel_for(p.batch * p.height, 1, [&](int64_t begin, int64_t end, int) {
-    for (int64_t line = begin; line < end; ++line) {
-      const float* from = x + line / p.height * p.x_image + line % p.height * p.x_row;
-      float* row = to + line * p.width * p.channels;
-      for (int64_t w = 0; w < p.width; ++w)
-        for (int64_t c = 0; c < p.channels; ++c)
-          row[w * p.channels + c] = from[w * p.x_column + c * p.x_channel];
-    }
+  pool.for_each(p.batch * p.height, 1, [&](int64_t line) {
+    const float* from = x + line / p.height * p.x_image + line % p.height * p.x_row;
+    float* row = to + line * p.width * p.channels;
+    for (int64_t w = 0; w < p.width; ++w)
+      for (int64_t c = 0; c < p.channels; ++c)
+        row[w * p.channels + c] = from[w * p.x_column + c * p.x_channel];
   });
 }
 
@@ -157,12 +155,11 @@ Status roi_align(const RoiAlignProblem& problem, const float* x, const float* bo
     column_step = p.channels, row_step = p.width * column_step, image_step = p.height * row_step;
   }
   char* own = static_cast<char*>(scratch) + layout.image_bytes();
-  pool.parallel_for(p.regions, 1, [&](int64_t begin, int64_t end, int worker) {
+  pool.for_each(p.regions, 1, [&](int64_t n, int worker) {
     const Worker walk{p, layout, bin_function(p.isa),
                       own + static_cast<size_t>(worker) * layout.worker_bytes()};
-    for (int64_t n = begin; n < end; ++n)
-      walk.region(x + (images == nullptr ? 0 : images[n]) * image_step, row_step, column_step,
-                  boxes + 4 * n, y + n * p.y_region);
+    walk.region(x + (images == nullptr ? 0 : images[n]) * image_step, row_step, column_step,
+                boxes + 4 * n, y + n * p.y_region);
   });
   return {};
 }

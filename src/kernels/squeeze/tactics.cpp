@@ -147,9 +147,7 @@ class SqueezeKernel final : public Kernel {
     };
     pool.parallel_for(panels, hidden_ * channels_ * 4 <= kSmallLayer ? panels : 1, layer);
     auto* y = static_cast<float*>(arguments.outputs[0]);
-    pool.parallel_for(products_[1].panels(), 1, [&](int64_t begin, int64_t end, int) {
-      for (int64_t i = begin; i < end; ++i) excite(hidden, gates, x, y, i);
-    });
+    pool.for_each(products_[1].panels(), 1, [&](int64_t i) { excite(hidden, gates, x, y, i); });
     if (by_pixels_) excite_pixels(gates, x, y, pool);
     return {};
   }
@@ -227,18 +225,16 @@ class SqueezeKernel final : public Kernel {
   void squeeze(const float* x, float* sums, float* means, cpu::ThreadPool& pool) const {
     const int64_t chunks = ceil_div(channels_, chunk_);
     float* to = pieces_ > 1 ? sums : means;
-    pool.parallel_for(batch_ * pieces_ * chunks, 1, [&](int64_t begin, int64_t end, int) {
-      for (int64_t task = begin; task < end; ++task) {
-        const int64_t row = task / chunks, c = task % chunks * chunk_;
-        const int64_t first = first_pixel(row % pieces_), last = first_pixel(row % pieces_ + 1);
-        const int64_t n = std::min(chunk_, channels_ - c);
-        float* own = to + row * channels_ + c;
-        std::fill_n(own, n, 0.0f);
-        functions_.reduce_columns(cpu::ElementType::f32,
-                                  x + (row / pieces_ * pixels_ + first) * x_stride_ + c,
-                                  last - first, x_stride_, n, cpu::RowReduction::sum, own);
-        if (pieces_ == 1) scale(own, n);
-      }
+    pool.for_each(batch_ * pieces_ * chunks, 1, [&](int64_t task) {
+      const int64_t row = task / chunks, c = task % chunks * chunk_;
+      const int64_t first = first_pixel(row % pieces_), last = first_pixel(row % pieces_ + 1);
+      const int64_t n = std::min(chunk_, channels_ - c);
+      float* own = to + row * channels_ + c;
+      std::fill_n(own, n, 0.0f);
+      functions_.reduce_columns(cpu::ElementType::f32,
+                                x + (row / pieces_ * pixels_ + first) * x_stride_ + c, last - first,
+                                x_stride_, n, cpu::RowReduction::sum, own);
+      if (pieces_ == 1) scale(own, n);
     });
     if (pieces_ == 1) return;
     for (int64_t n = 0; n < batch_; ++n) {
@@ -273,15 +269,13 @@ class SqueezeKernel final : public Kernel {
   /// All channels of a piece of the pixels at a time, the last ones first.
   void excite_pixels(const float* gates, const float* x, float* y, cpu::ThreadPool& pool) const {
     const int64_t count = batch_ * pieces_;
-    pool.parallel_for(count, 1, [&](int64_t begin, int64_t end, int) {
-      for (int64_t task = begin; task < end; ++task) {
-        const int64_t i = count - 1 - task;
-        const int64_t image = i / pieces_, first = first_pixel(i % pieces_);
-        const int64_t at = image * pixels_ + first;
-        functions_.scale_pixels(cpu::ElementType::f32, x + at * x_stride_, y + at * y_stride_,
-                                first_pixel(i % pieces_ + 1) - first, x_stride_, y_stride_,
-                                channels_, gates + image * channels_, zeros_.data(), {});
-      }
+    pool.for_each(count, 1, [&](int64_t task) {
+      const int64_t i = count - 1 - task;
+      const int64_t image = i / pieces_, first = first_pixel(i % pieces_);
+      const int64_t at = image * pixels_ + first;
+      functions_.scale_pixels(cpu::ElementType::f32, x + at * x_stride_, y + at * y_stride_,
+                              first_pixel(i % pieces_ + 1) - first, x_stride_, y_stride_, channels_,
+                              gates + image * channels_, zeros_.data(), {});
     });
   }
 
