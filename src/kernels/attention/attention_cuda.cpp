@@ -15,8 +15,8 @@ JitPlan make_plan(const Problem& problem, const DeviceAttention& d, JitLaunch la
   launch.grid[1] = d.q.heads;
   launch.grid[2] = d.q.batch;
   for (const int i : {kQ, kK, kV}) launch.add(JitArgument::input(i));
-  launch.add(problem.has_input(kMask) ? JitArgument::input(kMask) : JitArgument::null());
-  launch.add(JitArgument::output());
+  launch.add({problem.has_input(kMask) ? JitArgument::input(kMask) : JitArgument::null(),
+              JitArgument::output()});
   return plan_of(std::move(launch));
 }
 
@@ -37,8 +37,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   const DataType type = problem.output().type;
   const int64_t warps = config_number(config, "warps").value_or(d.q.length <= 16 ? 1 : 4);
   const int64_t keys = 64;
-  KernelCode code;
-  add_constants(code, problem, d);
+  KernelCode code = begin_attention(problem, d);
   code.matrix_type(type);
   code.constant("kWarps", warps);
   code.constant("kKeys", keys);
@@ -67,8 +66,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   const int64_t warps = 8, keys = 32 * (d.q.size + 1) * 4, values = 32 * d.v.size * 4;
   const bool shares = keys + values + warps * d.q.size * 4 > kMostBytes;
   const int64_t bytes = (shares ? std::max(keys, values) : keys + values) + warps * d.q.size * 4;
-  KernelCode code;
-  add_constants(code, problem, d);
+  KernelCode code = begin_attention(problem, d);
   code.constant("kWarps", warps);
   code.flag("kShared", shares);
   JitLaunch launch;

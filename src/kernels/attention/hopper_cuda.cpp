@@ -291,8 +291,7 @@ Result<JitPlan> plan(const Problem& whole, std::string_view config) {
   const Problem& problem = parts.alone;
   TENON_ASSIGN(const DeviceAttention d, describe_hopper(parts));
   TENON_ASSIGN(const Tiling t, choose(problem, d, config));
-  KernelCode code;
-  add_constants(code, problem, d, parts.scales[kQ] * parts.scales[kK]);
+  KernelCode code = begin_attention(problem, d, parts.scales[kQ] * parts.scales[kK]);
   TENON_TRY(add_result(code, whole, parts));
   add_operands(code, parts, d);
   add_tiling(code, problem, d, t);
@@ -316,9 +315,9 @@ Result<JitPlan> plan(const Problem& whole, std::string_view config) {
   };
   launch.maps = {map(d.q, kQ, rows), map(d.k, kK, t.keys), map(d.v, kV, t.keys)};
   for (int i = 0; i < 3; ++i) launch.add(JitArgument::map(i));
-  launch.add(problem.has_input(kMask) ? JitArgument::input(parts.inputs[kMask])
-                                      : JitArgument::null());
-  launch.add(JitArgument::output());
+  launch.add(
+      {problem.has_input(kMask) ? JitArgument::input(parts.inputs[kMask]) : JitArgument::null(),
+       JitArgument::output()});
   return plan_of(std::move(launch));
 }
 

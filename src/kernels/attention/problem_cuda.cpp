@@ -237,9 +237,8 @@ Status check_limits(DeviceKernel kernel, const Problem& problem, const DeviceAtt
   return {};
 }
 
-void add_constants(KernelCode& code, const Problem& problem, const DeviceAttention& d,
-                   double unit) {
-  begin_code(code, problem);
+KernelCode begin_attention(const Problem& problem, const DeviceAttention& d, double unit) {
+  KernelCode code = begin_code(problem);
   code.type("X", problem.output().type);
   code.round_to(problem.output().type);
   add_mask(code, problem);
@@ -266,6 +265,7 @@ void add_constants(KernelCode& code, const Problem& problem, const DeviceAttenti
   add_steps(code, "score_steps", d.op->score_steps);
   add_steps(code, "masked_steps", d.op->masked_steps);
   add_steps(code, "weight_steps", d.op->weight_steps);
+  return code;
 }
 
 /// Steps and addresses are multiples of `elements`.

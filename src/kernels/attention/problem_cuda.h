@@ -55,9 +55,9 @@ enum class DeviceKernel : uint8_t {
 /// Fails, with the reason, for problems that one of them does not take.
 Status check_limits(DeviceKernel kernel, const Problem& problem, const DeviceAttention& d);
 
-/// Types, strides and extents that all of the kernels take. `unit` is that of scores of bytes.
-void add_constants(KernelCode& code, const Problem& problem, const DeviceAttention& d,
-                   double unit = 1);
+/// Code with the types, strides and extents that all of the kernels take. `unit` is that of scores
+/// of bytes.
+KernelCode begin_attention(const Problem& problem, const DeviceAttention& d, double unit = 1);
 
 /// Steps and addresses are multiples of `elements`.
 bool steps_divide(const View& view, const Operand& operand, int64_t elements);

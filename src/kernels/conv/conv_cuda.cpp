@@ -75,8 +75,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   const int64_t rows = config_number(config, "rows").value_or(1);
   const int64_t tasks = y.extents[0] * blocks_for(d.window.output[1], rows) *
                         blocks_for(d.window.output[2], tile) * (d.out_channels / vector);
-  KernelCode code;
-  begin_code(code, problem);
+  KernelCode code = begin_code(problem);
   code.type("X", x.type);
   TENON_TRY(add_result_type(code, problem, d.region));
   code.round_to(y.type);
@@ -92,14 +91,11 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   code.located("YAt", loop, y);
   TENON_ASSIGN(const std::vector<int> operands,
                add_epilogue(code, problem, d.region, loop, d.bias));
-  JitLaunch launch;
+  TENON_ASSIGN(JitLaunch launch,
+               make_launch(code, {rows > 1 ? "conv/depthwise_rows.cu" : "conv/depthwise.cu"},
+                           blocks_for(tasks, kBlock), kBlock));
   launch.starts_early = false;
-  TENON_TRY(set_source(launch, code, {rows > 1 ? "conv/depthwise_rows.cu" : "conv/depthwise.cu"}));
-  launch.grid[0] = blocks_for(tasks, kBlock);
-  launch.block[0] = kBlock;
-  launch.add(JitArgument::input(d.input));
-  launch.add(JitArgument::constant(0));
-  launch.add(JitArgument::output());
+  launch.add({JitArgument::input(d.input), JitArgument::constant(0), JitArgument::output()});
   launch.add_inputs(operands);
   const int64_t taps = d.window.kernel[1] * d.window.kernel[2];
   JitPlan plan = plan_of(std::move(launch));
@@ -161,8 +157,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   const int64_t pixels = d.window.output[2] >= 4 ? 4 : 1;
   const int64_t tasks = y.extents[0] * d.window.output[0] * d.window.output[1] *
                         blocks_for(d.window.output[2], pixels) * (d.out_channels / vector);
-  KernelCode code;
-  begin_code(code, problem);
+  KernelCode code = begin_code(problem);
   code.type("X", x.type);
   code.type("W", w.type);
   code.type("Y", y.type);
@@ -189,14 +184,12 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   code.located("YAt", loop, y);
   TENON_ASSIGN(const std::vector<int> operands,
                add_epilogue(code, problem, d.region, loop, d.bias));
-  JitLaunch launch;
+  TENON_ASSIGN(JitLaunch launch,
+               make_launch(code, {"conv/direct.cu"}, blocks_for(tasks, kBlock), kBlock));
   launch.starts_early = false;
-  TENON_TRY(set_source(launch, code, {"conv/direct.cu"}));
-  launch.grid[0] = blocks_for(tasks, kBlock);
-  launch.block[0] = kBlock;
-  launch.add(JitArgument::input(d.input));
-  launch.add(plan.constants.empty() ? JitArgument::input(d.weights) : JitArgument::constant(0));
-  launch.add(JitArgument::output());
+  launch.add({JitArgument::input(d.input),
+              plan.constants.empty() ? JitArgument::input(d.weights) : JitArgument::constant(0),
+              JitArgument::output()});
   launch.add_inputs(operands);
   plan.launches.push_back(std::move(launch));
   return plan;

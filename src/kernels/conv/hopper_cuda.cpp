@@ -127,8 +127,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   TENON_TRY(check(problem, d));
   const ProductSizes p = sizes_of(problem, d);
   TENON_ASSIGN(const Tiling t, parse_tiling(config, p));
-  KernelCode code;
-  begin_code(code, problem);
+  KernelCode code = begin_code(problem);
   add_constants(code, problem, d, p, t);
   const IndexLoop loop = memory_loop(problem.output());
   AnchoredRegion region = d.region;
@@ -149,10 +148,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
                   {1, p.k, 8},
                   {static_cast<int>(kTileK), static_cast<int>(t.columns), 1},
                   {}}};
-  launch.add(JitArgument::map(0));
-  launch.add(JitArgument::map(1));
-  launch.add(bias);
-  launch.add(JitArgument::output());
+  launch.add({JitArgument::map(0), JitArgument::map(1), bias, JitArgument::output()});
   launch.add_inputs(operands);
   JitPlan plan = plan_of(std::move(launch));
   if (!is_packed(d))
@@ -199,8 +195,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   TENON_ASSIGN(const DeviceConvolution d, describe(problem));
   TENON_ASSIGN(const SparseTiling t, parse_sparse_tiling(config));
   const ProductSizes p = sizes_of(problem, d);
-  KernelCode code;
-  begin_code(code, problem);
+  KernelCode code = begin_code(problem);
   add_result(code, problem, d, p, t.rows);
   add_sparse_tiling(code, t, problem.output().type == DataType::kBFloat16);
   const IndexLoop loop = memory_loop(problem.output());
@@ -216,10 +211,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   shape_launch(launch, t, p, multiprocessors(problem));
   launch.starts_early = t.each == 1;
   launch.maps = {map_of(problem, d, t.rows)};
-  launch.add(JitArgument::map(0));
-  launch.add(JitArgument::constant(0));
-  launch.add(bias);
-  launch.add(JitArgument::output());
+  launch.add({JitArgument::map(0), JitArgument::constant(0), bias, JitArgument::output()});
   launch.add_inputs(operands);
   JitPlan plan = plan_of(std::move(launch));
   plan.constants.push_back(packed_sparse(

@@ -227,8 +227,7 @@ Result<JitLaunch> packing_launch(const Problem& problem, const DeviceConvolution
   const std::vector<int64_t> strides = strides_of(weights);
   const auto& kernel = d.window.kernel;
   const int64_t depth = packed_depth(s.channels, kernel[1] * kernel[2]);
-  KernelCode code;
-  begin_code(code, problem);
+  KernelCode code = begin_code(problem);
   code.alias("Word", word_type(byte_size(weights.type)));
   code.constant("kBlock", kBlock);
   code.constant("kFilters", d.out_channels);
@@ -242,12 +241,9 @@ Result<JitLaunch> packing_launch(const Problem& problem, const DeviceConvolution
   code.constant("kChannelStride", strides[1]);
   code.constant("kRowStride", strides.size() > 3 ? strides[2] : 0);
   code.constant("kColumnStride", strides.back());
-  JitLaunch launch;
-  TENON_TRY(set_source(launch, code, {"conv/pack_weights.cu"}));
-  launch.grid[0] = blocks_for(d.out_channels * depth, kBlock);
-  launch.block[0] = kBlock;
-  launch.add(JitArgument::input(d.weights));
-  launch.add(JitArgument::workspace(0));
+  TENON_ASSIGN(JitLaunch launch, make_launch(code, {"conv/pack_weights.cu"},
+                                             blocks_for(d.out_channels * depth, kBlock), kBlock));
+  launch.add({JitArgument::input(d.weights), JitArgument::workspace(0)});
   return launch;
 }
 
@@ -348,8 +344,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   TENON_TRY(check_shared(problem, "a tile", tile.shared_bytes()));
   if (!fits(tile, s)) return unsupported("the tile does not fit");
   const Operand &x = problem.input(d.input), &y = problem.output();
-  KernelCode code;
-  begin_code(code, problem);
+  KernelCode code = begin_code(problem);
   code.type("X", x.type);
   code.type("Y", y.type);
   code.round_to(y.type);
@@ -362,21 +357,20 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   code.located("YAt", loop, y);
   TENON_ASSIGN(const std::vector<int> operands,
                add_epilogue(code, problem, d.region, loop, d.bias));
-  JitLaunch launch;
-  launch.starts_early = false;
-  TENON_TRY(set_source(launch, code, {"jit/matrix.cuh", "conv/matrix.cu"}));
-  launch.grid[0] =
+  const int64_t blocks =
       blocks_for(s.m, tile.rows) * blocks_for(s.n, tile.columns) * s.bundles * tile.splits;
-  launch.block[0] = static_cast<int>(tile.warps() * 32);
+  TENON_ASSIGN(JitLaunch launch,
+               make_launch(code, {"jit/matrix.cuh", "conv/matrix.cu"}, blocks, tile.warps() * 32));
+  launch.starts_early = false;
   launch.shared_bytes = static_cast<int>(tile.shared_bytes());
   launch.cluster = tile.splits > 1 ? static_cast<int>(tile.splits) : 0;
   const Operand& weights = problem.input(d.weights);
   const bool computed = weights.constant == nullptr;
   // Weights are prefetched before the end of the launch before: here it makes them.
   launch.overlaps = !computed;
-  launch.add(JitArgument::input(d.input));
-  launch.add(computed ? JitArgument::workspace(0) : JitArgument::constant(0));
-  launch.add(JitArgument::output());
+  launch.add({JitArgument::input(d.input),
+              computed ? JitArgument::workspace(0) : JitArgument::constant(0),
+              JitArgument::output()});
   launch.add_inputs(operands);
   const int64_t taps = d.window.kernel[1] * d.window.kernel[2];
   JitPlan plan;

@@ -165,8 +165,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   TENON_TRY(check_shared(problem, "a tile", tile.shared_bytes()));
   const Operand &x = problem.input(d.input), &y = problem.output();
   const int64_t channels = d.in_channels / d.groups, taps = s.k / channels;
-  KernelCode code;
-  begin_code(code, problem);
+  KernelCode code = begin_code(problem);
   code.type("X", x.type);
   code.type("Y", y.type);
   code.round_to(y.type);
@@ -180,16 +179,12 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   code.located("YAt", loop, y);
   TENON_ASSIGN(const std::vector<int> operands,
                add_epilogue(code, problem, d.region, loop, d.bias));
-  JitLaunch launch;
+  TENON_ASSIGN(JitLaunch launch,
+               make_launch(code, {"conv/simt.cu"}, s.blocks(tile), tile.threads()));
   launch.starts_early = false;
-  TENON_TRY(set_source(launch, code, {"conv/simt.cu"}));
-  launch.grid[0] = s.blocks(tile);
-  launch.block[0] = static_cast<int>(tile.threads());
   launch.shared_bytes = static_cast<int>(tile.shared_bytes());
   launch.cluster = tile.splits > 1 ? static_cast<int>(tile.splits) : 0;
-  launch.add(JitArgument::input(d.input));
-  launch.add(JitArgument::constant(0));
-  launch.add(JitArgument::output());
+  launch.add({JitArgument::input(d.input), JitArgument::constant(0), JitArgument::output()});
   launch.add_inputs(operands);
   JitPlan plan = plan_of(std::move(launch));
   plan.constants.push_back(packed_weights(*problem.input(d.weights).constant, s, taps));

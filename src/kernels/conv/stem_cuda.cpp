@@ -82,8 +82,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   const Taps taps(d.window.kernel[2], d.window.begin[2]);
   const int64_t rows = config_number(config, "rows").value_or(8);
   const int64_t warps = config_number(config, "warps").value_or(4);
-  KernelCode code;
-  begin_code(code, problem);
+  KernelCode code = begin_code(problem);
   code.type("X", x.type);
   code.type("Y", y.type);
   code.round_to(y.type);
@@ -107,9 +106,6 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   code.located("YAt", loop, y);
   TENON_ASSIGN(const std::vector<int> operands,
                add_epilogue(code, problem, d.region, loop, d.bias));
-  JitLaunch launch;
-  launch.starts_early = false;
-  TENON_TRY(set_source(launch, code, {"jit/matrix.cuh", "conv/stem.cu"}));
   const int64_t weights = d.out_channels * (d.window.kernel[1] * taps.count * 4 + 8) * 2;
   const int64_t patch_rows = (rows - 1) * d.window.stride[1] + d.window.kernel[1];
   const int64_t patch_columns =
@@ -118,12 +114,12 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
                          warps * kColumns * (d.out_channels + 8) * 4;
   const int64_t tiles = y.extents[0] * blocks_for(d.window.output[1], rows) *
                         blocks_for(d.window.output[2], kColumns);
-  launch.grid[0] = std::min(tiles, multiprocessors(problem) * std::max<int64_t>(1, 16 / warps));
-  launch.block[0] = static_cast<int>(warps * 32);
+  const int64_t resident = multiprocessors(problem) * std::max<int64_t>(1, 16 / warps);
+  TENON_ASSIGN(JitLaunch launch, make_launch(code, {"jit/matrix.cuh", "conv/stem.cu"},
+                                             std::min(tiles, resident), warps * 32));
+  launch.starts_early = false;
   launch.shared_bytes = static_cast<int>(shared);
-  launch.add(JitArgument::input(d.input));
-  launch.add(JitArgument::constant(0));
-  launch.add(JitArgument::output());
+  launch.add({JitArgument::input(d.input), JitArgument::constant(0), JitArgument::output()});
   launch.add_inputs(operands);
   JitPlan plan = plan_of(std::move(launch));
   plan.constants.push_back(packed_weights(*problem.input(d.weights).constant, taps));

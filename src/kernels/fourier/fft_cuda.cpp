@@ -81,8 +81,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   const int64_t bytes = (2 * lines + 1) * t.length * (wide ? 16 : 8);
   TENON_TRY(check_shared(problem, "a line", bytes));
   const bool across = !t.axes.empty() && t.axes.back().in_stride < t.in_step;
-  KernelCode code;
-  begin_code(code, problem);
+  KernelCode code = begin_code(problem);
   code.type("X", x.type);
   code.type("Y", problem.output().type);
   code.alias("Real", wide ? "f64" : "f32");
@@ -106,16 +105,13 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   code.text(passes_of(t.length));
   code.text(place_function("input_place", t, &LineAxis::in_stride));
   code.text(place_function("output_place", t, &LineAxis::out_stride));
-  JitLaunch launch;
-  TENON_TRY(set_source(launch, code, {"fourier/fft.cu"}));
+  TENON_ASSIGN(JitLaunch launch,
+               make_launch(code, {"fourier/fft.cu"}, blocks_for(t.count(), lines), kBlock));
   if (all_axes_are_open(problem)) launch.open = {};  // The length decides the passes.
-  launch.grid[0] = blocks_for(t.count(), lines);
-  launch.block[0] = kBlock;
   launch.shared_bytes = static_cast<int>(bytes);
-  launch.add(JitArgument::input(t.source));
-  launch.add(t.window < 0 ? JitArgument::null() : JitArgument::input(t.window));
-  launch.add(JitArgument::constant(0));
-  launch.add(JitArgument::output());
+  launch.add({JitArgument::input(t.source),
+              t.window < 0 ? JitArgument::null() : JitArgument::input(t.window),
+              JitArgument::constant(0), JitArgument::output()});
   JitPlan plan = plan_of(std::move(launch));
   plan.constants.push_back([length = t.length, inverse = t.inverse, wide] {
     return wide ? roots_of<double>(length, inverse) : roots_of<float>(length, inverse);

@@ -41,8 +41,7 @@ namespace {
 
 Result<JitPlan> plan(const Problem& problem, std::string_view) {
   TENON_ASSIGN(const DeviceProduct p, describe_product(problem));
-  KernelCode code;
-  begin_code(code, problem);
+  KernelCode code = begin_code(problem);
   add_product(code, problem, p);
   TENON_ASSIGN(const std::vector<int> operands, add_epilogue(code, problem, p.region, p.loop));
   JitLaunch launch = launch_of_tiles(p, 64, 64, 256, operands);
@@ -64,20 +63,15 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   const int vector = std::min(operand_vector(problem.input(p.a), p.k, p.m > 1 ? p.a_row : 0),
                               operand_vector(problem.input(p.b), p.k, p.n > 1 ? p.b_column : 0));
   const int64_t each = p.m > 1 ? 4 : 1;
-  KernelCode code;
-  begin_code(code, problem);
+  KernelCode code = begin_code(problem);
   add_product(code, problem, p);
   code.constant("kBlock", kBlock);
   code.constant("kVector", vector);
   code.constant("kEach", each);
   TENON_ASSIGN(const std::vector<int> operands, add_epilogue(code, problem, p.region, p.loop));
-  JitLaunch launch;
-  TENON_TRY(set_source(launch, code, {"gemm/skinny_columns.cu"}));
-  launch.grid[0] = blocks_for(p.n, each * (kBlock / 32));
-  launch.block[0] = kBlock;
-  launch.add(JitArgument::input(p.a));
-  launch.add(JitArgument::input(p.b));
-  launch.add(JitArgument::output());
+  TENON_ASSIGN(JitLaunch launch, make_launch(code, {"gemm/skinny_columns.cu"},
+                                             blocks_for(p.n, each * (kBlock / 32)), kBlock));
+  launch.add({JitArgument::input(p.a), JitArgument::input(p.b), JitArgument::output()});
   launch.add_inputs(operands);
   return plan_of(std::move(launch));
 }
@@ -92,8 +86,7 @@ constexpr int kBlock = 256, kFinishBlock = 128;
 
 Result<JitLaunch> launch_of(const Problem& problem, const DeviceProduct& p, int vector,
                             int64_t columns, int64_t splits, bool finish) {
-  KernelCode code;
-  begin_code(code, problem);
+  KernelCode code = begin_code(problem);
   add_product(code, problem, p);
   code.constant("kBlock", finish ? kFinishBlock : kBlock);
   code.constant("kVector", vector);
@@ -110,11 +103,9 @@ Result<JitLaunch> launch_of(const Problem& problem, const DeviceProduct& p, int 
     launch.grid[0] = blocks_for(p.n, columns);
     launch.grid[1] = splits;
     launch.block[0] = kBlock;
-    launch.add(JitArgument::input(p.a));
-    launch.add(JitArgument::input(p.b));
+    launch.add({JitArgument::input(p.a), JitArgument::input(p.b)});
   }
-  launch.add(JitArgument::output());
-  launch.add(splits > 1 ? JitArgument::workspace(0) : JitArgument::null());
+  launch.add({JitArgument::output(), splits > 1 ? JitArgument::workspace(0) : JitArgument::null()});
   launch.add_inputs(operands);
   return launch;
 }

@@ -245,8 +245,8 @@ void add_moments(JitPlan& plan, JitLaunch& launch, const Problem& problem,
                  const DeviceProduct& product) {
   const AnchoredRegion& region = product.region;
   if (region.standardize != nullptr) {
-    launch.add(JitArgument::input(region.moments_input));
-    launch.add(JitArgument::constant(static_cast<int>(plan.constants.size())));
+    launch.add({JitArgument::input(region.moments_input),
+                JitArgument::constant(static_cast<int>(plan.constants.size()))});
     const bool transposed = region.anchor.as<MatMul>()->transpose_b;
     const Tensor& tensor = *problem.input(product.b).constant;
     plan.constants.push_back({[tensor, transposed] { return column_sums(tensor, transposed); },
@@ -302,8 +302,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
     return user_error("no tiling: {}", config);
   if (!takes(t, p)) transpose_weights(p);
   JitPlan plan;
-  KernelCode code;
-  begin_code(code, problem);
+  KernelCode code = begin_code(problem);
   add_constants(code, problem, p, t);
   add_moments(code, p.product.region);
   AnchoredRegion region = p.product.region;
@@ -328,10 +327,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
                  map_of(p.b, p, weights, type, static_cast<int>(t.columns))};
   if (p.a.by_columns()) launch.maps[0].box = {64, 64, 1};
   if (p.b.by_columns()) launch.maps[1].box = {64, 64, 1};
-  launch.add(JitArgument::map(0));
-  launch.add(JitArgument::map(1));
-  launch.add(bias);
-  launch.add(JitArgument::output());
+  launch.add({JitArgument::map(0), JitArgument::map(1), bias, JitArgument::output()});
   add_moments(plan, launch, problem, p.product);
   launch.add_inputs(operands);
   plan.launches.push_back(std::move(launch));
@@ -388,8 +384,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   if (!t.is_possible() || t.own() % group_of(p) != 0) return user_error("no tiling: {}", config);
   const DataType type = problem.input(p.product.a).type;
   JitPlan plan;
-  KernelCode code;
-  begin_code(code, problem);
+  KernelCode code = begin_code(problem);
   add_result(code, problem, p, t.rows);
   add_sparse_tiling(code, t, type == DataType::kBFloat16);
   add_moments(code, p.product.region);
@@ -405,10 +400,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
                         "gemm/hopper_store.cu", "gemm/sparse.cu"}));
   shape_launch(launch, t, p.sizes(), multiprocessors(problem));
   launch.maps = {map_of(p.a, p, JitArgument::input(p.product.a), type, static_cast<int>(t.rows))};
-  launch.add(JitArgument::map(0));
-  launch.add(JitArgument::constant(0));
-  launch.add(bias);
-  launch.add(JitArgument::output());
+  launch.add({JitArgument::map(0), JitArgument::constant(0), bias, JitArgument::output()});
   plan.constants.push_back(
       packed_sparse(*problem.input(p.product.b).constant, columns_of(p), t,
                     fmt::format("{}x{}{}", p.k, p.n(), p.product.b_row == 1 ? " turned" : "")));

@@ -81,8 +81,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   TENON_TRY(check(problem, p));
   TENON_ASSIGN(const Tile tile, tile_of(config, p));
   TENON_TRY(check_shared(problem, "a tile", tile.shared_bytes()));
-  KernelCode code;
-  begin_code(code, problem);
+  KernelCode code = begin_code(problem);
   add_product(code, problem, p);
   code.constant("kTileM", tile.rows);
   code.constant("kTileN", tile.columns);

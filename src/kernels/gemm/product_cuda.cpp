@@ -98,9 +98,7 @@ JitLaunch launch_of_tiles(const DeviceProduct& p, int64_t rows, int64_t columns,
   launch.grid[0] = blocks_for(p.n, columns) * blocks_for(p.m, rows);
   launch.grid[2] = std::min<int64_t>(p.batches(), 65535);
   launch.block[0] = static_cast<int>(block);
-  launch.add(JitArgument::input(p.a));
-  launch.add(JitArgument::input(p.b));
-  launch.add(JitArgument::output());
+  launch.add({JitArgument::input(p.a), JitArgument::input(p.b), JitArgument::output()});
   launch.add_inputs(epilogue_inputs);
   return launch;
 }

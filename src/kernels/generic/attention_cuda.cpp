@@ -84,13 +84,10 @@ Result<JitLaunch> present(const Problem& problem, const Description& d, const Fo
   code.constant("kPast", d.past);
   code.text(fmt::format("#define PRESENT_FORM {}\n", form.kind));
   if (!problem.has_input(past)) code.text("#define X4 X1\n");
-  JitLaunch launch;
-  TENON_TRY(set_source(launch, code, {"generic/present.cu"}));
-  launch.grid[0] = blocks_for(count, kBlock);
-  launch.block[0] = kBlock;
-  launch.add(to);
-  launch.add(JitArgument::input(input));
-  launch.add(problem.has_input(past) ? JitArgument::input(past) : JitArgument::null());
+  TENON_ASSIGN(JitLaunch launch,
+               make_launch(code, {"generic/present.cu"}, blocks_for(count, kBlock), kBlock));
+  launch.add({to, JitArgument::input(input),
+              problem.has_input(past) ? JitArgument::input(past) : JitArgument::null()});
   return launch;
 }
 
@@ -151,11 +148,9 @@ Result<JitLaunch> attend(const Problem& problem, const Description& d) {
   result.size = d.v.size;
   f.constants += place_function("y_place", "YAt", result);
   code.text(f.constants);
-  JitLaunch launch;
-  TENON_TRY(set_source(launch, code, {"generic/attend.cu"}));
-  launch.grid[0] = std::min(rows, kMostBlocks);
+  TENON_ASSIGN(JitLaunch launch,
+               make_launch(code, {"generic/attend.cu"}, std::min(rows, kMostBlocks), kBlock));
   launch.grid[1] = blocks_for(rows, kMostBlocks);
-  launch.block[0] = kBlock;
   return launch;
 }
 

@@ -30,8 +30,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   TENON_ASSIGN(const Formula formula, formula_of(problem));
   if (problem.outputs.size() != 1) return unsupported("several results");
   const Operand& y = problem.output();
-  KernelCode code;
-  begin_code(code, problem);
+  KernelCode code = begin_code(problem);
   TENON_TRY(add_operands(code, problem, formula));
   code.constant("kBlock", kBlock);
   code.open("kCount", y.count());

@@ -14,8 +14,7 @@ constexpr int kBlock = 256;
 
 /// Constants of a launch over the problem's operands, ready for more.
 Result<KernelCode> operand_code(const Problem& problem) {
-  KernelCode code;
-  begin_code(code, problem);
+  KernelCode code = begin_code(problem);
   TENON_TRY(add_operands(code, problem));
   TENON_ASSIGN(const std::string places, device_source("generic/operands.cuh"));
   code.text(places);
@@ -35,13 +34,8 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   TENON_ASSIGN(KernelCode code, operand_code(problem));
   code.constant("kBlock", kBlock);
   code.constant("kMatrix", size);
-  JitLaunch launch;
-  TENON_TRY(set_source(launch, code, {"generic/det.cu"}));
-  launch.grid[0] = count;
-  launch.block[0] = kBlock;
-  launch.add(JitArgument::output());
-  launch.add(JitArgument::input(0));
-  launch.add(JitArgument::workspace(0));
+  TENON_ASSIGN(JitLaunch launch, make_launch(code, {"generic/det.cu"}, count, kBlock));
+  launch.add({JitArgument::output(), JitArgument::input(0), JitArgument::workspace(0)});
   const int64_t bytes = count * size * size * static_cast<int64_t>(sizeof(double));
   return JitPlan{{std::move(launch)}, bytes, {}, {}};
 }
@@ -68,14 +62,10 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   code.text(constants.constants);
   code.constant("kBlock", kBlock);
   code.constant("kCount", x.count());
-  JitLaunch launch;
-  TENON_TRY(set_source(launch, code, {"jit/last_update.cuh", "generic/unpool.cu"}));
-  launch.grid[0] = blocks_for(x.count(), kBlock);
-  launch.block[0] = kBlock;
-  launch.add(JitArgument::output());
-  launch.add(JitArgument::input(0));
-  launch.add(JitArgument::input(1));
-  launch.add(JitArgument::workspace(0));
+  TENON_ASSIGN(JitLaunch launch, make_launch(code, {"jit/last_update.cuh", "generic/unpool.cu"},
+                                             blocks_for(x.count(), kBlock), kBlock));
+  launch.add({JitArgument::output(), JitArgument::input(0), JitArgument::input(1),
+              JitArgument::workspace(0)});
   JitPlan plan{
       {launch, launch, launch}, y.count() * static_cast<int64_t>(sizeof(uint32_t)), {}, {}};
   plan.launches[0].zeroed = JitArgument::output();
@@ -95,12 +85,8 @@ Result<JitLaunch> range_launch(const Problem& problem) {
   TENON_ASSIGN(KernelCode code, operand_code(problem));
   code.constant("kBlock", 1024);
   code.constant("kCount", problem.input(0).count());
-  JitLaunch launch;
-  TENON_TRY(set_source(launch, code, {"generic/range.cu"}));
-  launch.block[0] = 1024;
-  launch.add(JitArgument::input(0));
-  launch.add(JitArgument::output(1));
-  launch.add(JitArgument::output(2));
+  TENON_ASSIGN(JitLaunch launch, make_launch(code, {"generic/range.cu"}, 1, 1024));
+  launch.add({JitArgument::input(0), JitArgument::output(1), JitArgument::output(2)});
   return launch;
 }
 
@@ -110,14 +96,10 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   TENON_ASSIGN(KernelCode code, operand_code(problem));
   code.constant("kBlock", kBlock);
   code.constant("kCount", problem.input(0).count());
-  JitLaunch launch;
-  TENON_TRY(set_source(launch, code, {"generic/quantize_range.cu"}));
-  launch.grid[0] = blocks_for(problem.input(0).count(), kBlock);
-  launch.block[0] = kBlock;
-  launch.add(JitArgument::output(0));
-  launch.add(JitArgument::input(0));
-  launch.add(JitArgument::output(1));
-  launch.add(JitArgument::output(2));
+  TENON_ASSIGN(JitLaunch launch, make_launch(code, {"generic/quantize_range.cu"},
+                                             blocks_for(problem.input(0).count(), kBlock), kBlock));
+  launch.add({JitArgument::output(0), JitArgument::input(0), JitArgument::output(1),
+              JitArgument::output(2)});
   return JitPlan{{std::move(range), std::move(launch)}, 0, {}, {}};
 }
 
@@ -138,12 +120,9 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   code.alias("Word", words[size]);
   code.constant("kBlock", kBlock);
   code.constant("kCount", count);
-  JitLaunch launch;
-  TENON_TRY(set_source(launch, code, {"generic/bits.cu"}));
-  launch.grid[0] = blocks_for(count, kBlock);
-  launch.block[0] = kBlock;
-  launch.add(JitArgument::output());
-  launch.add(JitArgument::input(0));
+  TENON_ASSIGN(JitLaunch launch,
+               make_launch(code, {"generic/bits.cu"}, blocks_for(count, kBlock), kBlock));
+  launch.add({JitArgument::output(), JitArgument::input(0)});
   return plan_of(std::move(launch));
 }
 

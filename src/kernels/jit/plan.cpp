@@ -77,15 +77,26 @@ Status set_source(JitLaunch& launch, const KernelCode& code,
   return {};
 }
 
+Result<JitLaunch> make_launch(const KernelCode& code, std::initializer_list<std::string_view> files,
+                              int64_t blocks, int64_t threads) {
+  JitLaunch launch;
+  TENON_TRY(set_source(launch, code, files));
+  launch.grid[0] = blocks;
+  launch.block[0] = static_cast<int>(threads);
+  return launch;
+}
+
 bool all_axes_are_open(const Problem& problem) {
   const CodeLibrary* const library =
       problem.constants == nullptr ? nullptr : problem.constants->code();
   return library != nullptr && all_axes_are_open(*library);
 }
 
-void begin_code(KernelCode& code, const Problem& problem) {
+KernelCode begin_code(const Problem& problem) {
+  KernelCode code;
   code.alias("Index", small_indices(problem) ? "u32" : "u64");
   code.open_all(all_axes_are_open(problem));
+  return code;
 }
 
 Status check_map(const JitTensorMap& map, int64_t alignment) {

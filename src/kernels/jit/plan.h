@@ -90,6 +90,7 @@ struct JitLaunch {
   int64_t zeroed_bytes = 0;
 
   void add(JitArgument argument) { arguments.push_back(argument); }
+  void add(std::initializer_list<JitArgument> more) { arguments.insert(arguments.end(), more); }
   void add_inputs(const std::vector<int>& inputs) {
     for (const int input : inputs) add(JitArgument::input(input));
   }
@@ -166,12 +167,15 @@ inline int64_t power_above(int64_t value) {
 /// The launch's sources and options: the code, ending in the given files of src/kernels.
 Status set_source(JitLaunch& launch, const KernelCode& code,
                   std::initializer_list<std::string_view> files);
+/// A launch of that source along one axis of blocks and one of threads.
+Result<JitLaunch> make_launch(const KernelCode& code, std::initializer_list<std::string_view> files,
+                              int64_t blocks, int64_t threads);
 
 /// Whether code for all extents is for those of all axes (device/open_extents.h).
 bool all_axes_are_open(const Problem& problem);
 
-/// The code's first constant: `Index`, wide enough for all operands.
-void begin_code(KernelCode& code, const Problem& problem);
+/// Code with its first constant: `Index`, wide enough for all operands.
+KernelCode begin_code(const Problem& problem);
 
 /// The number behind `name=` in a configuration such as "group=32,vector=8".
 std::optional<int64_t> config_number(std::string_view config, std::string_view name);

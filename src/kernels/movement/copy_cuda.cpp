@@ -76,7 +76,7 @@ Operand side_of(const Operand& operand, const CopyPart& part, const std::vector<
 class JoinedCopies {
  public:
   JoinedCopies(const Problem& problem, std::span<const CopyPart> parts) : problem_(problem) {
-    begin_code(code_, problem);
+    code_ = begin_code(problem);
     code_.alias("Word", word_type(byte_size(problem.output().type)));
     code_.constant("kBlock", kBlock);
     for (const CopyPart& part : parts) add(part);

@@ -77,8 +77,7 @@ int fastest_axis(const Operand& operand) {
 Result<JitPlan> plan_pick(const Problem& problem, const Pick& pick) {
   const Operand& y = problem.output();
   const int bytes = byte_size(y.type);
-  KernelCode code;
-  begin_code(code, problem);
+  KernelCode code = begin_code(problem);
   code.alias("Word", word_type(bytes));
   code.constant("kBlock", kBlock);
   code.open("kCount", y.count());
@@ -86,9 +85,8 @@ Result<JitPlan> plan_pick(const Problem& problem, const Pick& pick) {
   code.constant("kVector", vector);
   code.located("YAt", memory_loop(y), y);
   JitLaunch launch;
-  launch.add(JitArgument::input(0));
-  launch.add(JitArgument::output());
-  launch.add(pick.fill < 0 ? JitArgument::null() : JitArgument::input(pick.fill));
+  launch.add({JitArgument::input(0), JitArgument::output(),
+              pick.fill < 0 ? JitArgument::null() : JitArgument::input(pick.fill)});
   TENON_ASSIGN(const NamedOperands named, NamedOperands::add(problem, launch, pick.operands));
   code.text(
       fmt::format("#define PICK_PARAMETERS{}\n#define PICK_ARGUMENTS{}\n"
@@ -106,8 +104,7 @@ Result<JitPlan> plan_pick(const Problem& problem, const Pick& pick) {
 Result<JitPlan> plan_elements(const Problem& problem, const Elements& elements) {
   const Operand& y = problem.output();
   if (device_type(y.type) == nullptr) return unsupported("type {}", name_of(y.type));
-  KernelCode code;
-  begin_code(code, problem);
+  KernelCode code = begin_code(problem);
   code.type("Y", y.type);
   code.constant("kBlock", kBlock);
   code.open("kCount", y.count());

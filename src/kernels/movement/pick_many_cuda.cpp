@@ -69,8 +69,7 @@ Result<std::string> code_of(const Member& member, size_t number, JitLaunch& laun
                             std::string& parameters, std::string& cases) {
   std::string own, passed;
   parameters += fmt::format(", const Word* __restrict__ x{0}, Word* __restrict__ y{0}", number);
-  launch.add(JitArgument::input(member.inputs[0]));
-  launch.add(JitArgument::output(member.output));
+  launch.add({JitArgument::input(member.inputs[0]), JitArgument::output(member.output)});
   for (const auto& [name, input] : member.pick.operands) {
     const char* type = device_type(member.problem.input(input).type);
     if (type == nullptr)
@@ -103,8 +102,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   // Small ones take few threads each, side by side.
   const int64_t block = std::clamp<int64_t>(power_above(blocks_for(most, vector)), 32, 256);
   const int bytes = byte_size(problem.output().type);
-  KernelCode code;
-  begin_code(code, problem);
+  KernelCode code = begin_code(problem);
   code.alias("Word", word_type(bytes));
   code.constant("kBlock", block);
   code.constant("kVector", vector);

@@ -90,8 +90,7 @@ Result<JitLaunch> copy_launch(const Problem& problem) {
   const int bytes = byte_size(x.type);
   const IndexLoop loop = memory_loop(y);
   const int vector = std::min(pack_width(loop, x), pack_width(loop, y));
-  KernelCode code;
-  begin_code(code, problem);
+  KernelCode code = begin_code(problem);
   code.alias("Word", word_type(bytes));
   for (const char* name : {"kFromOffset", "kToOffset"}) code.constant(name, 0);
   code.constant("kBlock", kBlock);
@@ -100,18 +99,15 @@ Result<JitLaunch> copy_launch(const Problem& problem) {
   code.open("kCount", y.count());
   code.located("FromAt", loop, x);
   code.located("ToAt", loop, y);
-  JitLaunch launch;
-  TENON_TRY(set_source(launch, code, {"movement/copy.cu"}));
-  launch.grid[0] = blocks_for(y.count() / vector, kBlock);
-  launch.block[0] = kBlock;
-  launch.add(JitArgument::input(0));
-  launch.add(JitArgument::output());
+  TENON_ASSIGN(JitLaunch launch, make_launch(code, {"movement/copy.cu"},
+                                             blocks_for(y.count() / vector, kBlock), kBlock));
+  launch.add({JitArgument::input(0), JitArgument::output()});
   return launch;
 }
 
-void begin_updates(KernelCode& code, const Problem& problem, const Lines& lines,
-                   ScatterReduction reduction, int block) {
-  begin_code(code, problem);
+KernelCode begin_updates(const Problem& problem, const Lines& lines, ScatterReduction reduction,
+                         int block) {
+  KernelCode code = begin_code(problem);
   code.type("X", problem.input(0).type);
   code.type("Place", problem.input(1).type);
   code.constant("kReduction", static_cast<int64_t>(reduction));
@@ -119,14 +115,13 @@ void begin_updates(KernelCode& code, const Problem& problem, const Lines& lines,
   code.constant("kLines", lines.lines);
   code.constant("kSteps", lines.steps);
   code.text(lines.code);
+  return code;
 }
 
 JitLaunch launch_of_updates(int block) {
   JitLaunch launch;
   launch.block[0] = block;
-  launch.add(JitArgument::input(2));
-  launch.add(JitArgument::input(1));
-  launch.add(JitArgument::output());
+  launch.add({JitArgument::input(2), JitArgument::input(1), JitArgument::output()});
   return launch;
 }
 
@@ -157,8 +152,7 @@ bool pays_by_place(const Lines& lines, int multiprocessors) {
 Status add_combined(const Problem& problem, const Lines& lines, const Places& places,
                     ScatterReduction reduction, JitPlan& plan) {
   constexpr int kThreads = 256;
-  KernelCode code;
-  begin_updates(code, problem, lines, reduction, kThreads);
+  KernelCode code = begin_updates(problem, lines, reduction, kThreads);
   code.constant("kSlots", lines.slots);
   code.constant("kSlotsEach", places.slots);
   code.constant("kWidth", places.width);
@@ -179,8 +173,7 @@ Status add_updates(const Problem& problem, const Lines& lines, ScatterReduction 
       reduction != ScatterReduction::kNone || (lines.steps > 1 && lines.steps <= kFewSteps);
   const bool distinct = in_order || lines.steps == 1 || has_distinct_places(problem);
   if (!distinct && lines.steps >= UINT32_MAX) return unsupported("that many updates");
-  KernelCode code;
-  begin_updates(code, problem, lines, reduction, kBlock);
+  KernelCode code = begin_updates(problem, lines, reduction, kBlock);
   code.constant("kSlice", lines.slice);
   code.flag("kLinesFirst", lines.lines_first);
   code.flag("kInOrder", in_order);

@@ -64,12 +64,13 @@ IndexLoop all_axes(const Part& part) {
   return loop;
 }
 
-void add_common(KernelCode& code, const Problem& problem, const Part& part, int bytes) {
-  begin_code(code, problem);
+KernelCode begin_copy(const Problem& problem, const Part& part, int bytes) {
+  KernelCode code = begin_code(problem);
   code.alias("Word", word_type(bytes));
   code.constant("kBlock", kBlock);
   code.constant("kFromOffset", part.from_offset);
   code.constant("kToOffset", part.to_offset);
+  return code;
 }
 
 Result<JitLaunch> straight(const Problem& problem, const Part& part) {
@@ -79,8 +80,7 @@ Result<JitLaunch> straight(const Problem& problem, const Part& part) {
   const int vector = std::min(pack_width(loop, from, part.from), pack_width(loop, to, part.to));
   const int64_t packs = part.count() / vector;
   const int64_t unroll = packs > int64_t{2048} * multiprocessors(problem) ? 4 : 1;
-  KernelCode code;
-  add_common(code, problem, part, byte_size(from.type));
+  KernelCode code = begin_copy(problem, part, byte_size(from.type));
   code.constant("kVector", vector);
   code.constant("kUnroll", unroll);
   code.open("kCount", part.count());
@@ -122,8 +122,7 @@ Result<JitLaunch> crossing(const Problem& problem, const Part& part, size_t axis
   const size_t last = part.extents.size() - 1;
   const int bytes = byte_size(from.type);
   const int64_t tile = bytes <= 2 ? 64 : 32;
-  KernelCode code;
-  add_common(code, problem, part, bytes);
+  KernelCode code = begin_copy(problem, part, bytes);
   code.constant("kTile", tile);
   code.constant("kFromExtent", part.extents[axis]);
   code.constant("kToExtent", part.extents[last]);
@@ -159,8 +158,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
     const auto axis = crossing_axis(part);
     TENON_ASSIGN(JitLaunch launch, axis ? crossing(problem, part, *axis) : straight(problem, part));
     launch.block[0] = kBlock;
-    launch.add(JitArgument::input(part.input));
-    launch.add(JitArgument::output(part.output));
+    launch.add({JitArgument::input(part.input), JitArgument::output(part.output)});
     plan.launches.push_back(std::move(launch));
   }
   return plan;

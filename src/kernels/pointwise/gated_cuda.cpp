@@ -20,8 +20,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   const int64_t wide = 16 / byte_size(x.type);
   const bool whole = y.extents.back() % wide == 0 && alignment_in_elements(x) % wide == 0;
   const int64_t each = whole ? wide : 1;
-  KernelCode code;
-  begin_code(code, problem);
+  KernelCode code = begin_code(problem);
   code.type("X", x.type);
   code.type("Y", y.type);
   code.round_to(y.type);
@@ -35,12 +34,9 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   std::vector<int> axes(y.extents.size());
   std::iota(axes.begin(), axes.end(), 0);
   code.located("YAt", loop_over(y.extents, axes), y);
-  JitLaunch launch;
-  TENON_TRY(set_source(launch, code, {"pointwise/gated.cu"}));
-  launch.grid[0] = blocks_for(y.count(), kBlock * each);
-  launch.block[0] = kBlock;
-  launch.add(JitArgument::input(0));
-  launch.add(JitArgument::output());
+  TENON_ASSIGN(JitLaunch launch, make_launch(code, {"pointwise/gated.cu"},
+                                             blocks_for(y.count(), kBlock * each), kBlock));
+  launch.add({JitArgument::input(0), JitArgument::output()});
   return plan_of(std::move(launch));
 }
 

@@ -97,8 +97,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   TENON_ASSIGN(const DeviceWindow window,
                device_window(x.extents, y.extents, op->kernel, op->strides, op->dilations,
                              op->pads_begin, op->pads_end, op->pad_mode));
-  KernelCode code;
-  begin_code(code, problem);
+  KernelCode code = begin_code(problem);
   const IndexLoop loop = memory_loop(y), channels = {{1, y.extents[1]}};
   const bool last = y.layout == Layout::kChannelsLast;
   // Every stride of x but the channels' must keep a pack aligned.
@@ -111,12 +110,9 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
     vector /= 2;
   add_constants(code, problem, *op, x, window, vector);
   TENON_ASSIGN(const std::vector<int> operands, add_epilogue(code, problem, region, loop));
-  JitLaunch launch;
-  TENON_TRY(set_source(launch, code, {"pooling/pool.cu"}));
-  launch.grid[0] = blocks_for(y.count() / vector, kBlock);
-  launch.block[0] = kBlock;
-  launch.add(JitArgument::input(region.anchor_inputs[0]));
-  launch.add(JitArgument::output());
+  TENON_ASSIGN(JitLaunch launch, make_launch(code, {"pooling/pool.cu"},
+                                             blocks_for(y.count() / vector, kBlock), kBlock));
+  launch.add({JitArgument::input(region.anchor_inputs[0]), JitArgument::output()});
   if (indices) launch.add(JitArgument::output(1));
   launch.add_inputs(operands);
   return plan_of(std::move(launch));

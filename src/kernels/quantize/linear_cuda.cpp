@@ -60,8 +60,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   const bool rounds = forward != nullptr && is_integer(y.type);
   if (forward != nullptr && !rounds && (!forward->saturate || zero != 0))
     return unsupported("floats that do not saturate");
-  KernelCode code;
-  begin_code(code, problem);
+  KernelCode code = begin_code(problem);
   TENON_ASSIGN(const std::string types, device_source("jit/bytes.cuh"));
   code.text(types);
   code.alias("X", reverse != nullptr ? byte_type(x.type) : device_type(x.type));
@@ -79,12 +78,10 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   code.constant("kVector", vector);
   code.constant("kCount", y.count());
   code.constant("kBlock", kBlock);
-  JitLaunch launch;
-  TENON_TRY(set_source(launch, code, {"quantize/linear.cu"}));
-  launch.grid[0] = blocks_for(y.count(), int64_t{vector} * kBlock);
-  launch.block[0] = kBlock;
-  launch.add(JitArgument::input(0));
-  launch.add(JitArgument::output());
+  TENON_ASSIGN(JitLaunch launch,
+               make_launch(code, {"quantize/linear.cu"},
+                           blocks_for(y.count(), int64_t{vector} * kBlock), kBlock));
+  launch.add({JitArgument::input(0), JitArgument::output()});
   return plan_of(std::move(launch));
 }
 

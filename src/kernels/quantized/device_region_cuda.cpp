@@ -567,13 +567,13 @@ void add_packed_gelu(KernelCode& code, const Problem& problem, const DeviceQuant
 
 }  // namespace
 
-Status begin_byte_code(KernelCode& code, const Problem& problem, const DeviceQuantized& d) {
-  begin_code(code, problem);
+Result<KernelCode> begin_byte_code(const Problem& problem, const DeviceQuantized& d) {
+  KernelCode code = begin_code(problem);
   TENON_ASSIGN(const std::string types, device_source("jit/bytes.cuh"));
   add_byte_limits(code, problem, d);
   add_packed_gelu(code, problem, d);
   code.text(types);
-  return {};
+  return code;
 }
 
 void add_byte_product(KernelCode& code, const Problem& problem, const DeviceQuantized& d) {
@@ -716,11 +716,9 @@ bool has_small_sums(const Problem& problem, const DeviceQuantized& d) {
 JitPlan quantized_plan(JitLaunch launch, const Problem& problem, const DeviceQuantized& d,
                        std::function<std::vector<std::byte>()> weights,
                        const std::vector<int>& operands) {
-  launch.add(JitArgument::input(d.region.x));
-  launch.add(JitArgument::constant(0));
-  launch.add(JitArgument::output());
-  launch.add(JitArgument::constant(1));
-  launch.add(d.zero != 0 ? JitArgument::constant(2) : JitArgument::null());
+  launch.add({JitArgument::input(d.region.x), JitArgument::constant(0), JitArgument::output(),
+              JitArgument::constant(1),
+              d.zero != 0 ? JitArgument::constant(2) : JitArgument::null()});
   launch.add_inputs(operands);
   JitPlan plan = plan_of(std::move(launch));
   plan.constants = {std::move(weights), column_factors(d)};

@@ -37,7 +37,7 @@ struct DeviceQuantized {
   std::vector<float> scales, biases;
   size_t first_step = 0;  ///< Those of the region before it are in scales and biases.
   bool is_scaled = false;
-  bool is_halved = false;  ///< Scales and biases give half of what the steps take.
+  bool is_halved = false;   ///< Scales and biases give half of what the steps take.
   bool packs_gelu = false;  ///< Conversions to bytes compute that one step (begin_byte_code).
   /// Where a result of integers is clamped, whole numbers in units of its scale without its zero
   /// point: scales, biases and steps (where `is_scaled`, else only the last of them) give places
@@ -81,7 +81,7 @@ ByteLimits byte_limits(const Problem& problem, const DeviceQuantized& d);
 bool may_pack_gelu(const Problem& problem, const DeviceQuantized& d);
 /// Begins code with jit/bytes.cuh, which comes ahead of generated functions over its types: its
 /// conversions to the result's bytes clamp to the problem's limits, and may compute a GELU.
-Status begin_byte_code(KernelCode& code, const Problem& problem, const DeviceQuantized& d);
+Result<KernelCode> begin_byte_code(const Problem& problem, const DeviceQuantized& d);
 
 /// `multiply_bytes(Accumulator (&c)[4], const u32 (&a)[4], u32 b0, u32 b1)`: adds products of 16 by
 /// 8 results over 32 bytes of the depth.

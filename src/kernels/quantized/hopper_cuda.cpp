@@ -333,8 +333,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
     return user_error("no tiling: {}", config);
   const int64_t slab = slab_of(t, d, is_narrow);
   d.packs_gelu = slab != 0 && may_pack_gelu(problem, d);
-  KernelCode code;
-  TENON_TRY(begin_byte_code(code, problem, d));
+  TENON_ASSIGN(KernelCode code, begin_byte_code(problem, d));
   code.text(fmt::format("#define SUMS {}\n", static_cast<int>(sums_of(problem, d))));
   add_constants(code, problem, d, t, slab != 0);
   code.text(fmt::format("#define NARROW_RUNS {}\n#define RAGGED_RUNS {}\n", is_narrow ? 1 : 0,
@@ -370,8 +369,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
       launch.maps.push_back(box_map(JitArgument::input(input), problem.input(input), d, t));
   }
   for (int i = 0; i < static_cast<int>(launch.maps.size()); ++i) launch.add(JitArgument::map(i));
-  launch.add(JitArgument::null());
-  launch.add(JitArgument::output());
+  launch.add({JitArgument::null(), JitArgument::output()});
   JitPlan plan;
   plan.constants.push_back(packed_weights(problem, d, order));
   add_column_constants(plan, launch, problem, d);

@@ -145,16 +145,13 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   TENON_ASSIGN(const Tile t, tile_of(config));
   const int64_t pitch = d.channels;
   const PackedWeights order{blocks_for(d.taps() * pitch, kTileK) * kTileK, pitch};
-  KernelCode code;
-  TENON_TRY(begin_byte_code(code, problem, d));
+  TENON_ASSIGN(KernelCode code, begin_byte_code(problem, d));
   add_constants(code, problem, d, t, order);
   add_byte_product(code, problem, d);
   TENON_ASSIGN(const std::vector<int> operands, add_quantized_epilogue(code, problem, d));
-  JitLaunch launch;
-  TENON_TRY(set_source(launch, code, {"quantized/matrix.cu"}));
+  TENON_ASSIGN(JitLaunch launch,
+               make_launch(code, {"quantized/matrix.cu"}, t.blocks(d), t.threads()));
   launch.starts_early = false;
-  launch.grid[0] = t.blocks(d);
-  launch.block[0] = static_cast<int>(t.threads());
   launch.shared_bytes = static_cast<int>(t.shared_bytes(order.row / kTileK));
   return quantized_plan(std::move(launch), problem, d, packed_weights(problem, d, order), operands);
 }

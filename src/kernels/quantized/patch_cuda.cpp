@@ -218,18 +218,16 @@ Result<JitPlan> plan(const Problem& problem, std::string_view given) {
                     config_number(config, "n").value_or(std::min<int64_t>(d.columns, 64)),
                     config_number(config, "across").value_or(1)};
   if (!shape.fits(d, problem)) return unsupported("a patch that is too large");
-  KernelCode code;
-  TENON_TRY(begin_byte_code(code, problem, d));
+  TENON_ASSIGN(KernelCode code, begin_byte_code(problem, d));
   add_constants(code, problem, d, shape);
   TENON_ASSIGN(const std::vector<int> operands, add_quantized_epilogue(code, problem, d));
-  JitLaunch launch;
-  TENON_TRY(set_source(launch, code, {"jit/hopper.cuh", "quantized/run.cu", "quantized/patch.cu"}));
   // A block's columns are always the same.
   const int64_t across = d.columns / shape.own_columns();
   const int64_t blocks = std::min<int64_t>(blocks_for(shape.tiles(problem, d), shape.sets()),
                                            multiprocessors(problem));
-  launch.grid[0] = std::max<int64_t>(blocks / across, 1) * across;
-  launch.block[0] = static_cast<int>(shape.groups * 128);
+  TENON_ASSIGN(JitLaunch launch,
+               make_launch(code, {"jit/hopper.cuh", "quantized/run.cu", "quantized/patch.cu"},
+                           std::max<int64_t>(blocks / across, 1) * across, shape.groups * 128));
   launch.shared_bytes = static_cast<int>(shape.shared_bytes(d));
   const int64_t row_bytes = Shape::row_bytes(d), pitch = Shape::panels(d) * row_bytes;
   const int64_t row = d.taps() * pitch;
@@ -242,10 +240,8 @@ Result<JitPlan> plan(const Problem& problem, std::string_view given) {
                   {static_cast<int>(row_bytes), static_cast<int>(shape.own_columns()), 1},
                   {},
                   static_cast<int>(row_bytes)}};
-  launch.add(JitArgument::map(0));
-  launch.add(JitArgument::map(1));
-  launch.add(JitArgument::output());
-  launch.add(JitArgument::constant(1));
+  launch.add(
+      {JitArgument::map(0), JitArgument::map(1), JitArgument::output(), JitArgument::constant(1)});
   launch.add_inputs(operands);
   JitPlan plan = plan_of(std::move(launch));
   constexpr double kStart = 12582912;  // 1.5 * 2^23

@@ -197,8 +197,7 @@ Result<JitPlan> plan(const Problem& whole, std::string_view config) {
   const Shape shape(config);
   if (shape.warps % 4 != 0 || shape.each < 1 || shape.rows < 1 || !has_room(whole, x, shape))
     return user_error("no tiling: {}", config);
-  KernelCode code;
-  TENON_TRY(begin_byte_code(code, x.problem, x.d));
+  TENON_ASSIGN(KernelCode code, begin_byte_code(x.problem, x.d));
   add_stem_image(code, whole, x.d, kVector);
   add_constants(code, x, whole.output(), shape);
   add_group_product(code, "group_product",
@@ -206,12 +205,12 @@ Result<JitPlan> plan(const Problem& whole, std::string_view config) {
                      .a = matrix_type_name(x.problem.input(x.d.region.x).type),
                      .a_in_registers = true});
   TENON_ASSIGN(const std::vector<int> operands, add_quantized_epilogue(code, x.problem, x.d));
-  JitLaunch launch;
-  TENON_TRY(set_source(launch, code,
-                       {"jit/hopper.cuh", "quantized/run.cu", "quantized/stem_image.cu",
-                        "quantized/pooled_stem.cu"}));
-  launch.grid[0] = std::min(shape.tiles(x), multiprocessors(whole) * shape.each);
-  launch.block[0] = static_cast<int>(shape.warps * 32);
+  TENON_ASSIGN(
+      JitLaunch launch,
+      make_launch(code,
+                  {"jit/hopper.cuh", "quantized/run.cu", "quantized/stem_image.cu",
+                   "quantized/pooled_stem.cu"},
+                  std::min(shape.tiles(x), multiprocessors(whole) * shape.each), shape.warps * 32));
   launch.shared_bytes = static_cast<int>(shape.shared_bytes(x));
   return quantized_plan(std::move(launch), x.problem, x.d, panels_of_columns(x), operands);
 }

@@ -141,19 +141,18 @@ void add_constants(KernelCode& code, const Problem& problem, const DeviceQuantiz
 Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   TENON_ASSIGN(const DeviceQuantized d, describe(problem));
   TENON_ASSIGN(const Shape shape, shape_of(problem, d, config));
-  KernelCode code;
-  TENON_TRY(begin_byte_code(code, problem, d));
+  TENON_ASSIGN(KernelCode code, begin_byte_code(problem, d));
   add_constants(code, problem, d, shape);
   add_byte_product(code, problem, d);
   TENON_ASSIGN(const std::vector<int> operands, add_quantized_epilogue(code, problem, d));
-  JitLaunch launch;
-  TENON_TRY(set_source(launch, code, {"jit/pairs.cuh", "quantized/run.cu", "quantized/short.cu"}));
-  launch.starts_early = false;
   const int64_t parts = blocks_for(d.columns, shape.columns), rows = kBlock / 32 * 16;
-  launch.grid[0] = std::min(blocks_for(d.rows, rows),
-                            blocks_for(multiprocessors(problem) * shape.blocks_each(), parts));
+  const int64_t blocks = std::min(
+      blocks_for(d.rows, rows), blocks_for(multiprocessors(problem) * shape.blocks_each(), parts));
+  TENON_ASSIGN(JitLaunch launch,
+               make_launch(code, {"jit/pairs.cuh", "quantized/run.cu", "quantized/short.cu"},
+                           blocks, kBlock));
+  launch.starts_early = false;
   launch.grid[1] = parts;
-  launch.block[0] = static_cast<int>(kBlock);
   return quantized_plan(std::move(launch), problem, d, words_of(problem, d, shape), operands);
 }
 

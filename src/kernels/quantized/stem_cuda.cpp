@@ -118,8 +118,7 @@ Result<JitPlan> plan(const Problem& whole, std::string_view config) {
   if (shape.shared_bytes(d) > kMostShared) return unsupported("a patch that is too large");
   if (shape.groups && (!takes_groups(problem, d) || shape.warps % 4 != 0 || shape.each < 1))
     return user_error("no tiling: {}", config);
-  KernelCode code;
-  TENON_TRY(begin_byte_code(code, problem, d));
+  TENON_ASSIGN(KernelCode code, begin_byte_code(problem, d));
   add_stem_image(code, whole, d, kVector);
   add_constants(code, problem, d, shape);
   if (shape.groups) {
@@ -131,14 +130,14 @@ Result<JitPlan> plan(const Problem& whole, std::string_view config) {
     add_byte_product(code, problem, d);
   }
   TENON_ASSIGN(const std::vector<int> operands, add_quantized_epilogue(code, problem, d));
-  JitLaunch launch;
-  TENON_TRY(set_source(launch, code,
-                       {shape.groups ? "jit/hopper.cuh" : "jit/pairs.cuh", "quantized/run.cu",
-                        "quantized/stem_image.cu", "quantized/stem.cu"}));
   const int64_t tiles = problem.output().extents[0] * blocks_for(d.window.output[1], shape.rows) *
                         blocks_for(d.window.output[2], kColumns);
-  launch.grid[0] = std::min(tiles, multiprocessors(problem) * shape.each);
-  launch.block[0] = static_cast<int>(shape.warps * 32);
+  TENON_ASSIGN(
+      JitLaunch launch,
+      make_launch(code,
+                  {shape.groups ? "jit/hopper.cuh" : "jit/pairs.cuh", "quantized/run.cu",
+                   "quantized/stem_image.cu", "quantized/stem.cu"},
+                  std::min(tiles, multiprocessors(problem) * shape.each), shape.warps * 32));
   launch.shared_bytes = static_cast<int>(shape.shared_bytes(d));
   return quantized_plan(std::move(launch), problem, d,
                         shape.groups ? panels_of_columns(problem, d) : words_of(problem, d),

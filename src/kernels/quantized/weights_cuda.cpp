@@ -537,26 +537,23 @@ void add_constants(KernelCode& code, const Problem& problem, const Description& 
 
 Result<JitLaunch> main_launch(const Problem& problem, const Description& d, const Sharing& s,
                               bool cluster) {
-  KernelCode code;
-  begin_code(code, problem);
+  KernelCode code = begin_code(problem);
   add_constants(code, problem, d, s, cluster);
   code.constant("kBlock", s.warps() * 32);
   TENON_ASSIGN(const std::vector<int> operands, add_epilogue(code, problem, d.region, d.loop));
-  JitLaunch launch;
-  TENON_TRY(set_source(
-      launch, code,
-      {"jit/matrix.cuh", "jit/pairs.cuh", "quantized/weights_unpack.cuh", "quantized/weights.cu"}));
-  launch.grid[0] = launched_blocks(problem, d, s);
-  launch.block[0] = static_cast<int>(s.warps() * 32);
+  TENON_ASSIGN(JitLaunch launch,
+               make_launch(code,
+                           {"jit/matrix.cuh", "jit/pairs.cuh", "quantized/weights_unpack.cuh",
+                            "quantized/weights.cu"},
+                           launched_blocks(problem, d, s), s.warps() * 32));
   launch.shared_bytes = static_cast<int>(shared_bytes(problem, d, s));
   launch.cluster = cluster ? static_cast<int>(s.splits) : 0;
-  launch.add(JitArgument::input(d.x));
-  launch.add(JitArgument::constant(0));
+  launch.add({JitArgument::input(d.x), JitArgument::constant(0)});
   const bool by_columns = !d.weights.blocked;
-  launch.add(by_columns ? JitArgument::constant(1) : JitArgument::null());
-  launch.add(by_columns && d.has_zeros ? JitArgument::constant(2) : JitArgument::null());
-  launch.add(JitArgument::output());
-  launch.add(s.splits > 1 && !cluster ? JitArgument::workspace(0) : JitArgument::null());
+  launch.add({by_columns ? JitArgument::constant(1) : JitArgument::null(),
+              by_columns && d.has_zeros ? JitArgument::constant(2) : JitArgument::null(),
+              JitArgument::output(),
+              s.splits > 1 && !cluster ? JitArgument::workspace(0) : JitArgument::null()});
   for (const int64_t number : {s.slots, s.lets}) launch.add(JitArgument::number(number));
   launch.add_inputs(operands);
   return launch;
@@ -564,17 +561,14 @@ Result<JitLaunch> main_launch(const Problem& problem, const Description& d, cons
 
 Result<JitLaunch> finish_launch(const Problem& problem, const Description& d, const Sharing& s) {
   constexpr int kFinishBlock = 128;
-  KernelCode code;
-  begin_code(code, problem);
+  KernelCode code = begin_code(problem);
   add_constants(code, problem, d, s, false);
   code.constant("kBlock", kFinishBlock);
   TENON_ASSIGN(const std::vector<int> operands, add_epilogue(code, problem, d.region, d.loop));
-  JitLaunch launch;
-  TENON_TRY(set_source(launch, code, {"gemm/skinny_finish.cu"}));
-  launch.grid[0] = blocks_for(d.rows * d.weights.columns, kFinishBlock);
-  launch.block[0] = kFinishBlock;
-  launch.add(JitArgument::output());
-  launch.add(JitArgument::workspace(0));
+  TENON_ASSIGN(JitLaunch launch,
+               make_launch(code, {"gemm/skinny_finish.cu"},
+                           blocks_for(d.rows * d.weights.columns, kFinishBlock), kFinishBlock));
+  launch.add({JitArgument::output(), JitArgument::workspace(0)});
   launch.add_inputs(operands);
   return launch;
 }

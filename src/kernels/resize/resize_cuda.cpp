@@ -187,8 +187,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   const Tables tables = tables_of(axes, strides);
   const Tile tile = tile_of(problem, axes);
   const int64_t threads = y.count() / (tile.vector * tile.shared);
-  KernelCode code;
-  begin_code(code, problem);
+  KernelCode code = begin_code(problem);
   code.alias("X", types.element);
   code.alias("Y", types.element);
   code.alias("Real", types.sum);
@@ -205,13 +204,9 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   code.text(numbers_text("first_along", tables.firsts));
   code.text(place_text(problem, axes, tile));
   JitPlan plan;
-  JitLaunch launch;
-  TENON_TRY(set_source(launch, code, {"resize/resize.cu"}));
-  launch.grid[0] = blocks_for(threads, kBlock);
-  launch.block[0] = kBlock;
-  launch.add(JitArgument::input(0));
-  launch.add(JitArgument::constant(0));
-  launch.add(JitArgument::output());
+  TENON_ASSIGN(JitLaunch launch,
+               make_launch(code, {"resize/resize.cu"}, blocks_for(threads, kBlock), kBlock));
+  launch.add({JitArgument::input(0), JitArgument::constant(0), JitArgument::output()});
   plan.launches.push_back(std::move(launch));
   const bool wide = x.type == DataType::kFloat64;
   plan.constants.push_back([bytes = wide ? bytes_of<double>(tables.taps)

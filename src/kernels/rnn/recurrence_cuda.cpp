@@ -141,15 +141,11 @@ Result<JitLaunch> fast_products(const Problem& problem, const Description& d) {
   code.constant("kDepth", tiles.depth);
   code.constant("kThreads", tiles.threads);
   code.matrix_type(d.type);
-  JitLaunch launch;
-  TENON_TRY(set_source(launch, code, {"jit/matrix.cuh", "rnn/products.cu"}));
-  launch.grid[0] = blocks_for(columns, tiles.columns);
+  TENON_ASSIGN(JitLaunch launch, make_launch(code, {"jit/matrix.cuh", "rnn/products.cu"},
+                                             blocks_for(columns, tiles.columns), tiles.threads));
   launch.grid[1] = blocks_for(rows, tiles.rows);
-  launch.block[0] = static_cast<int>(tiles.threads);
   launch.shared_bytes = static_cast<int>(tiles.shared_bytes());
-  launch.add(JitArgument::input(0));
-  launch.add(JitArgument::input(1));
-  launch.add(JitArgument::workspace(0));
+  launch.add({JitArgument::input(0), JitArgument::input(1), JitArgument::workspace(0)});
   return launch;
 }
 
@@ -186,13 +182,9 @@ Result<JitLaunch> products(const Problem& problem, const Description& d) {
   code.text(
       "#define EPILOGUE_PARAMETERS\n#define EPILOGUE_ARGUMENTS\n"
       "template <int N>\n__device__ inline void epilogue(Real (&)[N], Index) {}\n");
-  JitLaunch launch;
-  TENON_TRY(set_source(launch, code, {"gemm/tile.cu"}));
-  launch.grid[0] = blocks_for(columns, 64) * blocks_for(rows, 64);
-  launch.block[0] = 256;
-  launch.add(JitArgument::input(0));
-  launch.add(JitArgument::input(1));
-  launch.add(JitArgument::workspace(0));
+  TENON_ASSIGN(JitLaunch launch, make_launch(code, {"gemm/tile.cu"},
+                                             blocks_for(columns, 64) * blocks_for(rows, 64), 256));
+  launch.add({JitArgument::input(0), JitArgument::input(1), JitArgument::workspace(0)});
   return launch;
 }
 

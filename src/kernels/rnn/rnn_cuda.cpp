@@ -44,13 +44,11 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   code.constant("kBlock", block);
   code.constant("kTile", tile);
   code.constant("kCellRounds", blocks_for(tile * d.hidden / kCluster, block));
-  JitLaunch launch;
-  TENON_TRY(set_source(launch, code, {"rnn/cell.cuh", "rnn/cluster.cu"}));
-  launch.grid[0] = kCluster * d.directions * blocks_for(d.batch, tile);
-  launch.block[0] = static_cast<int>(block);
+  TENON_ASSIGN(JitLaunch launch,
+               make_launch(code, {"rnn/cell.cuh", "rnn/cluster.cu"},
+                           kCluster * d.directions * blocks_for(d.batch, tile), block));
   launch.cluster = kCluster;
-  launch.add(JitArgument::workspace(0));
-  launch.add(JitArgument::input(2));
+  launch.add({JitArgument::workspace(0), JitArgument::input(2)});
   for (const int i : {3, 5, 6, 7, 4}) launch.add(optional_input(problem, i));
   for (const size_t i : {0u, 1u, 2u}) launch.add(optional_output(problem, i));
   TENON_ASSIGN(JitPlan plan, begin_plan(problem, d));
@@ -73,12 +71,9 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   add_constants(code, problem, d);
   code.constant("kBlock", kBlock);
   TENON_ASSIGN(JitPlan plan, begin_plan(problem, d));
-  JitLaunch steps;
-  TENON_TRY(set_source(steps, code, {"rnn/cell.cuh", "rnn/reset.cu"}));
-  steps.grid[0] = d.directions * d.batch;
-  steps.block[0] = kBlock;
-  steps.add(JitArgument::workspace(0));
-  steps.add(JitArgument::input(2));
+  TENON_ASSIGN(JitLaunch steps,
+               make_launch(code, {"rnn/cell.cuh", "rnn/reset.cu"}, d.directions * d.batch, kBlock));
+  steps.add({JitArgument::workspace(0), JitArgument::input(2)});
   for (const int i : {3, 4, 5}) steps.add(optional_input(problem, i));
   for (const size_t i : {0u, 1u}) steps.add(optional_output(problem, i));
   plan.launches.push_back(std::move(steps));

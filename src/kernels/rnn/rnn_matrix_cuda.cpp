@@ -160,13 +160,12 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   TENON_ASSIGN(const Shares s, share_out(problem, d, team));
   KernelCode code;
   add_shares(code, problem, d, s);
-  JitLaunch launch;
-  TENON_TRY(set_source(
-      launch, code,
-      {"jit/matrix.cuh", "jit/hopper.cuh", "rnn/cell.cuh", "rnn/matrix.cuh",
-       team.cluster ? "rnn/exchange_cluster.cuh" : "rnn/exchange_memory.cuh", "rnn/matrix.cu"}));
-  launch.grid[0] = team.blocks * s.teams(d);
-  launch.block[0] = static_cast<int>(s.block());
+  TENON_ASSIGN(JitLaunch launch,
+               make_launch(code,
+                           {"jit/matrix.cuh", "jit/hopper.cuh", "rnn/cell.cuh", "rnn/matrix.cuh",
+                            team.cluster ? "rnn/exchange_cluster.cuh" : "rnn/exchange_memory.cuh",
+                            "rnn/matrix.cu"},
+                           team.blocks * s.teams(d), s.block()));
   launch.cluster = team.cluster ? static_cast<int>(team.blocks) : 0;
   launch.cooperative = !team.cluster;
   launch.shared_bytes = static_cast<int>(s.shared_bytes());
@@ -179,8 +178,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   plan.workspace_bytes = at + s.exchanged_bytes(d);
   launch.zeroed = JitArgument::workspace(at);
   launch.zeroed_bytes = s.exchanged_bytes(d);
-  launch.add(JitArgument::workspace(0));
-  launch.add(JitArgument::input(2));
+  launch.add({JitArgument::workspace(0), JitArgument::input(2)});
   for (const int i : {3, 5, 6, 7, 4}) launch.add(optional_input(problem, i));
   for (const size_t i : {0u, 1u, 2u}) launch.add(optional_output(problem, i));
   launch.add(JitArgument::workspace(at));

@@ -20,14 +20,11 @@ Result<JitPlan> begin_steps(const Problem& problem, const Description& d, int64_
   KernelCode code;
   add_constants(code, problem, d);
   code.constant("kBlock", kBlock);
-  JitLaunch begin;
-  TENON_TRY(set_source(begin, code, {"rnn/cell.cuh", "rnn/begin.cu"}));
-  begin.grid[0] = blocks_for(d.directions * d.batch * d.hidden, kBlock);
-  begin.block[0] = kBlock;
-  begin.add(optional_input(problem, 5));
-  begin.add(optional_input(problem, 6));
-  begin.add(JitArgument::workspace(at));
-  begin.add(rounded > 0 ? JitArgument::workspace(rounded) : JitArgument::null());
+  TENON_ASSIGN(JitLaunch begin,
+               make_launch(code, {"rnn/cell.cuh", "rnn/begin.cu"},
+                           blocks_for(d.directions * d.batch * d.hidden, kBlock), kBlock));
+  begin.add({optional_input(problem, 5), optional_input(problem, 6), JitArgument::workspace(at),
+             rounded > 0 ? JitArgument::workspace(rounded) : JitArgument::null()});
   plan.launches.push_back(std::move(begin));
   return plan;
 }
@@ -63,10 +60,10 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   add_constants(code, problem, d);
   code.constant("kTile", tile);
   code.constant("kBlock", kBlock);
-  JitLaunch step;
-  TENON_TRY(set_source(step, code, {"rnn/cell.cuh", "rnn/stored_cell.cuh", "rnn/step.cu"}));
-  step.grid[0] = blocks_for(d.directions * blocks_for(d.batch, tile) * d.hidden, kBlock / 32);
-  step.block[0] = kBlock;
+  const int64_t sums = d.directions * blocks_for(d.batch, tile) * d.hidden;
+  TENON_ASSIGN(JitLaunch step,
+               make_launch(code, {"rnn/cell.cuh", "rnn/stored_cell.cuh", "rnn/step.cu"},
+                           blocks_for(sums, kBlock / 32), kBlock));
   add_steps(plan, problem, d, step, [&](int64_t t) {
     return std::vector{JitArgument::workspace(at + t % 2 * state_bytes),
                        JitArgument::workspace(at + (t + 1) % 2 * state_bytes)};

@@ -136,8 +136,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   if (groups.length > groups.group * kMostOfThread)
     return unsupported("rows of {}; takes {}", groups.length, groups.group * kMostOfThread);
   factors.order = order_of(groups);
-  KernelCode code;
-  begin_code(code, problem);
+  KernelCode code = begin_code(problem);
   code.allow_fast_math();  // Results of 8 bits are rounded even more.
   add_byte_places(code, y.type);
   TENON_ASSIGN(const std::string types, device_source("jit/bytes.cuh"));
@@ -155,14 +154,12 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   TENON_ASSIGN(const std::string halves, device_source("rows/halves.cuh"));
   code.text(halves);
   add_row_inputs(code, problem, loop, d);
-  JitLaunch launch;
-  TENON_TRY(set_source(launch, code, {"rows/group.cuh", "rows/normalize_bytes.cu"}));
   const int64_t rows = groups.block / groups.group * together;  // Of a block, at a time.
-  launch.grid[0] =
+  const int64_t blocks =
       std::min(blocks_for(groups.rows, rows), int64_t{multiprocessors(problem)} * each);
-  launch.block[0] = groups.block;
-  launch.add(JitArgument::output(d.bytes_output));
-  launch.add(JitArgument::constant(0));
+  TENON_ASSIGN(JitLaunch launch, make_launch(code, {"rows/group.cuh", "rows/normalize_bytes.cu"},
+                                             blocks, groups.block));
+  launch.add({JitArgument::output(d.bytes_output), JitArgument::constant(0)});
   launch.add_inputs(d.terms);
   if (d.sum_output >= 0) launch.add(JitArgument::output(d.sum_output));
   JitPlan plan = plan_of(std::move(launch));

@@ -93,8 +93,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   const bool statistics = problem.outputs.size() > 1;
   const SplitLoop split = loops_of(*d.op, y);
   const IndexLoop loop = joined(split.kept, split.reduced);
-  KernelCode code;
-  begin_code(code, problem);
+  KernelCode code = begin_code(problem);
   code.type("Y", y.type);
   code.round_to(y.type);
   code.text(fmt::format("#define WITH_STATISTICS {}\n", statistics ? 1 : 0));
@@ -110,15 +109,12 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   TENON_ASSIGN(const std::vector<int> operands,
                add_epilogue(code, problem, d.region, loop, d.factors));
   add_row_input(code, problem, loop, {d.input}, -1);
-  JitLaunch launch;
-  TENON_TRY(set_source(launch, code, {"rows/group.cuh", "rows/normalize.cu"}));
-  launch.grid[0] = groups.blocks();
-  launch.block[0] = groups.block;
-  launch.add(JitArgument::output());
-  launch.add(JitArgument::input(d.input));
+  TENON_ASSIGN(JitLaunch launch, make_launch(code, {"rows/group.cuh", "rows/normalize.cu"},
+                                             groups.blocks(), groups.block));
+  launch.add({JitArgument::output(), JitArgument::input(d.input)});
   if (statistics) {
-    launch.add(JitArgument::output(1));
-    launch.add(problem.outputs.size() > 2 ? JitArgument::output(2) : JitArgument::null());
+    launch.add({JitArgument::output(1),
+                problem.outputs.size() > 2 ? JitArgument::output(2) : JitArgument::null()});
   }
   launch.add_inputs(operands);
   return plan_of(std::move(launch));
@@ -133,10 +129,9 @@ namespace {
 constexpr int kBlock = 256;
 
 /// Constants that both halves need.
-void add_image(KernelCode& code, const Problem& problem, const Description& d, int64_t pieces,
-               int vector) {
+KernelCode begin_image(const Problem& problem, const Description& d, int64_t pieces, int vector) {
   const Operand& x = problem.input(d.input);
-  begin_code(code, problem);
+  KernelCode code = begin_code(problem);
   code.type("X", x.type);
   code.type("Y", problem.output().type);
   code.round_to(problem.output().type);
@@ -148,6 +143,7 @@ void add_image(KernelCode& code, const Problem& problem, const Description& d, i
   code.constant("kVector", vector);
   code.constant("kBlock", kBlock);
   code.real("kEpsilon", d.op->epsilon);
+  return code;
 }
 
 Result<JitPlan> plan(const Problem& problem, std::string_view) {
@@ -173,29 +169,21 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
       std::min(blocks_for(int64_t{2} * multiprocessors(problem), batch), pixels * channels / 16384),
       1, 256);
 
-  KernelCode moments, scale;
-  add_image(moments, problem, d, pieces, vector);
-  JitLaunch first, second;
-  TENON_TRY(set_source(first, moments, {"rows/image_moments.cu"}));
-  first.grid[0] = pieces;
+  TENON_ASSIGN(JitLaunch first, make_launch(begin_image(problem, d, pieces, vector),
+                                            {"rows/image_moments.cu"}, pieces, kBlock));
   first.grid[1] = batch;
-  first.block[0] = kBlock;
-  first.add(JitArgument::input(d.input));
-  first.add(JitArgument::workspace(0));
+  first.add({JitArgument::input(d.input), JitArgument::workspace(0)});
 
-  add_image(scale, problem, d, pieces, vector);
+  KernelCode scale = begin_image(problem, d, pieces, vector);
   scale.located("YAt", loop, y);
   TENON_ASSIGN(const std::vector<int> operands,
                add_epilogue(scale, problem, d.region, loop, d.factors));
-  TENON_TRY(set_source(second, scale, {"rows/image_scale.cu"}));
   const int64_t vectors = pixels * channels / vector;
-  second.grid[0] = std::clamp<int64_t>(blocks_for(int64_t{8} * multiprocessors(problem), batch), 1,
-                                       blocks_for(vectors, kBlock));
+  const int64_t blocks = std::clamp<int64_t>(
+      blocks_for(int64_t{8} * multiprocessors(problem), batch), 1, blocks_for(vectors, kBlock));
+  TENON_ASSIGN(JitLaunch second, make_launch(scale, {"rows/image_scale.cu"}, blocks, kBlock));
   second.grid[1] = batch;
-  second.block[0] = kBlock;
-  second.add(JitArgument::input(d.input));
-  second.add(JitArgument::workspace(0));
-  second.add(JitArgument::output());
+  second.add({JitArgument::input(d.input), JitArgument::workspace(0), JitArgument::output()});
   second.add_inputs(operands);
   const int64_t groups = d.op->norm == NormKind::kInstance ? channels : d.op->groups;
   return JitPlan{{std::move(first), std::move(second)}, batch * pieces * groups * 8, {}};

@@ -35,8 +35,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   if (problem.input(1).constant == nullptr) return unsupported("the axis is computed");
   if (!is_plain(x) || !is_plain(problem.output())) return unsupported("not dense");
   if (x.rank() == 0) return unsupported("a scalar");
-  KernelCode code;
-  begin_code(code, problem);
+  KernelCode code = begin_code(problem);
   code.type("X", x.type);
   code.alias("Accumulator", !is_real(x.type)               ? "i64"
                             : x.type == DataType::kFloat64 ? "f64"
@@ -46,12 +45,10 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   code.flag("kReverse", op->reverse);
   code.constant("kBlock", kBlock);
   const AxisLines lines(code, x.extents, problem.input(1).constant->as_int64(0));
-  JitLaunch launch;
-  TENON_TRY(set_source(launch, code, {"rows/cumulative.cu"}));
-  launch.grid[0] = blocks_for(lines.outer * (lines.inner == 1 ? 32 : lines.inner), kBlock);
-  launch.block[0] = kBlock;
-  launch.add(JitArgument::input(0));
-  launch.add(JitArgument::output());
+  const int64_t threads = lines.outer * (lines.inner == 1 ? 32 : lines.inner);
+  TENON_ASSIGN(JitLaunch launch,
+               make_launch(code, {"rows/cumulative.cu"}, blocks_for(threads, kBlock), kBlock));
+  launch.add({JitArgument::input(0), JitArgument::output()});
   return plan_of(std::move(launch));
 }
 
@@ -96,8 +93,7 @@ constexpr int kBlock = 256;
 Result<JitPlan> plan(const Problem& problem, std::string_view) {
   TENON_ASSIGN(const TopK* const op, choice_of(problem));
   const Operand& x = problem.input(0);
-  KernelCode code;
-  begin_code(code, problem);
+  KernelCode code = begin_code(problem);
   code.type("X", x.type);
   const AxisLines lines(code, x.extents, op->axis);
   const int64_t k = chosen(problem, *op);
@@ -112,13 +108,9 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   code.constant("kBlock", kBlock);
   code.flag("kSoftmax", op->softmax);
   code.flag("kLog", op->log);
-  JitLaunch launch;
-  TENON_TRY(set_source(launch, code, {"rows/order.cuh", "rows/topk.cu"}));
-  launch.grid[0] = lines.outer * lines.inner;
-  launch.block[0] = kBlock;
-  launch.add(JitArgument::input(0));
-  launch.add(JitArgument::output(0));
-  launch.add(JitArgument::output(1));
+  TENON_ASSIGN(JitLaunch launch, make_launch(code, {"rows/order.cuh", "rows/topk.cu"},
+                                             lines.outer * lines.inner, kBlock));
+  launch.add({JitArgument::input(0), JitArgument::output(0), JitArgument::output(1)});
   return plan_of(std::move(launch));
 }
 
@@ -150,10 +142,8 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   plan.workspace_bytes = count * 16;
   const auto add = [&](std::string_view file, int64_t threads,
                        std::vector<JitArgument> arguments) -> Status {
-    JitLaunch launch;
-    TENON_TRY(set_source(launch, code, {"rows/order.cuh", file}));
-    launch.grid[0] = blocks_for(threads, kBlock);
-    launch.block[0] = kBlock;
+    TENON_ASSIGN(JitLaunch launch,
+                 make_launch(code, {"rows/order.cuh", file}, blocks_for(threads, kBlock), kBlock));
     launch.arguments = std::move(arguments);
     plan.launches.push_back(std::move(launch));
     return {};

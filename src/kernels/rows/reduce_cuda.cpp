@@ -161,8 +161,7 @@ struct Writer {
   Shape shape;
 
   Result<JitLaunch> launch(bool finish, int64_t partial_bytes) {
-    KernelCode code;
-    begin_code(code, problem);
+    KernelCode code = begin_code(problem);
     code.type("X", x.type);
     TENON_TRY(add_result_type(code, problem, d.region));
     add_state(code, d, x.type, loop_count(loops.reduced));
@@ -181,8 +180,8 @@ struct Writer {
       TENON_TRY(add_main(code, launch));
       launch.add(JitArgument::input(d.input));
     }
-    launch.add(JitArgument::output());
-    launch.add(partial_bytes > 0 ? JitArgument::workspace(0) : JitArgument::null());
+    launch.add({JitArgument::output(),
+                partial_bytes > 0 ? JitArgument::workspace(0) : JitArgument::null()});
     launch.add_inputs(operands);
     return launch;
   }

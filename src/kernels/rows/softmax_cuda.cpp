@@ -31,21 +31,20 @@ Result<SoftmaxProblem> describe_softmax(const Problem& problem) {
   return p;
 }
 
-void add_softmax(KernelCode& code, const Problem& problem, const SoftmaxProblem& p,
-                 const IndexLoop& loop) {
+KernelCode begin_softmax(const Problem& problem, const SoftmaxProblem& p, const IndexLoop& loop) {
   const Operand &x = problem.input(p.region.anchor_inputs[0]), &y = problem.output();
-  begin_code(code, problem);
+  KernelCode code = begin_code(problem);
   code.type("X", x.type);
   code.type("Y", y.type);
   code.round_to(y.type);
   code.flag("kLog", p.log);
   code.located("XAt", loop, x);
   code.located("YAt", loop, y);
+  return code;
 }
 
 void add_arguments(JitLaunch& launch, const SoftmaxProblem& p, const std::vector<int>& operands) {
-  launch.add(JitArgument::input(p.region.anchor_inputs[0]));
-  launch.add(JitArgument::output());
+  launch.add({JitArgument::input(p.region.anchor_inputs[0]), JitArgument::output()});
   launch.add_inputs(operands);
 }
 
@@ -59,18 +58,15 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   const Operand &x = problem.input(p.region.anchor_inputs[0]), &y = problem.output();
   const SplitLoop split = split_loop(y, p.reduced);
   const IndexLoop loop = joined(split.kept, split.reduced);
-  KernelCode code;
-  add_softmax(code, problem, p, loop);
+  KernelCode code = begin_softmax(problem, p, loop);
   const int vector = std::min({pack_width(split.reduced, x), pack_width(split.reduced, y), 8,
                                pack_width(loop, x), pack_width(loop, y)});
   const RowGroups groups =
       choose_groups(problem, loop_count(split.kept), loop_count(split.reduced), vector);
   add_groups(code, groups);
   TENON_ASSIGN(const std::vector<int> operands, add_epilogue(code, problem, p.region, loop));
-  JitLaunch launch;
-  TENON_TRY(set_source(launch, code, {"rows/group.cuh", "rows/softmax.cu"}));
-  launch.grid[0] = groups.blocks();
-  launch.block[0] = groups.block;
+  TENON_ASSIGN(JitLaunch launch, make_launch(code, {"rows/group.cuh", "rows/softmax.cu"},
+                                             groups.blocks(), groups.block));
   add_arguments(launch, p, operands);
   return plan_of(std::move(launch));
 }
@@ -118,8 +114,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   const Shape shape = choose_shape(problem, c, x, y);
   const int64_t length = loop_count(c.reduced);
   if (blocks_for(length, shape.shares) * shape.vector > kKept) return unsupported("a long axis");
-  KernelCode code;
-  add_softmax(code, problem, p, c.all());
+  KernelCode code = begin_softmax(problem, p, c.all());
   code.open("kOuter", loop_count(c.outer));
   code.constant("kLength", length);
   code.constant("kInner", loop_count(c.inner));
@@ -127,10 +122,9 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   code.constant("kShares", shape.shares);
   code.constant("kLanes", shape.lanes());
   TENON_ASSIGN(const std::vector<int> operands, add_epilogue(code, problem, p.region, c.all()));
-  JitLaunch launch;
-  TENON_TRY(set_source(launch, code, {"rows/softmax_columns.cu"}));
-  launch.grid[0] = blocks_for(loop_count(c.kept()) / shape.vector, shape.lanes());
-  launch.block[0] = static_cast<int>(kThreads);
+  const int64_t packs = loop_count(c.kept()) / shape.vector;
+  TENON_ASSIGN(JitLaunch launch, make_launch(code, {"rows/softmax_columns.cu"},
+                                             blocks_for(packs, shape.lanes()), kThreads));
   add_arguments(launch, p, operands);
   return plan_of(std::move(launch));
 }

@@ -67,8 +67,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
       choose_groups(problem, loop_count(split.kept), loop_count(split.reduced), vector);
   if (groups.length > int64_t{groups.group} * 64)
     return unsupported("rows of {}; takes {}", groups.length, int64_t{groups.group} * 64);
-  KernelCode code;
-  begin_code(code, problem);
+  KernelCode code = begin_code(problem);
   code.type("Y", y.type);
   code.round_to(y.type);
   if (d.output < 0) code.allow_fast_math();  // Results of 8 bits are rounded even more.
@@ -88,10 +87,8 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   const AnchoredRegion region{.anchor = *d.anchor};
   TENON_ASSIGN(const std::vector<int> operands, add_epilogue(code, shown, region, loop, factors));
   add_row_input(code, problem, loop, d.terms, d.sum_output);
-  JitLaunch launch;
-  TENON_TRY(set_source(launch, code, {"rows/group.cuh", "rows/normalize.cu"}));
-  launch.grid[0] = groups.blocks();
-  launch.block[0] = groups.block;
+  TENON_ASSIGN(JitLaunch launch, make_launch(code, {"rows/group.cuh", "rows/normalize.cu"},
+                                             groups.blocks(), groups.block));
   launch.add(d.output >= 0 ? JitArgument::output(d.output) : JitArgument::null());
   launch.add_inputs(d.terms);
   if (d.sum_output >= 0) launch.add(JitArgument::output(d.sum_output));

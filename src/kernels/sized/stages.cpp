@@ -25,10 +25,8 @@ Result<JitLaunch> stage(const Problem& problem, std::string_view constants,
                         std::vector<JitArgument> arguments) {
   TENON_ASSIGN(KernelCode code, stage_code(problem, constants));
   code.constant("kBlock", kBlock);
-  JitLaunch launch;
-  TENON_TRY(set_source(launch, code, files));
-  launch.grid[0] = std::max<int64_t>(1, blocks_for(count, kBlock));
-  launch.block[0] = kBlock;
+  TENON_ASSIGN(JitLaunch launch,
+               make_launch(code, files, std::max<int64_t>(1, blocks_for(count, kBlock)), kBlock));
   launch.arguments = std::move(arguments);
   return launch;
 }
@@ -38,9 +36,7 @@ Result<JitLaunch> scan(const Problem& problem, JitArgument numbers, JitArgument 
   TENON_ASSIGN(KernelCode code, stage_code(problem, {}));
   code.constant("kBlock", kScanBlock);
   code.constant("kCount", count);
-  JitLaunch launch;
-  TENON_TRY(set_source(launch, code, {"sized/scan.cu"}));
-  launch.block[0] = kScanBlock;
+  TENON_ASSIGN(JitLaunch launch, make_launch(code, {"sized/scan.cu"}, 1, kScanBlock));
   launch.arguments = {numbers, total};
   return launch;
 }
