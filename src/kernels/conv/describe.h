@@ -2,6 +2,7 @@
 
 #include "device/cpu/thread_pool.h"
 #include "kernels/conv/problem.h"
+#include "kernels/cpu_tactic.h"
 #include "kernels/epilogue/region_epilogue.h"
 #include "ops/nn.h"
 
@@ -49,9 +50,7 @@ class ConvKernel final : public Kernel {
   }
 
   Status run(const LaunchArguments& arguments) const override {
-    if (arguments.queue.pool->threads() > description_.conv.threads)
-      return internal_error("a kernel made for {} threads runs on {}", description_.conv.threads,
-                            arguments.queue.pool->threads());
+    TENON_TRY(check_threads(arguments.queue.pool->threads(), description_.conv.threads));
     EpilogueOperand operands[kMaxConvSteps];
     bind_operands(description_.steps, arguments, operands);
     const ConvProblem& conv = description_.conv;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "kernels/conv/describe_pair.h"
+#include "kernels/cpu_tactic.h"
 
 namespace tenon::cpu {
 
@@ -19,9 +20,7 @@ class PairKernel : public Kernel {
     const auto floats = [&](int input) {
       return input < 0 ? nullptr : static_cast<const float*>(arguments.inputs[input]);
     };
-    if (arguments.queue.pool->threads() > d_.problems[0].threads)
-      return internal_error("a kernel made for {} threads runs on {}", d_.problems[0].threads,
-                            arguments.queue.pool->threads());
+    TENON_TRY(check_threads(arguments.queue.pool->threads(), d_.problems[0].threads));
     typename Both::Arguments given{floats(d_.image), static_cast<float*>(arguments.outputs[0]),
                                    floats(d_.layers[0].bias), floats(d_.layers[1].bias)};
     if constexpr (requires { given.ahead; }) given.ahead = arguments.ahead;

@@ -2,6 +2,7 @@
 
 #include "kernels/conv/describe.h"
 #include "kernels/conv/pooled_stem.h"
+#include "kernels/cpu_tactic.h"
 #include "kernels/image.h"
 #include "ops/nn_window.h"
 #include "ops/ops.h"
@@ -123,9 +124,7 @@ class PooledStemKernel final : public Kernel {
       : both_(std::move(both)), d_(std::move(description)), bias_(bias_of(problem, d_)) {}
 
   Status run(const LaunchArguments& arguments) const override {
-    if (arguments.queue.pool->threads() > d_.conv.threads)
-      return internal_error("a kernel made for {} threads runs on {}", d_.conv.threads,
-                            arguments.queue.pool->threads());
+    TENON_TRY(cpu::check_threads(arguments.queue.pool->threads(), d_.conv.threads));
     cpu::EpilogueOperand operands[cpu::kMaxConvSteps];
     if (d_.bias >= 0) operands[0].data = bias_.data();
     both_.run({arguments.inputs[d_.image], nullptr, arguments.outputs[0], operands, {}},

@@ -1,9 +1,9 @@
 #include <algorithm>
 
+#include "kernels/cpu_tactic.h"
 #include "kernels/epilogue/region_epilogue.h"
 #include "kernels/fourier/fft.h"
 #include "kernels/strides.h"
-#include "kernels/tactic.h"
 
 namespace tenon::tactics::fft_lines {
 namespace {
@@ -30,16 +30,14 @@ Result<cpu::FourierProblem> describe(const Problem& problem) {
 
 class FourierKernel final : public Kernel {
  public:
-  explicit FourierKernel(cpu::FourierProblem problem)
-      : source_(problem.lines.source),
-        window_(problem.lines.window),
-        threads_(problem.threads),
-        transform_(std::move(problem)) {}
+  FourierKernel(const Problem&, cpu::FourierProblem fourier)
+      : source_(fourier.lines.source),
+        window_(fourier.lines.window),
+        threads_(fourier.threads),
+        transform_(std::move(fourier)) {}
 
   Status run(const LaunchArguments& arguments) const override {
-    if (arguments.queue.pool->threads() > threads_)
-      return internal_error("a kernel made for {} threads runs on {}", threads_,
-                            arguments.queue.pool->threads());
+    TENON_TRY(cpu::check_threads(arguments.queue.pool->threads(), threads_));
     transform_.run(arguments.inputs[source_], window_ < 0 ? nullptr : arguments.inputs[window_],
                    arguments.outputs[0], *arguments.queue.pool, arguments.workspace);
     return {};
@@ -54,13 +52,6 @@ class FourierKernel final : public Kernel {
 
 }  // namespace
 
-Support supports(const Problem& problem) {
-  return Support::of(describe(problem));
-}
-
-Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
-  TENON_ASSIGN(cpu::FourierProblem p, describe(problem));
-  return make_kernel<FourierKernel>(std::move(p));
-}
+TENON_DESCRIBED_TACTIC(describe, FourierKernel)
 
 }  // namespace tenon::tactics::fft_lines

@@ -1,9 +1,9 @@
 #include <algorithm>
 
+#include "kernels/cpu_tactic.h"
 #include "kernels/epilogue/region_epilogue.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/strides.h"
-#include "kernels/tactic.h"
 #include "ops/math.h"
 
 namespace tenon::tactics {
@@ -157,9 +157,7 @@ class GemmKernel final : public Kernel {
       : gemm_(std::move(gemm)), description_(std::move(description)) {}
 
   Status run(const LaunchArguments& arguments) const override {
-    if (arguments.queue.pool->threads() > description_.gemm.threads)
-      return internal_error("a kernel made for {} threads runs on {}", description_.gemm.threads,
-                            arguments.queue.pool->threads());
+    TENON_TRY(cpu::check_threads(arguments.queue.pool->threads(), description_.gemm.threads));
     cpu::EpilogueOperand operands[cpu::kMaxEpilogueSteps];
     cpu::bind_operands(description_.steps, arguments, operands);
     gemm_.run({arguments.inputs[description_.a],

@@ -2,9 +2,9 @@
 
 #include "device/cpu/thread_pool.h"
 #include "device/cpu/worker_memory.h"
+#include "kernels/cpu_tactic.h"
 #include "kernels/integer/integer.h"
 #include "kernels/strides.h"
-#include "kernels/tactic.h"
 #include "ops/math.h"
 
 namespace tenon::tactics::integer_product {
@@ -59,13 +59,13 @@ Result<Description> describe(const Problem& problem) {
 
 class IntegerKernel final : public Kernel {
  public:
-  IntegerKernel(Description description, cpu::Isa isa, int threads)
-      : d_(std::move(description)), function_(function_for(isa)), threads_(threads) {}
+  IntegerKernel(const Problem& problem, Description description)
+      : d_(std::move(description)),
+        function_(function_for(cpu::isa_up_to(problem.isa_limit))),
+        threads_(std::max(1, problem.threads)) {}
 
   Status run(const LaunchArguments& arguments) const override {
-    if (arguments.queue.pool->threads() > threads_)
-      return internal_error("a kernel made for {} threads runs on {}", threads_,
-                            arguments.queue.pool->threads());
+    TENON_TRY(cpu::check_threads(arguments.queue.pool->threads(), threads_));
     int64_t count = 1;
     for (const int64_t extent : d_.batch) count *= extent;
     const int64_t panels = (d_.columns + cpu::kIntegerPanel - 1) / cpu::kIntegerPanel;
@@ -115,14 +115,6 @@ class IntegerKernel final : public Kernel {
 
 }  // namespace
 
-Support supports(const Problem& problem) {
-  return Support::of(describe(problem));
-}
-
-Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
-  TENON_ASSIGN(Description d, describe(problem));
-  return make_kernel<IntegerKernel>(std::move(d), cpu::isa_up_to(problem.isa_limit),
-                                    std::max(1, problem.threads));
-}
+TENON_DESCRIBED_TACTIC(describe, IntegerKernel)
 
 }  // namespace tenon::tactics::integer_product

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <optional>
 
+#include "kernels/cpu_tactic.h"
 #include "kernels/lines/lines.h"
 #include "kernels/strides.h"
-#include "kernels/tactic.h"
 #include "ops/math.h"
 
 namespace tenon::tactics {
@@ -63,9 +63,7 @@ class LineKernel final : public Kernel {
   LineKernel(cpu::LineProblem problem, size_t scratch, F f)
       : problem_(std::move(problem)), scratch_(scratch), f_(f) {}
   Status run(const LaunchArguments& arguments) const override {
-    if (arguments.queue.pool->threads() > problem_.threads)
-      return internal_error("a kernel made for {} threads runs on {}", problem_.threads,
-                            arguments.queue.pool->threads());
+    TENON_TRY(cpu::check_threads(arguments.queue.pool->threads(), problem_.threads));
     f_(problem_, arguments);
     return {};
   }

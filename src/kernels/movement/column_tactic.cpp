@@ -1,8 +1,8 @@
 #include <algorithm>
 
+#include "kernels/cpu_tactic.h"
 #include "kernels/movement/column_sums.h"
 #include "kernels/strides.h"
-#include "kernels/tactic.h"
 #include "ops/movement.h"
 #include "ops/nn_window.h"
 
@@ -42,7 +42,7 @@ Result<cpu::ColumnSums> describe(const Problem& problem) {
 
 class ColumnKernel final : public Kernel {
  public:
-  explicit ColumnKernel(cpu::ColumnSums sums) : sums_(std::move(sums)) {}
+  ColumnKernel(const Problem&, cpu::ColumnSums sums) : sums_(std::move(sums)) {}
   Status run(const LaunchArguments& arguments) const override {
     sums_.run(static_cast<const float*>(arguments.inputs[kColumns]),
               static_cast<float*>(arguments.outputs[0]), *arguments.queue.pool);
@@ -56,13 +56,6 @@ class ColumnKernel final : public Kernel {
 
 }  // namespace
 
-Support supports(const Problem& problem) {
-  return Support::of(describe(problem));
-}
-
-Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
-  TENON_ASSIGN(cpu::ColumnSums sums, describe(problem));
-  return make_kernel<ColumnKernel>(std::move(sums));
-}
+TENON_DESCRIBED_TACTIC(describe, ColumnKernel)
 
 }  // namespace tenon::tactics::column_sums

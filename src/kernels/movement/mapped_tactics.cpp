@@ -3,10 +3,10 @@
 #include <cstring>
 #include <numeric>
 
+#include "kernels/cpu_tactic.h"
 #include "kernels/movement/mapped_copy.h"
 #include "kernels/movement/strided_copy.h"
 #include "kernels/strides.h"
-#include "kernels/tactic.h"
 #include "ops/movement.h"
 #include "ops/pad_places.h"
 
@@ -71,7 +71,8 @@ Result<cpu::MappedCopy> describe(const Problem& problem) {
 
 class MappedKernel final : public Kernel {
  public:
-  MappedKernel(cpu::MappedCopy copy, bool has_fill) : copy_(std::move(copy)), has_fill_(has_fill) {}
+  MappedKernel(const Problem& problem, cpu::MappedCopy copy)
+      : copy_(std::move(copy)), has_fill_(problem.operation.is<Pad>() && problem.has_input(2)) {}
   Status run(const LaunchArguments& arguments) const override {
     copy_.run(arguments.inputs[0], has_fill_ ? arguments.inputs[2] : nullptr, arguments.outputs[0],
               *arguments.queue.pool);
@@ -86,15 +87,7 @@ class MappedKernel final : public Kernel {
 
 }  // namespace
 
-Support supports(const Problem& problem) {
-  return Support::of(describe(problem));
-}
-
-Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
-  TENON_ASSIGN(cpu::MappedCopy copy, describe(problem));
-  return make_kernel<MappedKernel>(std::move(copy),
-                                   problem.operation.is<Pad>() && problem.has_input(2));
-}
+TENON_DESCRIBED_TACTIC(describe, MappedKernel)
 
 }  // namespace copy_mapped
 
@@ -133,7 +126,7 @@ Result<cpu::StridedCopy> describe(const Problem& problem) {
 
 class BlockKernel final : public Kernel {
  public:
-  explicit BlockKernel(cpu::StridedCopy copy) : copy_(std::move(copy)) {}
+  BlockKernel(const Problem&, cpu::StridedCopy copy) : copy_(std::move(copy)) {}
   Status run(const LaunchArguments& arguments) const override {
     copy_.run(arguments.inputs[0], arguments.outputs[0], *arguments.queue.pool);
     return {};
@@ -145,14 +138,7 @@ class BlockKernel final : public Kernel {
 
 }  // namespace
 
-Support supports(const Problem& problem) {
-  return Support::of(describe(problem));
-}
-
-Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
-  TENON_ASSIGN(cpu::StridedCopy copy, describe(problem));
-  return make_kernel<BlockKernel>(std::move(copy));
-}
+TENON_DESCRIBED_TACTIC(describe, BlockKernel)
 
 }  // namespace copy_blocks
 

@@ -2,8 +2,8 @@
 #include <cmath>
 
 #include "device/cpu/thread_pool.h"
+#include "kernels/cpu_tactic.h"
 #include "kernels/quantize/quantize.h"
-#include "kernels/tactic.h"
 #include "ops/math.h"
 
 namespace tenon::tactics::quantize_dynamic {
@@ -19,8 +19,7 @@ class DynamicQuantizeKernel final : public Kernel {
 
   Status run(const LaunchArguments& arguments) const override {
     cpu::ThreadPool& pool = *arguments.queue.pool;
-    if (pool.threads() > threads_)
-      return internal_error("a kernel made for {} threads runs on {}", threads_, pool.threads());
+    TENON_TRY(cpu::check_threads(arguments.queue.pool->threads(), threads_));
     const auto* x = static_cast<const float*>(arguments.inputs[0]);
     const Range range = range_of(x, pool, static_cast<Range*>(arguments.workspace));
     const float scale = range.high == range.low ? 1.0f : (range.high - range.low) / 255.0f;

@@ -2,9 +2,9 @@
 
 #include "base/arithmetic.h"
 #include "device/cpu/thread_pool.h"
+#include "kernels/cpu_tactic.h"
 #include "kernels/epilogue/region_epilogue.h"
 #include "kernels/quantize/quantize.h"
-#include "kernels/tactic.h"
 #include "ops/math.h"
 
 namespace tenon::cpu {
@@ -84,8 +84,8 @@ Result<Description> describe(const Problem& problem) {
 
 class QuantizeKernel final : public Kernel {
  public:
-  QuantizeKernel(const Description& description, cpu::Isa isa)
-      : d_(description), functions_(cpu::quantize_functions(isa)) {}
+  QuantizeKernel(const Problem& problem, const Description& description)
+      : d_(description), functions_(cpu::quantize_functions(cpu::isa_up_to(problem.isa_limit))) {}
 
   Status run(const LaunchArguments& arguments) const override {
     auto* scales = static_cast<float*>(arguments.workspace);
@@ -145,13 +145,6 @@ class QuantizeKernel final : public Kernel {
 
 }  // namespace
 
-Support supports(const Problem& problem) {
-  return Support::of(describe(problem));
-}
-
-Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
-  TENON_ASSIGN(const Description d, describe(problem));
-  return make_kernel<QuantizeKernel>(d, cpu::isa_up_to(problem.isa_limit));
-}
+TENON_DESCRIBED_TACTIC(describe, QuantizeKernel)
 
 }  // namespace tenon::tactics::quantize_runs

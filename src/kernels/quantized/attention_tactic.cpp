@@ -3,6 +3,7 @@
 
 #include "device/cpu/thread_pool.h"
 #include "kernels/attention/describe.h"
+#include "kernels/cpu_tactic.h"
 #include "kernels/quantized/byte_attention.h"
 #include "kernels/quantized_region.h"
 #include "kernels/region.h"
@@ -129,8 +130,8 @@ Result<Description> describe(const Problem& problem) {
 
 class ByteAttentionKernel final : public Kernel {
  public:
-  ByteAttentionKernel(Description description, int threads)
-      : d_(std::move(description)), threads_(threads) {}
+  ByteAttentionKernel(const Problem& problem, Description description)
+      : d_(std::move(description)), threads_(problem.threads) {}
 
   Status run(const LaunchArguments& arguments) const override {
     const auto input = [&](int operand) -> const void* {
@@ -156,13 +157,6 @@ class ByteAttentionKernel final : public Kernel {
 
 }  // namespace
 
-Support supports(const Problem& problem) {
-  return Support::of(describe(problem));
-}
-
-Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
-  TENON_ASSIGN(Description description, describe(problem));
-  return make_kernel<ByteAttentionKernel>(std::move(description), problem.threads);
-}
+TENON_DESCRIBED_TACTIC(describe, ByteAttentionKernel)
 
 }  // namespace tenon::tactics::quantized_attention

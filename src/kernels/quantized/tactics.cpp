@@ -1,3 +1,4 @@
+#include "kernels/cpu_tactic.h"
 #include "kernels/quantized/byte_convolution.h"
 #include "kernels/quantized/byte_depthwise.h"
 #include "kernels/quantized/describe.h"
@@ -13,9 +14,7 @@ class ByteKernelOfPlan final : public Kernel {
       : convolution_(std::move(convolution)), d_(std::move(description)) {}
 
   Status run(const LaunchArguments& arguments) const override {
-    if (arguments.queue.pool->threads() > d_.problem.threads)
-      return internal_error("a kernel made for {} threads runs on {}", d_.problem.threads,
-                            arguments.queue.pool->threads());
+    TENON_TRY(cpu::check_threads(arguments.queue.pool->threads(), d_.problem.threads));
     cpu::ByteStepOperand operands[cpu::kMaxByteSteps];
     for (size_t i = 0; i < d_.operands.size(); ++i) {
       const cpu::ByteDescription::Operand& from = d_.operands[i];

@@ -6,11 +6,11 @@
 #include "device/cpu/packed_weights.h"
 #include "device/cpu/thread_pool.h"
 #include "device/cpu/worker_memory.h"
+#include "kernels/cpu_tactic.h"
 #include "kernels/dequantized_weights.h"
 #include "kernels/epilogue/region_epilogue.h"
 #include "kernels/quantized/weight_product.h"
 #include "kernels/strides.h"
-#include "kernels/tactic.h"
 #include "ops/math.h"
 #include "ops/structure.h"
 
@@ -158,9 +158,7 @@ class WeightKernel final : public Kernel {
         threads_(std::max(1, problem.threads)) {}
 
   Status run(const LaunchArguments& arguments) const override {
-    if (arguments.queue.pool->threads() > threads_)
-      return internal_error("a kernel made for {} threads runs on {}", threads_,
-                            arguments.queue.pool->threads());
+    TENON_TRY(cpu::check_threads(arguments.queue.pool->threads(), threads_));
     auto* block_sums = static_cast<float*>(arguments.workspace) + threads_ * own_floats();
     if (d_.form.has_zeros)
       sum_blocks(static_cast<const float*>(arguments.inputs[d_.x]), block_sums);

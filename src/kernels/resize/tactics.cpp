@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <numeric>
 
+#include "kernels/cpu_tactic.h"
 #include "kernels/epilogue/region_epilogue.h"
 #include "kernels/known_resize.h"
 #include "kernels/resize/resize.h"
 #include "kernels/strides.h"
-#include "kernels/tactic.h"
 
 namespace tenon::tactics::resize_taps {
 namespace {
@@ -83,12 +83,10 @@ Result<cpu::ResizeProblem> describe(const Problem& problem) {
 
 class ResizeKernel final : public Kernel {
  public:
-  explicit ResizeKernel(cpu::ResizeProblem problem) : problem_(std::move(problem)) {}
+  ResizeKernel(const Problem&, cpu::ResizeProblem resize) : problem_(std::move(resize)) {}
 
   Status run(const LaunchArguments& arguments) const override {
-    if (arguments.queue.pool->threads() > problem_.threads)
-      return internal_error("a kernel made for {} threads runs on {}", problem_.threads,
-                            arguments.queue.pool->threads());
+    TENON_TRY(cpu::check_threads(arguments.queue.pool->threads(), problem_.threads));
     cpu::resize(problem_, arguments.inputs[0], arguments.outputs[0], *arguments.queue.pool,
                 arguments.workspace);
     return {};
@@ -102,13 +100,6 @@ class ResizeKernel final : public Kernel {
 
 }  // namespace
 
-Support supports(const Problem& problem) {
-  return Support::of(describe(problem));
-}
-
-Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
-  TENON_ASSIGN(cpu::ResizeProblem p, describe(problem));
-  return make_kernel<ResizeKernel>(std::move(p));
-}
+TENON_DESCRIBED_TACTIC(describe, ResizeKernel)
 
 }  // namespace tenon::tactics::resize_taps

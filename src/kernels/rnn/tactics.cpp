@@ -1,9 +1,9 @@
 #include <algorithm>
 
+#include "kernels/cpu_tactic.h"
 #include "kernels/epilogue/region_epilogue.h"
 #include "kernels/rnn/rnn.h"
 #include "kernels/strides.h"
-#include "kernels/tactic.h"
 #include "ops/gate_activations.h"
 
 namespace tenon::tactics::rnn_packed {
@@ -103,9 +103,7 @@ class RnnKernel final : public Kernel {
         packs_r_(problem.input(kR).constant != nullptr) {}
 
   Status run(const LaunchArguments& arguments) const override {
-    if (arguments.queue.pool->threads() > threads_)
-      return internal_error("a kernel made for {} threads runs on {}", threads_,
-                            arguments.queue.pool->threads());
+    TENON_TRY(cpu::check_threads(arguments.queue.pool->threads(), threads_));
     const auto input = [&](size_t i) {
       return i < arguments.inputs.size() ? arguments.inputs[i] : nullptr;
     };

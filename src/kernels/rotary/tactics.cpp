@@ -1,10 +1,10 @@
 #include <algorithm>
 
 #include "device/cpu/thread_pool.h"
+#include "kernels/cpu_tactic.h"
 #include "kernels/epilogue/region_epilogue.h"
 #include "kernels/rotary/rotary.h"
 #include "kernels/strides.h"
-#include "kernels/tactic.h"
 #include "ops/nn.h"
 
 namespace tenon::tactics::rotary_rows {
@@ -75,8 +75,10 @@ Result<Description> describe(const Problem& problem) {
 
 class RotaryKernel final : public Kernel {
  public:
-  RotaryKernel(Description description, cpu::RotaryFunction function, std::string name)
-      : d_(description), function_(function), name_(std::move(name)) {}
+  RotaryKernel(const Problem& problem, const Description& description)
+      : d_(description),
+        function_(function_for(cpu::isa_up_to(problem.isa_limit))),
+        name_(problem.layer) {}
 
   Status run(const LaunchArguments& arguments) const override {
     for (int64_t i = 0; i < d_.batch * d_.positions; ++i)
@@ -121,14 +123,6 @@ class RotaryKernel final : public Kernel {
 
 }  // namespace
 
-Support supports(const Problem& problem) {
-  return Support::of(describe(problem));
-}
-
-Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
-  TENON_ASSIGN(const Description d, describe(problem));
-  return make_kernel<RotaryKernel>(d, function_for(cpu::isa_up_to(problem.isa_limit)),
-                                   std::string(problem.layer));
-}
+TENON_DESCRIBED_TACTIC(describe, RotaryKernel)
 
 }  // namespace tenon::tactics::rotary_rows

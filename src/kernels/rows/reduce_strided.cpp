@@ -5,10 +5,10 @@
 
 #include "base/arithmetic.h"
 #include "device/cpu/thread_pool.h"
+#include "kernels/cpu_tactic.h"
 #include "kernels/epilogue/region_epilogue.h"
 #include "kernels/rows/describe.h"
 #include "kernels/strides.h"
-#include "kernels/tactic.h"
 #include "ops/math.h"
 
 namespace tenon::tactics::reduce_strided {
@@ -129,8 +129,10 @@ Result<Description> describe(const Problem& problem) {
 
 class StridedReducer final : public Kernel {
  public:
-  StridedReducer(Description description, cpu::ElementType type, cpu::Isa isa)
-      : d_(std::move(description)), type_(type), functions_(cpu::row_functions(isa)) {
+  StridedReducer(const Problem& problem, Description description)
+      : d_(std::move(description)),
+        type_(*cpu::element_type(problem.input(0).type)),
+        functions_(cpu::row_functions(cpu::isa_up_to(problem.isa_limit))) {
     // Long pieces read memory in long runs; some are left for other threads.
     const auto pieces = [this] { return ceil_div(d_.inner.extent, columns_); };
     const int64_t kept = count_of(d_.kept);
@@ -201,14 +203,6 @@ class StridedReducer final : public Kernel {
 
 }  // namespace
 
-Support supports(const Problem& problem) {
-  return Support::of(describe(problem));
-}
-
-Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
-  TENON_ASSIGN(Description d, describe(problem));
-  return make_kernel<StridedReducer>(std::move(d), *cpu::element_type(problem.input(0).type),
-                                     cpu::isa_up_to(problem.isa_limit));
-}
+TENON_DESCRIBED_TACTIC(describe, StridedReducer)
 
 }  // namespace tenon::tactics::reduce_strided

@@ -4,10 +4,10 @@
 
 #include "base/arithmetic.h"
 #include "device/cpu/thread_pool.h"
+#include "kernels/cpu_tactic.h"
 #include "kernels/epilogue/region_epilogue.h"
 #include "kernels/rows/describe.h"
 #include "kernels/strides.h"
-#include "kernels/tactic.h"
 #include "ops/nn.h"
 
 namespace tenon::tactics::softmax_strided {
@@ -52,8 +52,11 @@ Result<Description> describe(const Problem& problem) {
 
 class StridedSoftmax final : public Kernel {
  public:
-  StridedSoftmax(Description description, cpu::ElementType type, bool log, cpu::Isa isa)
-      : d_(std::move(description)), type_(type), log_(log), functions_(cpu::row_functions(isa)) {}
+  StridedSoftmax(const Problem& problem, Description description)
+      : d_(std::move(description)),
+        type_(*cpu::element_type(problem.input(0).type)),
+        log_(problem.operation.as<Softmax>()->log),
+        functions_(cpu::row_functions(cpu::isa_up_to(problem.isa_limit))) {}
 
   Status run(const LaunchArguments& arguments) const override {
     const int64_t pieces = ceil_div(d_.side.extent, kColumns);
@@ -93,15 +96,6 @@ class StridedSoftmax final : public Kernel {
 
 }  // namespace
 
-Support supports(const Problem& problem) {
-  return Support::of(describe(problem));
-}
-
-Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
-  TENON_ASSIGN(Description d, describe(problem));
-  return make_kernel<StridedSoftmax>(std::move(d), *cpu::element_type(problem.input(0).type),
-                                     problem.operation.as<Softmax>()->log,
-                                     cpu::isa_up_to(problem.isa_limit));
-}
+TENON_DESCRIBED_TACTIC(describe, StridedSoftmax)
 
 }  // namespace tenon::tactics::softmax_strided

@@ -1,9 +1,9 @@
 #include <algorithm>
 
+#include "kernels/cpu_tactic.h"
 #include "kernels/image.h"
 #include "kernels/sampling/deform.h"
 #include "kernels/strides.h"
-#include "kernels/tactic.h"
 #include "ops/nn.h"
 
 namespace tenon::tactics::deform_sampled {
@@ -65,9 +65,7 @@ class DeformKernel final : public Kernel {
       : conv_(std::move(conv)), threads_(threads) {}
 
   Status run(const LaunchArguments& arguments) const override {
-    if (arguments.queue.pool->threads() > threads_)
-      return internal_error("a kernel made for {} threads runs on {}", threads_,
-                            arguments.queue.pool->threads());
+    TENON_TRY(cpu::check_threads(arguments.queue.pool->threads(), threads_));
     const auto floats = [&](size_t input) {
       return input < arguments.inputs.size() ? static_cast<const float*>(arguments.inputs[input])
                                              : nullptr;
