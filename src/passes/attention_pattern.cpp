@@ -13,8 +13,6 @@ namespace {
 using enum PointwiseFunction;
 
 constexpr int kMaxSteps = 16;
-/// exp() of anything this much below the largest score is 0.
-constexpr double kVeryNegative = -9999;
 
 /// Where(IsNaN(p), 0, p) is p with a guard.
 Value* through_guard(Value* value, bool& guarded) {

@@ -8,6 +8,9 @@
 
 namespace tenon {
 
+/// exp() of anything this much below the largest score is 0.
+inline constexpr double kVeryNegative = -9999;
+
 /// A term of the scores on their way into the softmax.
 struct ScoreMask {
   enum Kind {

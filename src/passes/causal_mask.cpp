@@ -12,8 +12,6 @@ namespace {
 using enum PointwiseFunction;
 
 constexpr int kMaxDepth = 24;
-/// exp() of anything this much below the largest score is 0.
-constexpr double kVeryNegative = -9999;
 
 /// A value as a function of row i and column j, the last two axes.
 struct Form {
@@ -304,15 +302,6 @@ std::optional<Triangle> triangle_of(const Value* value) {
   if (!form.has_value() || form->kind != Form::kTriangle || form->below == form->above)
     return std::nullopt;
   return Triangle{form->below, form->above, form->offset};
-}
-
-std::optional<Dim> causal_offset(const Value* mask) {
-  const auto triangle = triangle_of(mask);
-  if (!triangle.has_value()) return std::nullopt;
-  const bool causal = mask->type.type == DataType::kBool
-                          ? triangle->below != 0 && triangle->above == 0
-                          : triangle->below == 0 && triangle->above <= kVeryNegative;
-  return causal ? std::optional(triangle->offset) : std::nullopt;
 }
 
 }  // namespace tenon

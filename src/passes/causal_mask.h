@@ -17,8 +17,4 @@ struct Triangle {
 /// expanded and combined with numbers); the extents may be symbols.
 std::optional<Triangle> triangle_of(const Value* value);
 
-/// For a bool mask (true keeps) or a term of scores (0 keeps, -9999 or less drops) that keeps the
-/// keys j <= i + offset of query i: the offset.
-std::optional<Dim> causal_offset(const Value* mask);
-
 }  // namespace tenon

@@ -18,8 +18,6 @@ using enum PointwiseFunction;
 
 /// Elements of a head that kernels with tensor cores take (kernels/attention/limits_cuda.def).
 constexpr int64_t kUsualHead = 256;
-/// exp() of anything this much below the largest score is 0.
-constexpr double kVeryNegative = -9999;
 /// Sums of this and a score are this.
 constexpr double kDrowning = -1e30;
 
