@@ -8,8 +8,7 @@ namespace tenon {
 Status infer(const BitCast& op, InferContext& context) {
   if (byte_size(op.to) != byte_size(context.input(0).type))
     return context.fail(fmt::format("{} has another size", name_of(op.to)));
-  context.set_output(0, op.to, context.shape(0));
-  return {};
+  return context.finish(op.to, context.shape(0));
 }
 
 Status evaluate(const BitCast& op, EvalContext& context) {

@@ -118,8 +118,7 @@ Status infer(const Cast& op, InferContext& context) {
 Status evaluate(const Cast& op, EvalContext& context) {
   const Tensor& from = context.input(0);
   if (from.type() == op.to && op.to != DataType::kBool) {
-    context.set_output(0, from);
-    return {};
+    return context.finish(from);
   }
   const auto power = power_rounding(op.round_mode);
   if (!power) return context.fail(fmt::format("round_mode \"{}\" is unknown", op.round_mode));

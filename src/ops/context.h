@@ -3,6 +3,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
@@ -37,6 +38,11 @@ class InferContext {
   std::optional<std::vector<int64_t>> integers(int index) const;
 
   void set_output(int index, DataType type, Shape shape);
+  /// Sets the first output, often the only one; for the end of an inference.
+  Status finish(DataType type, Shape shape) {
+    set_output(0, type, std::move(shape));
+    return {};
+  }
   /// Ignored when there are more than kMaxKnownElements or an expression is very large.
   void set_elements(int index, std::vector<Dim> elements);
   /// A data-dependent extent, at most `bound` (a constant upper bound is taken from the symbol
@@ -74,6 +80,11 @@ class EvalContext {
   /// Error.
   Tensor& make_output(int index, DataType type, Extents extents);
   void set_output(int index, Tensor tensor) { outputs_[index] = std::move(tensor); }
+  /// Sets the first output, often the only one; for the end of an evaluation.
+  Status finish(Tensor tensor) {
+    set_output(0, std::move(tensor));
+    return {};
+  }
   std::vector<Tensor>& outputs() { return outputs_; }
   Error fail(std::string_view what) const;
 

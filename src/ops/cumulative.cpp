@@ -16,8 +16,7 @@ Status infer(const Cumulative&, InferContext& context) {
     if (axis->size() != 1) return context.fail("the axis must be one number");
     TENON_TRY(context.axis((*axis)[0], context.rank(0)));
   }
-  context.set_output(0, context.input(0).type, context.shape(0));
-  return {};
+  return context.finish(context.input(0).type, context.shape(0));
 }
 
 namespace {
@@ -65,8 +64,7 @@ Status infer(const Det&, InferContext& context) {
   const Dim &rows = shape[shape.size() - 2], &columns = shape.back();
   if (rows.is_constant() && columns.is_constant() && rows != columns)
     return context.fail("square matrices are expected");
-  context.set_output(0, context.input(0).type, Shape(shape.begin(), shape.end() - 2));
-  return {};
+  return context.finish(context.input(0).type, Shape(shape.begin(), shape.end() - 2));
 }
 
 namespace {

@@ -39,8 +39,7 @@ Status evaluate(const Dims& op, EvalContext& context) {
   static const SymbolValues kNone;
   auto tensor = op.evaluate(context.symbols() != nullptr ? *context.symbols() : kNone);
   if (!tensor.has_value()) return context.fail("a symbol of its expressions has no value");
-  context.set_output(0, std::move(*tensor));
-  return {};
+  return context.finish(std::move(*tensor));
 }
 
 }  // namespace tenon

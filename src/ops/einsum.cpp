@@ -276,8 +276,7 @@ Status infer(const Einsum& op, InferContext& context) {
   if (!equation.ok()) return context.fail(equation.error().message);
   auto extents = extents_of(*equation, shapes);
   if (!extents.ok()) return context.fail(extents.error().message);
-  context.set_output(0, context.input(0).type, shape_of(equation->result, *extents));
-  return {};
+  return context.finish(context.input(0).type, shape_of(equation->result, *extents));
 }
 
 Status evaluate(const Einsum& op, EvalContext& context) {

@@ -34,8 +34,7 @@ Status infer(const GatedUnit& op, InferContext& context) {
   if (shape.empty() || !shape.back().is_constant() || shape.back().constant() % 2 != 0)
     return context.fail("the last axis must have pairs of elements");
   shape.back() = Dim(shape.back().constant() / 2);
-  context.set_output(0, context.input(0).type, shape);
-  return {};
+  return context.finish(context.input(0).type, shape);
 }
 
 Status evaluate(const GatedUnit& op, EvalContext& context) {
@@ -44,10 +43,9 @@ Status evaluate(const GatedUnit& op, EvalContext& context) {
     return context.fail("the last axis must have pairs of elements");
   Extents extents = x.extents();
   extents.back() /= 2;
-  context.set_output(0, x.type() == DataType::kFloat64
+  return context.finish(x.type() == DataType::kFloat64
                             ? gated<double>(op, x, extents, DataType::kFloat64)
                             : gated<float>(op, x, extents, DataType::kFloat32));
-  return {};
 }
 
 }  // namespace tenon

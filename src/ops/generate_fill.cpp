@@ -78,15 +78,13 @@ Status infer(const RangeOf&, InferContext& context) {
   const Tensor* delta = context.constant(2);
   if (start != nullptr && limit != nullptr && delta != nullptr) {
     TENON_ASSIGN(const int64_t length, range_length(*start, *limit, *delta, context));
-    context.set_output(0, context.input(0).type, {length});
-    return {};
+    return context.finish(context.input(0).type, {length});
   }
   const auto a = context.elements(0), b = context.elements(1), step = context.elements(2);
   if (a && b && step && a->size() == 1 && b->size() == 1 && step->size() == 1 &&
       (*step)[0].is_constant() && (*step)[0].constant() != 0)
     return infer_range_elements(context, (*a)[0], (*b)[0], (*step)[0]);
-  context.set_output(0, context.input(0).type, {context.data_dependent(kUnbounded)});
-  return {};
+  return context.finish(context.input(0).type, {context.data_dependent(kUnbounded)});
 }
 
 Status evaluate(const RangeOf&, EvalContext& context) {
@@ -137,8 +135,7 @@ Status evaluate(const Fill& op, EvalContext& context) {
 
 Status infer(const EyeLike& op, InferContext& context) {
   TENON_TRY(expect_rank(context.shape(0), 2, "x", context));
-  context.set_output(0, op.same_type ? context.input(0).type : op.to, context.shape(0));
-  return {};
+  return context.finish(op.same_type ? context.input(0).type : op.to, context.shape(0));
 }
 
 Status evaluate(const EyeLike& op, EvalContext& context) {
@@ -167,8 +164,7 @@ Status infer(const OneHot& op, InferContext& context) {
     depth = context.data_dependent(kUnbounded);
   if (depth.is_constant() && depth.constant() < 0) return context.fail("the depth is negative");
   TENON_ASSIGN(Shape shape, one_hot_shape(op, context.shape(0), depth, context));
-  context.set_output(0, context.input(2).type, std::move(shape));
-  return {};
+  return context.finish(context.input(2).type, std::move(shape));
 }
 
 Status evaluate(const OneHot& op, EvalContext& context) {

@@ -33,8 +33,7 @@ double normal(int64_t seed, int64_t index) {
 
 Status infer(const Random& op, InferContext& context) {
   TENON_ASSIGN(Shape target, given_shape(context));
-  context.set_output(0, op.to, std::move(target));
-  return {};
+  return context.finish(op.to, std::move(target));
 }
 
 Status evaluate(const Random& op, EvalContext& context) {
@@ -46,13 +45,11 @@ Status evaluate(const Random& op, EvalContext& context) {
                     ? op.a + op.b * normal(op.seed, index)
                     : op.a + (op.b - op.a) * uniform(op.seed, index);
   }
-  context.set_output(0, tensor_of_values(op.to, extents, values));
-  return {};
+  return context.finish(tensor_of_values(op.to, extents, values));
 }
 
 Status infer(const Bernoulli& op, InferContext& context) {
-  context.set_output(0, op.same_type ? context.input(0).type : op.to, context.shape(0));
-  return {};
+  return context.finish(op.same_type ? context.input(0).type : op.to, context.shape(0));
 }
 
 Status evaluate(const Bernoulli& op, EvalContext& context) {
@@ -62,15 +59,13 @@ Status evaluate(const Bernoulli& op, EvalContext& context) {
     const auto index = static_cast<int64_t>(i);
     values[i] = uniform(op.seed, index) < x.as_double(index) ? 1 : 0;
   }
-  context.set_output(0, tensor_of_values(op.same_type ? x.type() : op.to, x.extents(), values));
-  return {};
+  return context.finish(tensor_of_values(op.same_type ? x.type() : op.to, x.extents(), values));
 }
 
 Status infer(const Multinomial& op, InferContext& context) {
   TENON_TRY(expect_rank(context.shape(0), 2, "x", context));
   if (op.samples < 1) return context.fail("the number of samples must be positive");
-  context.set_output(0, op.to, {context.shape(0)[0], op.samples});
-  return {};
+  return context.finish(op.to, {context.shape(0)[0], op.samples});
 }
 
 Status evaluate(const Multinomial& op, EvalContext& context) {
@@ -91,8 +86,7 @@ Status evaluate(const Multinomial& op, EvalContext& context) {
     while (chosen + 1 < classes && sums[chosen] <= at) ++chosen;
     drawn[i] = static_cast<double>(chosen);
   }
-  context.set_output(0, tensor_of_values(op.to, extents, drawn));
-  return {};
+  return context.finish(tensor_of_values(op.to, extents, drawn));
 }
 
 }  // namespace tenon

@@ -170,8 +170,7 @@ Status infer(const Window& op, InferContext& context) {
   const auto size = scalar_element(context, 0);
   if (size && size->is_constant() && size->constant() < 0)
     return context.fail("the size is negative");
-  context.set_output(0, op.to, {size ? *size : context.data_dependent(kUnbounded)});
-  return {};
+  return context.finish(op.to, {size ? *size : context.data_dependent(kUnbounded)});
 }
 
 Status evaluate(const Window& op, EvalContext& context) {
@@ -181,15 +180,13 @@ Status evaluate(const Window& op, EvalContext& context) {
   const double period = static_cast<double>(op.periodic ? size : size - 1);
   for (int64_t i = 0; i < size && period > 0; ++i)
     values[i] = window_value(op.window, 2 * std::numbers::pi * static_cast<double>(i) / period);
-  context.set_output(0, tensor_of_values(op.to, extents, values));
-  return {};
+  return context.finish(tensor_of_values(op.to, extents, values));
 }
 
 Status infer(const MelWeights& op, InferContext& context) {
   const auto bins = scalar_element(context, 0), length = scalar_element(context, 1);
   const Dim rows = length ? floor_div(*length, 2) + 1 : context.data_dependent(kUnbounded);
-  context.set_output(0, op.to, {rows, bins ? *bins : context.data_dependent(kUnbounded)});
-  return {};
+  return context.finish(op.to, {rows, bins ? *bins : context.data_dependent(kUnbounded)});
 }
 
 Status evaluate(const MelWeights& op, EvalContext& context) {
@@ -216,8 +213,7 @@ Status evaluate(const MelWeights& op, EvalContext& context) {
       weights[j * bins + i] = centre == low ? 1 : ratio(j - low, centre - low);
     for (int64_t j = centre; j < high; ++j) weights[j * bins + i] = ratio(high - j, high - centre);
   }
-  context.set_output(0, tensor_of_values(op.to, extents, weights));
-  return {};
+  return context.finish(tensor_of_values(op.to, extents, weights));
 }
 
 Status infer(const Dft& op, InferContext& context) {
@@ -228,8 +224,7 @@ Status infer(const Dft& op, InferContext& context) {
   if (context.has_input(1) && !length) length = context.data_dependent(kUnbounded);
   TENON_ASSIGN(DftShape shape,
                dft_shape(op, context.shape(0), axis ? (*axis)[0] : -2, length, context));
-  context.set_output(0, context.input(0).type, std::move(shape.output));
-  return {};
+  return context.finish(context.input(0).type, std::move(shape.output));
 }
 
 Status evaluate(const Dft& op, EvalContext& context) {
@@ -262,8 +257,7 @@ Status evaluate(const Dft& op, EvalContext& context) {
       if (out_parts == 2) to[1] = line[k].imag() * scale;
     }
   }
-  context.set_output(0, tensor_of_values(x.type(), extents, y));
-  return {};
+  return context.finish(tensor_of_values(x.type(), extents, y));
 }
 
 Status infer(const Stft& op, InferContext& context) {
@@ -279,8 +273,7 @@ Status infer(const Stft& op, InferContext& context) {
   TENON_ASSIGN(Shape shape,
                stft_shape(op, context.shape(0), step ? *step : Dim(1), frame, context));
   if (!step) shape[1] = context.data_dependent(context.shape(0)[1]);
-  context.set_output(0, context.input(0).type, std::move(shape));
-  return {};
+  return context.finish(context.input(0).type, std::move(shape));
 }
 
 Status evaluate(const Stft& op, EvalContext& context) {
@@ -311,8 +304,7 @@ Status evaluate(const Stft& op, EvalContext& context) {
       y[(i * kept + k) * 2 + 1] = line[k].imag();
     }
   }
-  context.set_output(0, tensor_of_values(x.type(), extents, y));
-  return {};
+  return context.finish(tensor_of_values(x.type(), extents, y));
 }
 
 }  // namespace tenon

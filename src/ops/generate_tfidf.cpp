@@ -66,8 +66,7 @@ void count_row(const TfIdf& op, const Grams& grams, const int64_t* row, int64_t 
 Status infer(const TfIdf& op, InferContext& context) {
   TENON_ASSIGN(Shape shape, counts_shape(op, context.shape(0), context));
   if (!is_integer(context.input(0).type)) return context.fail("x must hold integers");
-  context.set_output(0, DataType::kFloat32, std::move(shape));
-  return {};
+  return context.finish(DataType::kFloat32, std::move(shape));
 }
 
 Status evaluate(const TfIdf& op, EvalContext& context) {
@@ -87,8 +86,7 @@ Status evaluate(const TfIdf& op, EvalContext& context) {
     const double weight = op.weights.empty() ? 1 : op.weights[i % width];
     counts[i] = weight * (op.mode == TfIdfMode::kIdf ? (counts[i] > 0 ? 1 : 0) : counts[i]);
   }
-  context.set_output(0, tensor_of_values(DataType::kFloat32, extents, counts));
-  return {};
+  return context.finish(tensor_of_values(DataType::kFloat32, extents, counts));
 }
 
 }  // namespace tenon

@@ -107,8 +107,7 @@ Status infer(const MatMul& op, InferContext& context) {
   auto batch = batch_of(
       operands, [&](const Shape& a, const Shape& b) { return joined_shape(a, b, context); });
   if (!batch.ok()) return context.fail(batch.error().message);
-  context.set_output(0, result_type(type), product_shape(operands, std::move(*batch)));
-  return {};
+  return context.finish(result_type(type), product_shape(operands, std::move(*batch)));
 }
 
 Status evaluate(const MatMul& op, EvalContext& context) {

@@ -107,8 +107,7 @@ void add_columns(const T* columns, const Columns& c, T* image) {
 
 Status infer(const DepthToSpace& op, InferContext& context) {
   TENON_ASSIGN(Shape shape, blocked(context.shape(0), op.block, true, context));
-  context.set_output(0, context.input(0).type, std::move(shape));
-  return {};
+  return context.finish(context.input(0).type, std::move(shape));
 }
 
 Status evaluate(const DepthToSpace& op, EvalContext& context) {
@@ -126,8 +125,7 @@ Status evaluate(const DepthToSpace& op, EvalContext& context) {
 
 Status infer(const SpaceToDepth& op, InferContext& context) {
   TENON_ASSIGN(Shape shape, blocked(context.shape(0), op.block, false, context));
-  context.set_output(0, context.input(0).type, std::move(shape));
-  return {};
+  return context.finish(context.input(0).type, std::move(shape));
 }
 
 Status evaluate(const SpaceToDepth& op, EvalContext& context) {
@@ -142,8 +140,7 @@ Status evaluate(const SpaceToDepth& op, EvalContext& context) {
 
 Status infer(const ReverseSequence& op, InferContext& context) {
   TENON_TRY(check_sequence(op, context.shape(0), context.shape(1), context));
-  context.set_output(0, context.input(0).type, context.shape(0));
-  return {};
+  return context.finish(context.input(0).type, context.shape(0));
 }
 
 Status evaluate(const ReverseSequence& op, EvalContext& context) {
@@ -169,8 +166,7 @@ Status evaluate(const ReverseSequence& op, EvalContext& context) {
 
 Status infer(const Trilu&, InferContext& context) {
   if (context.rank(0) < 2) return context.fail("x needs a rank of at least 2");
-  context.set_output(0, context.input(0).type, context.shape(0));
-  return {};
+  return context.finish(context.input(0).type, context.shape(0));
 }
 
 Status evaluate(const Trilu& op, EvalContext& context) {
@@ -203,8 +199,7 @@ Status infer(const Col2Im&, InferContext& context) {
   Shape shape{x[0], floor_div(x[1], product(*block))};
   for (size_t i = 0; i < block->size(); ++i)
     shape.push_back(image && i < image->size() ? (*image)[i] : context.data_dependent(kUnbounded));
-  context.set_output(0, context.input(0).type, std::move(shape));
-  return {};
+  return context.finish(context.input(0).type, std::move(shape));
 }
 
 Status evaluate(const Col2Im& op, EvalContext& context) {
@@ -220,17 +215,15 @@ Status evaluate(const Col2Im& op, EvalContext& context) {
   Extents extents{x.extents()[0], x.extents()[1] / block_size};
   extents.insert(extents.end(), c.image.begin(), c.image.end());
   TENON_ASSIGN(extents, concrete(to_shape(extents), context));
-  context.set_output(0, with_real(x.type(), [&](auto real) {
-                       using T = decltype(real);
-                       const Values<T> values(x);
-                       const int64_t pixels = element_count(c.image);
-                       std::vector<T> sums(static_cast<size_t>(element_count(extents)), T(0));
-                       for (int64_t i = 0; i < extents[0] * extents[1]; ++i)
-                         add_columns(values.data() + i * block_size * positions, c,
-                                     sums.data() + i * pixels);
-                       return tensor_of_values(x.type(), extents, sums);
-                     }));
-  return {};
+  return context.finish(with_real(x.type(), [&](auto real) {
+    using T = decltype(real);
+    const Values<T> values(x);
+    const int64_t pixels = element_count(c.image);
+    std::vector<T> sums(static_cast<size_t>(element_count(extents)), T(0));
+    for (int64_t i = 0; i < extents[0] * extents[1]; ++i)
+      add_columns(values.data() + i * block_size * positions, c, sums.data() + i * pixels);
+    return tensor_of_values(x.type(), extents, sums);
+  }));
 }
 
 }  // namespace tenon

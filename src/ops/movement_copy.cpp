@@ -135,8 +135,7 @@ static Status infer_unknown_expand(InferContext& context) {
   const auto rank = std::max<size_t>(context.rank(0), static_cast<size_t>(length[0].constant()));
   Shape shape;
   for (size_t i = 0; i < rank; ++i) shape.push_back(context.data_dependent(kUnbounded));
-  context.set_output(0, context.input(0).type, std::move(shape));
-  return {};
+  return context.finish(context.input(0).type, std::move(shape));
 }
 
 Status infer(const Expand&, InferContext& context) {

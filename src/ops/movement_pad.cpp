@@ -151,8 +151,7 @@ Status infer(const Pad&, InferContext& context) {
   } else {
     for (size_t i = 0; i < x.size(); ++i) shape.push_back(context.data_dependent(kUnbounded));
   }
-  context.set_output(0, context.input(0).type, std::move(shape));
-  return {};
+  return context.finish(context.input(0).type, std::move(shape));
 }
 
 Status evaluate(const Pad& op, EvalContext& context) {
@@ -187,8 +186,7 @@ Status infer(const CenterCropPad& op, InferContext& context) {
     for (size_t i = 0; i < count; ++i) target->push_back(context.data_dependent(kUnbounded));
   }
   TENON_ASSIGN(Shape shape, crop_pad_shape(op, context.shape(0), *target, context));
-  context.set_output(0, context.input(0).type, std::move(shape));
-  return {};
+  return context.finish(context.input(0).type, std::move(shape));
 }
 
 Status evaluate(const CenterCropPad& op, EvalContext& context) {

@@ -121,8 +121,7 @@ Status infer(const ScatterElements& op, InferContext& context) {
   TENON_ASSIGN(const int axis, resolve_axis(op.axis, context.rank(0), context));
   TENON_TRY(check_elements(context.shape(0), context.shape(1), context.shape(2), axis, context));
   TENON_TRY(check_update_type(context.input(0).type, context.input(2).type, context));
-  context.set_output(0, context.input(0).type, context.shape(0));
-  return {};
+  return context.finish(context.input(0).type, context.shape(0));
 }
 
 Status evaluate(const ScatterElements& op, EvalContext& context) {
@@ -151,8 +150,7 @@ Status infer(const ScatterNd&, InferContext& context) {
   TENON_TRY(expect_integers(context, 1, "the indices"));
   TENON_TRY(check_nd(context.shape(0), context.shape(1), context.shape(2), context));
   TENON_TRY(check_update_type(context.input(0).type, context.input(2).type, context));
-  context.set_output(0, context.input(0).type, context.shape(0));
-  return {};
+  return context.finish(context.input(0).type, context.shape(0));
 }
 
 Status evaluate(const ScatterNd& op, EvalContext& context) {
@@ -183,8 +181,7 @@ Status infer(const TensorScatter& op, InferContext& context) {
   TENON_ASSIGN(const int axis, cache_axis(op, context.shape(0), context.shape(1), context));
   static_cast<void>(axis);
   TENON_TRY(check_update_type(context.input(0).type, context.input(1).type, context));
-  context.set_output(0, context.input(0).type, context.shape(0));
-  return {};
+  return context.finish(context.input(0).type, context.shape(0));
 }
 
 Status evaluate(const TensorScatter& op, EvalContext& context) {

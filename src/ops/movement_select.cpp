@@ -122,8 +122,7 @@ Status infer(const Compress& op, InferContext& context) {
     TENON_ASSIGN(axis, resolve_axis(op.axis, context.rank(0), context));
   }
   shape[axis] = context.data_dependent(lesser(shape[axis], context.shape(1)[0], context));
-  context.set_output(0, context.input(0).type, std::move(shape));
-  return {};
+  return context.finish(context.input(0).type, std::move(shape));
 }
 
 Status evaluate(const Compress& op, EvalContext& context) {
@@ -142,8 +141,7 @@ Status evaluate(const Compress& op, EvalContext& context) {
 
 Status infer(const NonZero&, InferContext& context) {
   const Dim count = context.data_dependent(product(context.shape(0)));
-  context.set_output(0, DataType::kInt64, {context.rank(0), count});
-  return {};
+  return context.finish(DataType::kInt64, {context.rank(0), count});
 }
 
 Status evaluate(const NonZero&, EvalContext& context) {

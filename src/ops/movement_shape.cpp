@@ -112,8 +112,7 @@ Status put_reshaped(EvalContext& context, Result<Shape> shape) {
   if (element_count(extents) != x.count())
     return context.fail(
         fmt::format("{} elements cannot take the shape {}", x.count(), to_string(*shape)));
-  context.set_output(0, x.reshaped(std::move(extents)));
-  return {};
+  return context.finish(x.reshaped(std::move(extents)));
 }
 
 Status set_moved(InferContext& context, Result<Shape> shape) {
@@ -138,8 +137,7 @@ Status evaluate(const ShapeOf& op, EvalContext& context) {
   const Extents& x = context.input(0).extents();
   const auto [start, end] = shape_bounds(op, static_cast<int64_t>(x.size()));
   const std::vector<int64_t> part(x.begin() + start, x.begin() + end);
-  context.set_output(0, Tensor::vector_i64(part));
-  return {};
+  return context.finish(Tensor::vector_i64(part));
 }
 
 Status infer(const SizeOf&, InferContext& context) {
@@ -150,8 +148,7 @@ Status infer(const SizeOf&, InferContext& context) {
 }
 
 Status evaluate(const SizeOf&, EvalContext& context) {
-  context.set_output(0, Tensor::scalar_i64(context.input(0).count()));
-  return {};
+  return context.finish(Tensor::scalar_i64(context.input(0).count()));
 }
 
 /// A shape whose numbers are unknown still fixes the rank.
@@ -164,8 +161,7 @@ static Status infer_unknown_reshape(InferContext& context) {
   const Dim total = product(context.shape(0));
   Shape shape;
   for (int64_t i = 0; i < length[0].constant(); ++i) shape.push_back(context.data_dependent(total));
-  context.set_output(0, context.input(0).type, std::move(shape));
-  return {};
+  return context.finish(context.input(0).type, std::move(shape));
 }
 
 Status infer(const Reshape& op, InferContext& context) {

@@ -347,8 +347,7 @@ Status infer(const Conv& op, InferContext& context) {
   if (context.has_input(2)) TENON_TRY(check_bias(context.shape(2), shape[1], context));
   if (is_real(context.input(0).type) != is_real(context.input(1).type))
     return context.fail("x and weights must both be real or both be integers");
-  context.set_output(0, result_type(context.input(0).type), std::move(shape));
-  return {};
+  return context.finish(result_type(context.input(0).type), std::move(shape));
 }
 
 Status evaluate(const Conv& op, EvalContext& context) {
@@ -367,22 +366,20 @@ Status evaluate(const Conv& op, EvalContext& context) {
                         element_count(window.kernel),
                         element_count(window.input),
                         element_count(window.output)};
-  context.set_output(
-      0, with_sum_type(x.type(), [&](auto sum) {
-        using T = decltype(sum);
-        return stored<T>(result_type(x.type()), extents, [&](T* y) {
-          fill_bias(context, extents[0], extents[1], sizes.positions, y);
-          convolve(sizes, window, Values<T>(x).data(), Values<T>(weights).data(), y);
-        });
-      }));
+  context.set_output(0, with_sum_type(x.type(), [&](auto sum) {
+                       using T = decltype(sum);
+                       return stored<T>(result_type(x.type()), extents, [&](T* y) {
+                         fill_bias(context, extents[0], extents[1], sizes.positions, y);
+                         convolve(sizes, window, Values<T>(x).data(), Values<T>(weights).data(), y);
+                       });
+                     }));
   return {};
 }
 
 Status infer(const Deconv& op, InferContext& context) {
   TENON_ASSIGN(Shape shape, deconv_shape(op, context.shape(0), context.shape(1), context));
   if (context.has_input(2)) TENON_TRY(check_bias(context.shape(2), shape[1], context));
-  context.set_output(0, result_type(context.input(0).type), std::move(shape));
-  return {};
+  return context.finish(result_type(context.input(0).type), std::move(shape));
 }
 
 Status evaluate(const Deconv& op, EvalContext& context) {

@@ -110,8 +110,7 @@ Status infer(const DeformConv& op, InferContext& context) {
   for (int i = 0; i < 5; ++i)
     if (context.has_input(i)) shapes[i] = context.shape(i);
   TENON_ASSIGN(Shape shape, deform_shape(op, context, shapes));
-  context.set_output(0, context.input(0).type, std::move(shape));
-  return {};
+  return context.finish(context.input(0).type, std::move(shape));
 }
 
 Status evaluate(const DeformConv& op, EvalContext& context) {

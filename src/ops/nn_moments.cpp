@@ -55,8 +55,7 @@ Status infer(const RowMoments& op, InferContext& context) {
     return context.fail("rows do not divide into groups");
   shape.back() = Dim(shape.back().constant() / op.group);
   shape.emplace_back(2);
-  context.set_output(0, DataType::kFloat32, shape);
-  return {};
+  return context.finish(DataType::kFloat32, shape);
 }
 
 Status evaluate(const RowMoments& op, EvalContext& context) {
@@ -66,13 +65,11 @@ Status evaluate(const RowMoments& op, EvalContext& context) {
   Extents extents = x.extents();
   extents.back() /= op.group;
   extents.push_back(2);
-  context.set_output(0, with_real(x.type(), [&](auto real) {
-                       const Values<decltype(real)> values(x);
-                       return tensor_of_values(
-                           DataType::kFloat32, extents,
-                           moments_of(values.data(), x.count() / op.group, op.group));
-                     }));
-  return {};
+  return context.finish(with_real(x.type(), [&](auto real) {
+    const Values<decltype(real)> values(x);
+    return tensor_of_values(DataType::kFloat32, extents,
+                            moments_of(values.data(), x.count() / op.group, op.group));
+  }));
 }
 
 Status infer(const Standardize& op, InferContext& context) {
@@ -82,8 +79,7 @@ Status infer(const Standardize& op, InferContext& context) {
     return context.fail("rows have layer and RMS normalization");
   if (context.input(1).type != DataType::kFloat32 || moments.size() != x.size() + 1)
     return context.fail("input 1 must be moments of x");
-  context.set_output(0, context.input(0).type, x);
-  return {};
+  return context.finish(context.input(0).type, x);
 }
 
 Status evaluate(const Standardize& op, EvalContext& context) {
@@ -94,17 +90,15 @@ Status evaluate(const Standardize& op, EvalContext& context) {
   if (rows * groups * 2 != moments.count() || (groups > 0 && length % groups != 0))
     return context.fail("input 1 must be moments of x");
   const Values<float> pairs(moments);
-  context.set_output(0, with_real(x.type(), [&](auto real) {
-                       using T = decltype(real);
-                       const Values<T> from(x);
-                       std::vector<T> y(static_cast<size_t>(x.count()));
-                       for (int64_t row = 0; row < rows; ++row)
-                         standardize_row(op, from.data() + row * length,
-                                         pairs.data() + row * groups * 2, groups, length,
-                                         y.data() + row * length);
-                       return tensor_of_values(x.type(), x.extents(), y);
-                     }));
-  return {};
+  return context.finish(with_real(x.type(), [&](auto real) {
+    using T = decltype(real);
+    const Values<T> from(x);
+    std::vector<T> y(static_cast<size_t>(x.count()));
+    for (int64_t row = 0; row < rows; ++row)
+      standardize_row(op, from.data() + row * length, pairs.data() + row * groups * 2, groups,
+                      length, y.data() + row * length);
+    return tensor_of_values(x.type(), x.extents(), y);
+  }));
 }
 
 }  // namespace tenon

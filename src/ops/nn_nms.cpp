@@ -137,8 +137,7 @@ Status infer(const Nms&, InferContext& context) {
   Dim each = boxes[1];
   if (most && most->size() == 1) each = lesser((*most)[0], each, context);
   const Dim count = context.data_dependent(scores[0] * scores[1] * each);
-  context.set_output(0, DataType::kInt64, {count, 3});
-  return {};
+  return context.finish(DataType::kInt64, {count, 3});
 }
 
 Status evaluate(const Nms& op, EvalContext& context) {
@@ -162,8 +161,7 @@ Status evaluate(const Nms& op, EvalContext& context) {
         rows.insert(rows.end(), {b, c, kept});
   }
   const Extents extents{static_cast<int64_t>(rows.size() / 3), 3};
-  context.set_output(0, Tensor::of<int64_t>(DataType::kInt64, extents, rows));
-  return {};
+  return context.finish(Tensor::of<int64_t>(DataType::kInt64, extents, rows));
 }
 
 }  // namespace tenon

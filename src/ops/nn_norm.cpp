@@ -186,8 +186,7 @@ Status evaluate(const Normalization& op, EvalContext& context) {
 Status infer(const BatchNorm&, InferContext& context) {
   if (context.rank(0) < 2) return context.fail("x needs a rank of at least 2: [N,C,...]");
   for (int i = 1; i < 5; ++i) TENON_TRY(check_channel_vector(context, i));
-  context.set_output(0, context.input(0).type, context.shape(0));
-  return {};
+  return context.finish(context.input(0).type, context.shape(0));
 }
 
 Status evaluate(const BatchNorm& op, EvalContext& context) {
@@ -197,29 +196,27 @@ Status evaluate(const BatchNorm& op, EvalContext& context) {
   for (int i = 1; i < 5; ++i)
     if (context.input(i).count() != channels)
       return context.fail(fmt::format("input {} needs {} numbers", i, channels));
-  context.set_output(0, with_real(x.type(), [&](auto real) {
-                       using T = decltype(real);
-                       const Values<T> values(x);
-                       const Values<double> scale(context.input(1)), bias(context.input(2)),
-                           mean(context.input(3)), variance(context.input(4));
-                       std::vector<T> y(static_cast<size_t>(x.count()));
-                       for (int64_t begin = 0; begin < x.count(); begin += spatial) {
-                         const int64_t c = begin / spatial % channels;
-                         const double factor = scale[c] / std::sqrt(variance[c] + op.epsilon);
-                         const double moved = mean[c], to = bias[c];
-                         for (int64_t i = begin; i < begin + spatial; ++i)
-                           y[i] = static_cast<T>((values[i] - moved) * factor + to);
-                       }
-                       return tensor_of_values(x.type(), x.extents(), y);
-                     }));
-  return {};
+  return context.finish(with_real(x.type(), [&](auto real) {
+    using T = decltype(real);
+    const Values<T> values(x);
+    const Values<double> scale(context.input(1)), bias(context.input(2)), mean(context.input(3)),
+        variance(context.input(4));
+    std::vector<T> y(static_cast<size_t>(x.count()));
+    for (int64_t begin = 0; begin < x.count(); begin += spatial) {
+      const int64_t c = begin / spatial % channels;
+      const double factor = scale[c] / std::sqrt(variance[c] + op.epsilon);
+      const double moved = mean[c], to = bias[c];
+      for (int64_t i = begin; i < begin + spatial; ++i)
+        y[i] = static_cast<T>((values[i] - moved) * factor + to);
+    }
+    return tensor_of_values(x.type(), x.extents(), y);
+  }));
 }
 
 Status infer(const Lrn& op, InferContext& context) {
   if (context.rank(0) < 2) return context.fail("x needs a rank of at least 2: [N,C,...]");
   if (op.size < 1) return context.fail(fmt::format("size {} is not positive", op.size));
-  context.set_output(0, context.input(0).type, context.shape(0));
-  return {};
+  return context.finish(context.input(0).type, context.shape(0));
 }
 
 Status evaluate(const Lrn& op, EvalContext& context) {
@@ -228,24 +225,22 @@ Status evaluate(const Lrn& op, EvalContext& context) {
   const int64_t channels = x.extents()[1], spatial = count_between(x.extents(), 2, x.rank());
   const int64_t before = std::min((op.size - 1) / 2, channels);
   const int64_t after = std::min(op.size / 2, channels);
-  context.set_output(0, with_real(x.type(), [&](auto real) {
-                       using T = decltype(real);
-                       const Values<T> values(x);
-                       std::vector<T> y(static_cast<size_t>(x.count()));
-                       for (int64_t i = 0; i < values.size(); ++i) {
-                         const int64_t c = i / spatial % channels;
-                         double squares = 0;
-                         for (int64_t k = std::max<int64_t>(0, c - before);
-                              k <= std::min(channels - 1, c + after); ++k)
-                           squares += static_cast<double>(values[i + (k - c) * spatial]) *
-                                      static_cast<double>(values[i + (k - c) * spatial]);
-                         const double base =
-                             op.bias + op.alpha / static_cast<double>(op.size) * squares;
-                         y[i] = static_cast<T>(values[i] / std::pow(base, op.beta));
-                       }
-                       return tensor_of_values(x.type(), x.extents(), y);
-                     }));
-  return {};
+  return context.finish(with_real(x.type(), [&](auto real) {
+    using T = decltype(real);
+    const Values<T> values(x);
+    std::vector<T> y(static_cast<size_t>(x.count()));
+    for (int64_t i = 0; i < values.size(); ++i) {
+      const int64_t c = i / spatial % channels;
+      double squares = 0;
+      for (int64_t k = std::max<int64_t>(0, c - before); k <= std::min(channels - 1, c + after);
+           ++k)
+        squares += static_cast<double>(values[i + (k - c) * spatial]) *
+                   static_cast<double>(values[i + (k - c) * spatial]);
+      const double base = op.bias + op.alpha / static_cast<double>(op.size) * squares;
+      y[i] = static_cast<T>(values[i] / std::pow(base, op.beta));
+    }
+    return tensor_of_values(x.type(), x.extents(), y);
+  }));
 }
 
 }  // namespace tenon

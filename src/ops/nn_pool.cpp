@@ -136,8 +136,7 @@ Status infer(const Pool& op, InferContext& context) {
     return context.fail("only max pooling gives indices");
   TENON_ASSIGN(Shape shape, pooled_shape(op, context.shape(0), context));
   if (context.output_count() > 1) context.set_output(1, DataType::kInt64, shape);
-  context.set_output(0, context.input(0).type, std::move(shape));
-  return {};
+  return context.finish(context.input(0).type, std::move(shape));
 }
 
 Status evaluate(const Pool& op, EvalContext& context) {
@@ -175,8 +174,7 @@ Status infer(const MaxUnpool& op, InferContext& context) {
       for (size_t i = 2; i < shape.size(); ++i) shape[i] = context.data_dependent(kUnbounded);
     }
   }
-  context.set_output(0, context.input(0).type, std::move(shape));
-  return {};
+  return context.finish(context.input(0).type, std::move(shape));
 }
 
 Status evaluate(const MaxUnpool& op, EvalContext& context) {

@@ -334,8 +334,7 @@ Status infer(const Resize& op, InferContext& context) {
     TENON_TRY(shape_by_scales(context, axes, shape));
   for (const Dim& extent : shape)
     if (extent.is_constant() && extent.constant() < 0) return context.fail("a size is negative");
-  context.set_output(0, context.input(0).type, std::move(shape));
-  return {};
+  return context.finish(context.input(0).type, std::move(shape));
 }
 
 Status evaluate(const Resize& op, EvalContext& context) {
@@ -359,8 +358,7 @@ Status evaluate(const Resize& op, EvalContext& context) {
     return tensor_of_values(x.type(), extents, values);
   };
   const bool exact = is_integer(x.type()) && byte_size(x.type()) >= 4;
-  context.set_output(0, exact ? run(double{}) : with_real(x.type(), run));
-  return {};
+  return context.finish(exact ? run(double{}) : with_real(x.type(), run));
 }
 
 }  // namespace tenon

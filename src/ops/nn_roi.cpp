@@ -155,8 +155,7 @@ std::vector<T> pool_regions(const RoiPool& op, const Tensor& x, const Values<dou
 
 Status infer(const RoiPool& op, InferContext& context) {
   TENON_ASSIGN(Shape shape, roi_shape(op, context.shape(0), context.shape(1), context));
-  context.set_output(0, context.input(0).type, std::move(shape));
-  return {};
+  return context.finish(context.input(0).type, std::move(shape));
 }
 
 Status evaluate(const RoiPool& op, EvalContext& context) {
@@ -165,11 +164,9 @@ Status evaluate(const RoiPool& op, EvalContext& context) {
   TENON_ASSIGN(const Extents extents, concrete(shape, context));
   const Values<double> rois(context.input(1));
   TENON_ASSIGN(const auto images, images_of(op, context, rois));
-  context.set_output(0, with_real(x.type(), [&](auto real) {
-                       return tensor_of_values(x.type(), extents,
-                                               pool_regions<decltype(real)>(op, x, rois, images));
-                     }));
-  return {};
+  return context.finish(with_real(x.type(), [&](auto real) {
+    return tensor_of_values(x.type(), extents, pool_regions<decltype(real)>(op, x, rois, images));
+  }));
 }
 
 }  // namespace tenon

@@ -81,8 +81,7 @@ Status infer(const RotaryEmbedding& op, InferContext& context) {
   if (rank != 3 && rank != 4) return context.fail("x needs a rank of 3 or 4");
   if (rank == 3 && op.heads < 1)
     return context.fail("the number of heads must be given for x of rank 3");
-  context.set_output(0, context.input(0).type, context.shape(0));
-  return {};
+  return context.finish(context.input(0).type, context.shape(0));
 }
 
 Status evaluate(const RotaryEmbedding& op, EvalContext& context) {
@@ -90,20 +89,19 @@ Status evaluate(const RotaryEmbedding& op, EvalContext& context) {
   TENON_ASSIGN(const RotarySizes sizes, sizes_of(op, x.extents(), context));
   TENON_ASSIGN(const auto rows, cache_rows(context, sizes));
   const int64_t half = sizes.rotated / 2;
-  context.set_output(0, with_real(x.type(), [&](auto real) {
-                       using T = decltype(real);
-                       const Values<T> from(x), cos(context.input(1)), sin(context.input(2));
-                       std::vector<T> y(from.data(), from.data() + from.size());
-                       for (int64_t b = 0; b < sizes.batch; ++b)
-                         for (int64_t s = 0; s < sizes.sequence; ++s)
-                           for (int64_t h = 0; h < sizes.heads; ++h) {
-                             const int64_t row = rows[b * sizes.sequence + s] * half;
-                             rotate(op, sizes.rotated, cos.data() + row, sin.data() + row,
-                                    y.data() + sizes.offset(b, s, h));
-                           }
-                       return tensor_of_values(x.type(), x.extents(), y);
-                     }));
-  return {};
+  return context.finish(with_real(x.type(), [&](auto real) {
+    using T = decltype(real);
+    const Values<T> from(x), cos(context.input(1)), sin(context.input(2));
+    std::vector<T> y(from.data(), from.data() + from.size());
+    for (int64_t b = 0; b < sizes.batch; ++b)
+      for (int64_t s = 0; s < sizes.sequence; ++s)
+        for (int64_t h = 0; h < sizes.heads; ++h) {
+          const int64_t row = rows[b * sizes.sequence + s] * half;
+          rotate(op, sizes.rotated, cos.data() + row, sin.data() + row,
+                 y.data() + sizes.offset(b, s, h));
+        }
+    return tensor_of_values(x.type(), x.extents(), y);
+  }));
 }
 
 }  // namespace tenon

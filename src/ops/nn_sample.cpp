@@ -115,8 +115,7 @@ Result<Shape> affine_shape(const Shape& theta, const std::vector<Dim>& size, con
 
 Status infer(const GridSample&, InferContext& context) {
   TENON_ASSIGN(Shape shape, sampled_shape(context.shape(0), context.shape(1), context));
-  context.set_output(0, context.input(0).type, std::move(shape));
-  return {};
+  return context.finish(context.input(0).type, std::move(shape));
 }
 
 Status evaluate(const GridSample& op, EvalContext& context) {
@@ -169,8 +168,7 @@ Status infer(const AffineGrid&, InferContext& context) {
       size->push_back(context.data_dependent(kUnbounded));
   }
   TENON_ASSIGN(Shape shape, affine_shape(theta, *size, context));
-  context.set_output(0, context.input(0).type, std::move(shape));
-  return {};
+  return context.finish(context.input(0).type, std::move(shape));
 }
 
 Status evaluate(const AffineGrid& op, EvalContext& context) {
@@ -197,8 +195,7 @@ Status evaluate(const AffineGrid& op, EvalContext& context) {
     }
     advance(position, points);
   }
-  context.set_output(0, tensor_of_values(theta.type(), extents, y));
-  return {};
+  return context.finish(tensor_of_values(theta.type(), extents, y));
 }
 
 }  // namespace tenon

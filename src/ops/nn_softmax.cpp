@@ -80,30 +80,26 @@ Status infer(const Softmax& op, InferContext& context) {
   TENON_ASSIGN(const auto axes, softmax_axes(op, context.rank(0), context));
   static_cast<void>(axes);
   if (!is_real(context.input(0).type)) return context.fail("x must have a real type");
-  context.set_output(0, context.input(0).type, context.shape(0));
-  return {};
+  return context.finish(context.input(0).type, context.shape(0));
 }
 
 Status evaluate(const Softmax& op, EvalContext& context) {
   const Tensor& x = context.input(0);
   TENON_ASSIGN(const auto axes, softmax_axes(op, x.rank(), context));
   const bool of_rows = axes == std::vector<int>{x.rank() - 1};
-  context.set_output(0, with_real(x.type(), [&](auto real) {
-                       using T = decltype(real);
-                       const Values<T> values(x);
-                       return tensor_of_values(
-                           x.type(), x.extents(),
-                           of_rows ? softmax_of_rows(values, x.extents().back(), op.log)
-                                   : softmax(values, groups_of(x.extents(), axes), op.log));
-                     }));
-  return {};
+  return context.finish(with_real(x.type(), [&](auto real) {
+    using T = decltype(real);
+    const Values<T> values(x);
+    return tensor_of_values(x.type(), x.extents(),
+                            of_rows ? softmax_of_rows(values, x.extents().back(), op.log)
+                                    : softmax(values, groups_of(x.extents(), axes), op.log));
+  }));
 }
 
 Status infer(const Hardmax& op, InferContext& context) {
   TENON_ASSIGN(const int64_t axis, context.axis(op.axis, context.rank(0)));
   static_cast<void>(axis);
-  context.set_output(0, context.input(0).type, context.shape(0));
-  return {};
+  return context.finish(context.input(0).type, context.shape(0));
 }
 
 Status evaluate(const Hardmax& op, EvalContext& context) {
@@ -122,8 +118,7 @@ Status evaluate(const Hardmax& op, EvalContext& context) {
         if (values[first + k * inner] > values[first + best * inner]) best = k;
       y[first + best * inner] = 1;
     }
-  context.set_output(0, tensor_of_values(x.type(), x.extents(), y));
-  return {};
+  return context.finish(tensor_of_values(x.type(), x.extents(), y));
 }
 
 }  // namespace tenon

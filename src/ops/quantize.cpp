@@ -112,8 +112,7 @@ Status infer(const Quantize& op, InferContext& context) {
     TENON_TRY(check_scale(context, context.shape(0), context.shape(2), op.axis, op.block_size));
     TENON_TRY(check_zero_point(context, context.shape(1), context.shape(2)));
   }
-  context.set_output(0, to, context.shape(0));
-  return {};
+  return context.finish(to, context.shape(0));
 }
 
 Status evaluate(const Quantize& op, EvalContext& context) {
@@ -149,8 +148,7 @@ Status evaluate(const Quantize& op, EvalContext& context) {
   const Tensor* operand = &reals;
   EvalContext inner(context.node(), std::span(&operand, 1));
   TENON_TRY(evaluate(cast, inner));
-  context.set_output(0, inner.outputs()[0]);
-  return {};
+  return context.finish(inner.outputs()[0]);
 }
 
 Status infer(const Dequantize& op, InferContext& context) {
@@ -160,8 +158,7 @@ Status infer(const Dequantize& op, InferContext& context) {
   TENON_TRY(check_scale(context, context.shape(0), context.shape(1), op.axis, op.block_size));
   if (context.has_input(2))
     TENON_TRY(check_zero_point(context, context.shape(1), context.shape(2)));
-  context.set_output(0, op.to, context.shape(0));
-  return {};
+  return context.finish(op.to, context.shape(0));
 }
 
 Status evaluate(const Dequantize& op, EvalContext& context) {

@@ -45,8 +45,7 @@ Status infer(const ArgReduce& op, InferContext& context) {
     shape[axis] = 1;
   else
     shape.erase(shape.begin() + axis);
-  context.set_output(0, DataType::kInt64, std::move(shape));
-  return {};
+  return context.finish(DataType::kInt64, std::move(shape));
 }
 
 Status evaluate(const ArgReduce& op, EvalContext& context) {

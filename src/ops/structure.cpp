@@ -8,14 +8,12 @@ namespace tenon {
 
 /// Contents may have been left out: plans keep only constants that kernels read.
 Status infer(const Constant& op, InferContext& context) {
-  context.set_output(0, op.value.type(), to_shape(op.value.extents()));
-  return {};
+  return context.finish(op.value.type(), to_shape(op.value.extents()));
 }
 
 Status evaluate(const Constant& op, EvalContext& context) {
   if (!op.value.defined()) return context.fail("the constant has no value");
-  context.set_output(0, op.value);
-  return {};
+  return context.finish(op.value);
 }
 
 namespace {
@@ -27,8 +25,7 @@ Status infer_copy(InferContext& context) {
 }
 
 Status evaluate_copy(EvalContext& context) {
-  context.set_output(0, context.input(0));
-  return {};
+  return context.finish(context.input(0));
 }
 
 }  // namespace
