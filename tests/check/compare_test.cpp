@@ -5,8 +5,7 @@
 
 #include <memory>
 
-#include "ir/text.h"
-#include "ops/table.h"
+#include "graph_text.h"
 
 namespace tenon {
 namespace {
@@ -15,15 +14,8 @@ constexpr double kStep = 0.5, kExpected = 10;
 /// A step is far beyond it, where it is not the norm's.
 constexpr Tolerance kTolerance{.relative = 1e-4, .spread = 1e-4, .norm = 1e-2};
 
-std::unique_ptr<Graph> graph_of(const char* text) {
-  auto graph = parse_graph(text);
-  EXPECT_TRUE(graph.ok()) << graph.error().message;
-  EXPECT_TRUE(infer_graph(**graph).ok());
-  return std::move(*graph);
-}
-
 std::unique_ptr<Graph> quantized_at_the_end() {
-  return graph_of(R"(graph "" (%0 "x": f32[10,20]) {
+  return inferred(R"(graph "" (%0 "x": f32[10,20]) {
   %1 = constant() {value = f32[]{0.5}} : f32[]
   %2 = quantize "q"(%0, %1) : i8[10,20]
   %3 = dequantize "dq"(%2, %1) : f32[10,20]
@@ -34,7 +26,7 @@ std::unique_ptr<Graph> quantized_at_the_end() {
 }
 
 std::unique_ptr<Graph> sum() {
-  return graph_of(R"(graph "" (%0 "x": f32[200]) {
+  return inferred(R"(graph "" (%0 "x": f32[200]) {
   %1 "out" = add "add"(%0, %0) : f32[200]
   return %1
 })");
@@ -82,7 +74,7 @@ TEST(CompareOutputs, NoneMayElsewhere) {
 TEST(CompareOutputs, SteadinessIsThatOfTheUnsteadiestOperator) {
   EXPECT_EQ(steadiness_of(*sum()), Steadiness::kSteady);
   EXPECT_EQ(steadiness_of(*quantized_at_the_end()), Steadiness::kJumps);
-  EXPECT_EQ(steadiness_of(*graph_of(R"(graph "" (%0 "x": i32[4]) {
+  EXPECT_EQ(steadiness_of(*inferred(R"(graph "" (%0 "x": i32[4]) {
   %1 "out" = add "add"(%0, %0) : i32[4]
   return %1
 })")),

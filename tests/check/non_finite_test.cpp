@@ -3,18 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include "ir/text.h"
-#include "ops/table.h"
+#include "graph_text.h"
 
 namespace tenon {
 namespace {
-
-std::unique_ptr<Graph> parsed(const char* text) {
-  auto graph = parse_graph(text);
-  EXPECT_TRUE(graph.ok()) << graph.error().message;
-  EXPECT_TRUE(infer_graph(**graph).ok());
-  return std::move(*graph);
-}
 
 constexpr const char* kProduct = R"(graph "" (%0 "x": f32[2]) {
   %1 = mul "square1"(%0, %0) : f32[2]
@@ -24,7 +16,7 @@ constexpr const char* kProduct = R"(graph "" (%0 "x": f32[2]) {
 })";
 
 TEST(NonFinite, OverflowsInHalfPrecisionOnly) {
-  const auto graph = parsed(kProduct);
+  const auto graph = inferred(kProduct);
   const std::vector<float> x = {1, 20};
   const std::vector<Tensor> inputs = {Tensor::of<float>(DataType::kFloat32, {2}, x)};
   const auto single = find_non_finite(*graph, inputs, std::nullopt);
@@ -43,7 +35,7 @@ TEST(NonFinite, OverflowsInHalfPrecisionOnly) {
 }
 
 TEST(NonFinite, MasksDoNotCount) {
-  const auto graph = parsed(R"(graph "" (%0 "x": f32[2]) {
+  const auto graph = inferred(R"(graph "" (%0 "x": f32[2]) {
     %1 = constant() {value = f32[2]{0,-inf}} : f32[2]
     %2 = add "mask"(%0, %1) : f32[2]
     %3 = sqrt "root"(%0) : f32[2]

@@ -13,13 +13,24 @@
 #include "check/pass_bisect.h"
 #include "check/processor_reference.h"
 #include "check/sample.h"
-#include "ir/text.h"
+#include "graph_text.h"
 #include "memory_logger.h"
 #include "ops/ops.h"
-#include "ops/table.h"
 
 namespace tenon {
 namespace {
+
+/// A plan, or the error, and the warnings of its build.
+struct Built {
+  Result<Plan> plan;
+  std::string log;
+};
+Built build(CompileRequest request, const SelfCheck& check = {}) {
+  MemoryLogger logger;
+  TimingCache cache;
+  auto plan = compile_checked(std::move(request), cache, check, logger);
+  return {std::move(plan), std::move(logger.text)};
+}
 
 /// Takes every product for a sum: wrong for most nodes.
 bool wrong_sums(Graph& graph, PassContext& context) {
@@ -48,10 +59,7 @@ constexpr const char* kGraph = R"(graph "" (%0 "x": f32[4,3], %1 "y": f32[4,3]) 
 })";
 
 std::unique_ptr<Graph> graph_of_text() {
-  auto graph = parse_graph(kGraph);
-  EXPECT_TRUE(graph.ok()) << graph.error().message;
-  EXPECT_TRUE(infer_graph(**graph).ok());
-  return std::move(*graph);
+  return inferred(kGraph);
 }
 
 CompileRequest request_of(std::unique_ptr<Graph> graph) {
@@ -92,26 +100,21 @@ TEST(NetworkReference, MakesKernelsForLargeNetworksAlone) {
 }
 
 TEST(SelfCheck, AgreesWithTheReference) {
-  MemoryLogger logger;
-  TimingCache cache;
-  const auto plan = compile_checked(request_of(graph_of_text()), cache, {}, logger);
+  const auto [plan, log] = build(request_of(graph_of_text()));
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   EXPECT_EQ(plan->settings.at("self_check"), "passed");
-  EXPECT_EQ(logger.text, "");
+  EXPECT_EQ(log, "");
 }
 
 TEST(SelfCheck, FindsAPlantedPassAndItsNodes) {
-  MemoryLogger logger;
-  TimingCache cache;
   CompileRequest request = request_of(graph_of_text());
   // Regions would hide the products from the planted pass.
   request.passes.disabled = {"fuse_epilogue", "fuse_pointwise"};
   request.passes.extra.push_back({"wrong_sums", 1, "a mistake", wrong_sums});
-  const auto plan = compile_checked(std::move(request), cache, {}, logger);
+  const auto [plan, log] = build(std::move(request));
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   EXPECT_EQ(plan->settings.at("self_check"), "passed without wrong_sums:mul1, wrong_sums:mul2");
-  EXPECT_NE(logger.text.find("pass wrong_sums changes results at node 'mul1'"), std::string::npos)
-      << logger.text;
+  EXPECT_NE(log.find("pass wrong_sums changes results at node 'mul1'"), std::string::npos) << log;
   const auto network = graph_of_text();
   const auto inputs = sample_inputs(*network, plan->profiles[0]);
   const auto expected = evaluate_graph(*network, *inputs);
@@ -126,22 +129,17 @@ TEST(SelfCheck, LeavesAPassOutThatIsWrongAtManyNodes) {
   for (int i = 0; i < kProducts; ++i)
     text += fmt::format("  %{1} \"v{1}\" = mul \"mul{1}\"(%{0}, %0) : f32[4,3]\n", i, i + 1);
   text += fmt::format("  return %{}\n}}", kProducts);
-  auto graph = parse_graph(text);
-  ASSERT_TRUE(graph.ok()) << graph.error().message;
-  ASSERT_TRUE(infer_graph(**graph).ok());
-  MemoryLogger logger;
-  TimingCache cache;
-  CompileRequest request = request_of(std::move(*graph));
+  CompileRequest request = request_of(inferred(text));
   request.passes.disabled = {"fuse_pointwise"};
   request.passes.extra.push_back({"wrong_sums", 1, "a mistake", wrong_sums});
-  const auto plan = compile_checked(std::move(request), cache, {}, logger);
+  const auto [plan, log] = build(std::move(request));
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   EXPECT_TRUE(plan->settings.at("self_check").ends_with(", wrong_sums"))
       << plan->settings.at("self_check");
-  EXPECT_NE(logger.text.find("pass wrong_sums changes results at many nodes; it is left out "
-                             "altogether (--disablePass=wrong_sums does the same)"),
+  EXPECT_NE(log.find("pass wrong_sums changes results at many nodes; it is left out "
+                     "altogether (--disablePass=wrong_sums does the same)"),
             std::string::npos)
-      << logger.text;
+      << log;
 }
 
 /// Drops summands. In front of a softmax that is invisible when it is the same for all.
@@ -166,47 +164,36 @@ constexpr const char* kShifted = R"(graph "" (%0 "x": f32[4,3]) {
 })";
 
 CompileRequest shifted_request() {
-  auto graph = parse_graph(kShifted);
-  EXPECT_TRUE(graph.ok()) << graph.error().message;
-  EXPECT_TRUE(infer_graph(**graph).ok());
-  CompileRequest request = request_of(std::move(*graph));
+  CompileRequest request = request_of(inferred(kShifted));
   request.passes.disabled = {"fuse_pointwise"};
   request.passes.extra.push_back({"wrong_signs", 1, "a mistake", wrong_signs});
   return request;
 }
 
 TEST(SelfCheck, OutputsAloneDoNotShowWhatSoftmaxHides) {
-  MemoryLogger logger;
-  TimingCache cache;
-  const auto plan = compile_checked(shifted_request(), cache, {}, logger);
+  const auto [plan, log] = build(shifted_request());
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   EXPECT_EQ(plan->settings.at("self_check"), "passed");
-  EXPECT_EQ(logger.text, "");
+  EXPECT_EQ(log, "");
 }
 
 TEST(SelfCheck, RegionsShowWhatOutputsHide) {
-  MemoryLogger logger;
-  TimingCache cache;
-  const auto plan = compile_checked(shifted_request(), cache, {.regions = true}, logger);
+  const auto [plan, log] = build(shifted_request(), {.regions = true});
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   EXPECT_EQ(plan->settings.at("self_check"), "passed without wrong_signs:shift");
   EXPECT_EQ(plan->settings.at("self_check_regions"), "3 of 3");
-  EXPECT_NE(logger.text.find("self-check: region 'shift', value 's': distance"), std::string::npos)
-      << logger.text;
-  EXPECT_NE(logger.text.find("pass wrong_signs changes results at node 'shift'"), std::string::npos)
-      << logger.text;
+  EXPECT_NE(log.find("self-check: region 'shift', value 's': distance"), std::string::npos) << log;
+  EXPECT_NE(log.find("pass wrong_signs changes results at node 'shift'"), std::string::npos) << log;
 }
 
 TEST(SelfCheck, RegionsAreComparedFromLevelFiveOn) {
-  MemoryLogger logger;
-  TimingCache cache;
   CompileRequest request = request_of(graph_of_text());
   request.passes.level = SelfCheck::kRegionLevel;
-  const auto plan = compile_checked(std::move(request), cache, {}, logger);
+  const auto [plan, log] = build(std::move(request));
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   EXPECT_EQ(plan->settings.at("self_check"), "passed");
   EXPECT_TRUE(plan->settings.contains("self_check_regions"));
-  EXPECT_EQ(logger.text, "");
+  EXPECT_EQ(log, "");
 }
 
 /// Calls of a function, or trips of a loop that is written out, have values of one name.
@@ -218,14 +205,12 @@ TEST(SelfCheck, ValuesOfOneNameAreNotCompared) {
   return %3
 })");
   ASSERT_TRUE(graph.ok()) << graph.error().message;
-  MemoryLogger logger;
-  TimingCache cache;
   CompileRequest request = request_of(std::move(*graph));
   request.passes.level = SelfCheck::kRegionLevel;
-  const auto plan = compile_checked(std::move(request), cache, {}, logger);
+  const auto [plan, log] = build(std::move(request));
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   EXPECT_EQ(plan->settings.at("self_check"), "passed");
-  EXPECT_EQ(logger.text, "");
+  EXPECT_EQ(log, "");
 }
 
 /// Who asks for all regions waits for them.
@@ -309,18 +294,15 @@ std::vector<Tactic> tactics_with_one_wrong_element() {
 
 TEST(SelfCheck, FindsAWrongKernel) {
   for (const bool regions : {false, true}) {
-    MemoryLogger logger;
-    TimingCache cache;
     CompileRequest request = request_of(graph_of_text());
     const std::vector<Tactic> tactics = tactics_with_wrong_softmax();
     request.backend.tactics = tactics;
     request.select.level = 0;  // The first that fits.
-    const auto plan = compile_checked(std::move(request), cache, {.regions = regions}, logger);
+    const auto [plan, log] = build(std::move(request), {.regions = regions});
     ASSERT_TRUE(plan.ok()) << plan.error().message;
     EXPECT_EQ(plan->settings.at("self_check"), "passed without cpu.softmax.wrong");
-    EXPECT_NE(logger.text.find("region 'softmax1', kernel cpu.softmax.wrong: distance"),
-              std::string::npos)
-        << logger.text;
+    EXPECT_NE(log.find("region 'softmax1', kernel cpu.softmax.wrong: distance"), std::string::npos)
+        << log;
   }
 }
 
@@ -392,26 +374,20 @@ std::unique_ptr<Graph> thousandth_in_bytes(double scale) {
   return %6
 }})",
                                        scale == 0 ? "" : bytes, scale == 0 ? 2 : 5);
-  auto graph = parse_graph(text);
-  EXPECT_TRUE(graph.ok()) << graph.error().message << text;
-  EXPECT_TRUE(infer_graph(**graph).ok());
-  return std::move(*graph);
+  return inferred(text);
 }
 
 /// Agreement with the network in bytes says nothing of the ranges that the build took.
 TEST(SelfCheck, TellsByHowMuchABuildsQuantizationMovesOutputs) {
   for (const bool fits : {false, true}) {
-    MemoryLogger logger;
-    TimingCache cache;
     SelfCheck check;
     check.unquantized = thousandth_in_bytes(0);
     auto graph = thousandth_in_bytes(fits ? 0.001 / 127 : 4.0 / 127);
-    const auto plan = compile_checked(request_of(std::move(graph)), cache, check, logger);
+    const auto [plan, log] = build(request_of(std::move(graph)), check);
     ASSERT_TRUE(plan.ok()) << plan.error().message;
     EXPECT_EQ(plan->settings.at("self_check"), "passed");
-    EXPECT_EQ(logger.text.find("int8 moves output 'y' by 1 of its size") != std::string::npos,
-              !fits)
-        << logger.text;
+    EXPECT_EQ(log.find("int8 moves output 'y' by 1 of its size") != std::string::npos, !fits)
+        << log;
     const auto cost = plan->settings.find("self_check_cost");
     EXPECT_EQ(cost != plan->settings.end() && cost->second.find("by 1 of") != std::string::npos,
               !fits);
@@ -443,14 +419,13 @@ TEST(SelfCheck, TheSearchForWrongPassesEndsInTime) {
   for (int i = 0; i < kProducts; ++i)
     text += fmt::format("  %{1} \"v{1}\" = matmul \"m{1}\"(%{0}, %0) : f32[384,384]\n", i, i + 1);
   text += fmt::format("  return %{}\n}}", kProducts);
-  auto graph = parse_graph(text);
-  ASSERT_TRUE(graph.ok() && infer_graph(**graph).ok());
+  const auto graph = inferred(text);
   Tensor x(DataType::kFloat32, {384, 384});
   for (int64_t i = 0; i < x.count(); ++i) x.set_from_double(i, i % 385 == 0 ? 1 : 0);
   Expectation expected;
   expected.inputs = {x};
   Stopwatch watch;
-  const auto outputs = evaluate_graph(**graph, expected.inputs);
+  const auto outputs = evaluate_graph(*graph, expected.inputs);
   const double once = watch.lap();
   ASSERT_TRUE(outputs.ok());
   expected.outputs = *outputs;
@@ -460,7 +435,7 @@ TEST(SelfCheck, TheSearchForWrongPassesEndsInTime) {
   PassOptions options;
   MemoryLogger logger;
   watch.lap();
-  const auto wrong = disable_wrong_passes(**graph, options, expected, Deadline(once / 10), logger);
+  const auto wrong = disable_wrong_passes(*graph, options, expected, Deadline(once / 10), logger);
   EXPECT_LT(watch.lap(), once / 2);
   ASSERT_TRUE(wrong.ok()) << wrong.error().message;
   EXPECT_FALSE(wrong->in_time);
@@ -476,14 +451,9 @@ TEST(SelfCheck, CancelledSumsAreNoErrors) {
   %5 "along" = reduce "t"(%4) {axes = [2]} : f32[8,157,1]
   return %3, %5
 })";
-  auto graph = parse_graph(kCancelled);
-  ASSERT_TRUE(graph.ok()) << graph.error().message;
-  ASSERT_TRUE(infer_graph(**graph).ok());
-  MemoryLogger logger;
-  TimingCache cache;
-  const auto plan = compile_checked(request_of(std::move(*graph)), cache, {}, logger);
-  ASSERT_TRUE(plan.ok()) << plan.error().message << logger.text;
-  EXPECT_EQ(plan->settings.at("self_check"), "passed") << logger.text;
+  const auto [plan, log] = build(request_of(inferred(kCancelled)));
+  ASSERT_TRUE(plan.ok()) << plan.error().message << log;
+  EXPECT_EQ(plan->settings.at("self_check"), "passed") << log;
 }
 
 /// Whichever is left out, another is taken: more of them than the check leaves out one by one.
@@ -502,30 +472,26 @@ std::vector<Tactic> tactics_with_many_wrong_softmaxes() {
 }
 
 TEST(SelfCheck, APlanThatStaysWrongIsAnError) {
-  MemoryLogger logger;
-  TimingCache cache;
   CompileRequest request = request_of(graph_of_text());
   const std::vector<Tactic> tactics = tactics_with_many_wrong_softmaxes();
   request.backend.tactics = tactics;
   request.select.level = 0;
-  const auto plan = compile_checked(std::move(request), cache, {}, logger);
+  const auto [plan, log] = build(std::move(request));
   ASSERT_FALSE(plan.ok()) << plan->settings.at("self_check");
   EXPECT_NE(plan.error().message.find("results are wrong"), std::string::npos)
       << plan.error().message;
 }
 
 TEST(SelfCheck, APlanThatStaysWrongIsKeptWhereThatIsWanted) {
-  MemoryLogger logger;
-  TimingCache cache;
   CompileRequest request = request_of(graph_of_text());
   const std::vector<Tactic> tactics = tactics_with_many_wrong_softmaxes();
   request.backend.tactics = tactics;
   request.select.level = 0;
-  const auto plan = compile_checked(std::move(request), cache, {.keep_failed = true}, logger);
+  const auto [plan, log] = build(std::move(request), {.keep_failed = true});
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   EXPECT_TRUE(plan->settings.at("self_check").starts_with("failed"))
       << plan->settings.at("self_check");
-  EXPECT_NE(logger.text.find("self-check:"), std::string::npos);
+  EXPECT_NE(log.find("self-check:"), std::string::npos);
 }
 
 TEST(SelfCheck, FindsAWrongKernelWhoseResultsAreHidden) {
@@ -536,16 +502,11 @@ TEST(SelfCheck, FindsAWrongKernelWhoseResultsAreHidden) {
   %3 "q" = sub "sub1"(%1, %2) : f32[4,3]
   return %3
 })";
-  auto graph = parse_graph(kTwice);
-  ASSERT_TRUE(graph.ok()) << graph.error().message;
-  ASSERT_TRUE(infer_graph(**graph).ok());
-  MemoryLogger logger;
-  TimingCache cache;
-  CompileRequest request = request_of(std::move(*graph));
+  CompileRequest request = request_of(inferred(kTwice));
   const std::vector<Tactic> tactics = tactics_with_wrong_softmax();
   request.backend.tactics = tactics;
   request.select.level = 0;
-  const auto plan = compile_checked(std::move(request), cache, {.regions = true}, logger);
+  const auto [plan, log] = build(std::move(request), {.regions = true});
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   EXPECT_EQ(plan->settings.at("self_check"), "passed without cpu.softmax.wrong");
 }
@@ -563,10 +524,7 @@ constexpr const char* kCancelling = R"(graph "" (%0 "x": f32[64,32]) {
 })";
 
 CompileRequest request_in_bf16(const char* text) {
-  auto graph = parse_graph(text);
-  EXPECT_TRUE(graph.ok()) << graph.error().message;
-  EXPECT_TRUE(infer_graph(**graph).ok());
-  CompileRequest request = request_of(std::move(*graph));
+  CompileRequest request = request_of(inferred(text));
   request.passes.precision = DataType::kBFloat16;
   // Values inside are stored, and so rounded.
   request.passes.disabled = {"fuse_pointwise", "fuse_epilogue"};
@@ -574,12 +532,10 @@ CompileRequest request_in_bf16(const char* text) {
 }
 
 TEST(SelfCheck, TakesNoPrecisionAwayWhereRoundingCostsAsMuch) {
-  MemoryLogger logger;
-  TimingCache cache;
-  const auto plan = compile_checked(request_in_bf16(kCancelling), cache, {}, logger);
+  const auto [plan, log] = build(request_in_bf16(kCancelling));
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   EXPECT_EQ(plan->settings.at("self_check"), "passed");
-  EXPECT_EQ(logger.text, "");
+  EXPECT_EQ(log, "");
   const std::string cost = plan->settings.at("self_check_cost");
   EXPECT_NE(cost.find("bf16 moves output 'y' by "), std::string::npos) << cost;
   EXPECT_NE(cost.find("; rounding alone by "), std::string::npos) << cost;
@@ -609,14 +565,12 @@ TEST(SelfCheck, FindsAWrongPassThatRoundingHides) {
   %3 "y" = softmax "last"(%2) {axes = [1]} : f32[64,32]
   return %3
 })";
-  MemoryLogger logger;
-  TimingCache cache;
   CompileRequest request = request_in_bf16(kScaled);
   request.passes.extra.push_back({"nudge", 1, "a mistake", nudge});
-  const auto plan = compile_checked(std::move(request), cache, {}, logger);
+  const auto [plan, log] = build(std::move(request));
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   EXPECT_TRUE(plan->settings.at("self_check").starts_with("passed without nudge"))
-      << plan->settings.at("self_check") << logger.text;
+      << plan->settings.at("self_check") << log;
 }
 
 TEST(SelfCheck, FindsOneWrongElementInTenThousand) {
@@ -626,27 +580,23 @@ TEST(SelfCheck, FindsOneWrongElementInTenThousand) {
   return %2
 })";
   for (const bool narrow : {false, true}) {
-    MemoryLogger logger;
-    TimingCache cache;
     CompileRequest request = request_in_bf16(kWide);
     if (!narrow) request.passes.precision.reset();
     const std::vector<Tactic> tactics = tactics_with_one_wrong_element();
     request.backend.tactics = tactics;
     request.select.level = 0;
-    const auto plan = compile_checked(std::move(request), cache, {}, logger);
+    const auto [plan, log] = build(std::move(request));
     ASSERT_TRUE(plan.ok()) << plan.error().message;
     EXPECT_EQ(plan->settings.at("self_check"), "passed without cpu.softmax.wrong");
-    EXPECT_NE(logger.text.find("kernel cpu.softmax.wrong: "), std::string::npos) << logger.text;
+    EXPECT_NE(log.find("kernel cpu.softmax.wrong: "), std::string::npos) << log;
   }
 }
 
 /// What time sufficed for differs from build to build: plans of the same build are the same bytes.
 TEST(SelfCheck, PlansHoldNothingThatTimeDecided) {
-  MemoryLogger logger;
-  TimingCache cache;
   std::string text = kCancelling;
   text.replace(text.find("300"), 3, "4");
-  const auto plan = compile_checked(request_in_bf16(text.c_str()), cache, {}, logger);
+  const auto [plan, log] = build(request_in_bf16(text.c_str()));
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   EXPECT_EQ(plan->settings.at("self_check"), "passed");
   EXPECT_FALSE(plan->settings.contains("self_check_regions"));
@@ -656,9 +606,7 @@ TEST(SelfCheck, PlansHoldNothingThatTimeDecided) {
 }
 
 TEST(SelfCheck, SaysWhatItCompared) {
-  MemoryLogger logger;
-  TimingCache cache;
-  const auto plan = compile_checked(request_of(graph_of_text()), cache, {.regions = true}, logger);
+  const auto [plan, log] = build(request_of(graph_of_text()), {.regions = true});
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   const std::string regions = plan->settings.at("self_check_regions");
   const size_t of = regions.find(" of ");

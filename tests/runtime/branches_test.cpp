@@ -3,8 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "ir/text.h"
-#include "ops/table.h"
+#include "graph_text.h"
 
 namespace tenon {
 namespace {
@@ -19,10 +18,8 @@ constexpr char kNetwork[] = R"(graph "" (%0 "x": f32[4,4]) {
 })";
 
 Branches found(std::map<int, double> milliseconds, int streams) {
-  auto graph = parse_graph(kNetwork);
-  EXPECT_TRUE(graph.ok()) << graph.error().message;
-  EXPECT_TRUE(infer_graph(**graph).ok());
-  const auto concrete = ConcreteGraph::create(**graph, {});
+  const auto graph = inferred(kNetwork);
+  const auto concrete = ConcreteGraph::create(*graph, {});
   EXPECT_TRUE(concrete.ok());
   return find_branches(*concrete, milliseconds, streams);
 }

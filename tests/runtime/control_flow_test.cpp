@@ -11,15 +11,10 @@ namespace {
 
 void expect_reference(const std::string& text, const std::vector<Tensor>& inputs,
                       bool data_dependent) {
-  auto graph = parse_graph("graph \"\" " + text);
-  ASSERT_TRUE(graph.ok()) << graph.error().message;
-  ASSERT_TRUE(infer_graph(**graph).ok());
-  int number = 0;
-  for (Value* value : (*graph)->inputs()) value->name = fmt::format("in{}", number++);
-  for (Value* value : (*graph)->outputs()) value->name = fmt::format("out{}", number++);
-  const auto expected = evaluate_graph(**graph, inputs);
+  const auto graph = named_graph(text);
+  const auto expected = evaluate_graph(*graph, inputs);
   ASSERT_TRUE(expected.ok()) << expected.error().message;
-  const auto engine = engine_of((*graph)->clone());
+  const auto engine = engine_of(graph->clone());
   ASSERT_TRUE(engine.ok()) << engine.error().message;
   EXPECT_EQ((*engine)->data_dependent(), data_dependent);
   for (const auto& node : (*engine)->graph().nodes()) EXPECT_NE(node->tactic, "cpu.reference");

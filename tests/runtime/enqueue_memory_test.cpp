@@ -8,8 +8,6 @@
 
 #include "../tolerances.h"
 #include "graphs.h"
-#include "ir/text.h"
-#include "ops/table.h"
 
 namespace {
 
@@ -75,15 +73,10 @@ int64_t allocations_of_runs(Context& context) {
 
 /// The same for a graph whose inputs take these contents.
 void expect_none(const std::string& text, std::vector<Tensor> inputs) {
-  auto graph = parse_graph("graph \"\" " + text);
-  ASSERT_TRUE(graph.ok()) << graph.error().message;
-  ASSERT_TRUE(infer_graph(**graph).ok());
-  int number = 0;
-  for (Value* value : (*graph)->inputs()) value->name = fmt::format("in{}", number++);
-  for (Value* value : (*graph)->outputs()) value->name = fmt::format("out{}", number++);
-  const auto expected = evaluate_graph(**graph, inputs);
+  const auto graph = named_graph(text);
+  const auto expected = evaluate_graph(*graph, inputs);
   ASSERT_TRUE(expected.ok()) << expected.error().message;
-  const auto engine = engine_of((*graph)->clone());
+  const auto engine = engine_of(graph->clone());
   ASSERT_TRUE(engine.ok()) << engine.error().message;
   const auto context = Context::create(*engine, 2);
   ASSERT_TRUE(context.ok());

@@ -6,21 +6,10 @@
 
 #include "../tolerances.h"
 #include "graphs.h"
-#include "ir/text.h"
-#include "ops/table.h"
 #include "plan/points.h"
 
 namespace tenon {
 namespace {
-
-std::unique_ptr<Graph> graph_of(const std::string& text) {
-  auto graph = parse_graph("graph \"\" " + text);
-  if (!graph.ok() || !infer_graph(**graph).ok()) return nullptr;
-  int number = 0;
-  for (Value* value : (*graph)->inputs()) value->name = fmt::format("in{}", number++);
-  for (Value* value : (*graph)->outputs()) value->name = fmt::format("out{}", number++);
-  return std::move(graph).value();
-}
 
 /// "[first second] places [last]": the names of each stretch's nodes, and of the deciding nodes.
 std::string names_of(const std::vector<GraphPart>& parts) {
@@ -47,8 +36,7 @@ constexpr char kPlaces[] = R"((%0: f32[rows,6]) {
 })";
 
 TEST(GraphParts, StretchesAreAsLongAsTheExtentsThatAreKnownAllow) {
-  const auto graph = graph_of(kPlaces);
-  ASSERT_NE(graph, nullptr);
+  const auto graph = named_graph(kPlaces);
   const auto parts = split_by_symbols(*graph, {"rows"});
   ASSERT_TRUE(parts.ok()) << parts.error().message;
   EXPECT_EQ(names_of(*parts), " [first beside both] places [numbers end] again");
@@ -60,8 +48,8 @@ TEST(GraphParts, StretchesAreAsLongAsTheExtentsThatAreKnownAllow) {
 TEST(Points, AxesBehindTheFirstMayVary) {
   const auto vary = [](const char* type) {
     const auto graph =
-        graph_of(fmt::format("(%0: {0}) {{\n  %1 = relu(%0) : {0}\n  return %1\n}}", type));
-    return graph != nullptr && inner_axes_vary(*graph);
+        named_graph(fmt::format("(%0: {0}) {{\n  %1 = relu(%0) : {0}\n  return %1\n}}", type));
+    return inner_axes_vary(*graph);
   };
   EXPECT_TRUE(vary("f32[rows,columns]"));
   EXPECT_TRUE(vary("f32[2,columns]"));
@@ -71,12 +59,11 @@ TEST(Points, AxesBehindTheFirstMayVary) {
 }
 
 TEST(GraphParts, WholeGraphsWithoutSuchNodesAreOneStretch) {
-  const auto graph = graph_of(R"((%0: f32[rows,6]) {
+  const auto graph = named_graph(R"((%0: f32[rows,6]) {
   %1 = relu "first"(%0) : f32[rows,6]
   %2 = tanh "second"(%1) : f32[rows,6]
   return %2
 })");
-  ASSERT_NE(graph, nullptr);
   const auto parts = split_by_symbols(*graph, {"rows"});
   ASSERT_TRUE(parts.ok()) << parts.error().message;
   EXPECT_EQ(names_of(*parts), " [first second]");
@@ -121,8 +108,7 @@ Extents with_rows(const Graph& graph, int64_t rows) {
 /// Runs of several shapes agree with the reference.
 void expect_right_runs(const char* text) {
   for (const int64_t rows : {3, 5, 3}) {
-    const auto graph = graph_of(text);
-    ASSERT_NE(graph, nullptr);
+    const auto graph = named_graph(text);
     const std::vector<Tensor> inputs = {numbers(with_rows(*graph, rows), 2, 0.3)};
     const auto expected = evaluate_graph(*graph, inputs);
     ASSERT_TRUE(expected.ok()) << expected.error().message;
@@ -167,8 +153,7 @@ class NamedTimes final : public StepTimes {
 };
 
 TEST(GraphParts, TimesAreThoseOfThePlansNodes) {
-  auto graph = graph_of(kPlaces);
-  ASSERT_NE(graph, nullptr);
+  auto graph = named_graph(kPlaces);
   const auto engine = engine_of(std::move(graph), {{{"in0", {{1, 6}, {4, 6}, {8, 6}}}}});
   ASSERT_TRUE(engine.ok()) << engine.error().message;
   const auto context = Context::create(*engine, 1);

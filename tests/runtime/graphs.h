@@ -1,5 +1,8 @@
 #pragma once
 
+#include <fmt/format.h>
+
+#include "graph_text.h"
 #include "ops/ops.h"
 #include "plan/plan_file.h"
 #include "runtime/context.h"
@@ -8,6 +11,16 @@
 
 /// Helpers that build small graphs and engines.
 namespace tenon {
+
+/// The graph behind `graph ""`, its inputs named in0, in1 and so on, its outputs likewise from
+/// there.
+inline std::unique_ptr<Graph> named_graph(const std::string& text) {
+  auto graph = inferred("graph \"\" " + text);
+  int number = 0;
+  for (Value* value : graph->inputs()) value->name = fmt::format("in{}", number++);
+  for (Value* value : graph->outputs()) value->name = fmt::format("out{}", number++);
+  return graph;
+}
 
 /// Multiples of `scale` from -8 to 8, others for another seed.
 inline Tensor numbers(Extents extents, int seed, double scale) {

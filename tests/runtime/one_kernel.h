@@ -8,10 +8,9 @@
 #include <vector>
 
 #include "../select/made_up_device.h"
-#include "ir/text.h"
+#include "graph_text.h"
 #include "kernels/backend.h"
 #include "kernels/constant_store.h"
-#include "ops/table.h"
 #include "runtime/program.h"
 
 namespace tenon {
@@ -32,11 +31,9 @@ void run_with_one_kernel(const std::shared_ptr<MadeUp>& device, const char* name
         std::make_unique<OneKernel>(static_cast<MadeUp&>(*problem.device)));
   };
   const Backend backend{.device = device, .tactics = {&row, 1}};
-  auto graph = parse_graph(text);
-  ASSERT_TRUE(graph.ok()) << graph.error().message;
-  ASSERT_TRUE(infer_graph(**graph).ok());
-  for (const auto& node : (*graph)->nodes()) node->tactic = name;
-  auto concrete = ConcreteGraph::create(**graph, {});
+  const auto graph = inferred(text);
+  for (const auto& node : graph->nodes()) node->tactic = name;
+  auto concrete = ConcreteGraph::create(*graph, {});
   ASSERT_TRUE(concrete.ok());
   ConstantStore constants(*device);
   const auto program = Program::create(backend, constants, std::move(*concrete), 1, {}, weights);
