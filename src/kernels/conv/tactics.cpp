@@ -36,18 +36,61 @@ Support supports_winograd(const Problem& problem) {
       true);
 }
 
+bool is_grouped(const cpu::ConvProblem& p) {
+  return p.groups > 1 && cpu::GroupedConvolution::fits(p);
+}
+
+bool pays_mixed(const cpu::ConvProblem& p) {
+  return cpu::MixedWinograd::fits(p) && cpu::MixedWinograd::pays(p);
+}
+
 }  // namespace
 
-namespace conv_direct {
+/// The functions of a tactic: its implementation, and what supports() of `problem` is.
+#define TENON_CONVOLUTION_TACTIC(space, Implementation, supported)                   \
+  namespace space {                                                                  \
+  Support supports(const Problem& problem) {                                         \
+    return supported;                                                                \
+  }                                                                                  \
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) { \
+    return cpu::ConvKernel<cpu::Implementation>::create(problem);                    \
+  }                                                                                  \
+  }
 
-Support supports(const Problem& problem) {
-  return Support::of(cpu::describe_convolution(problem));
-}
-Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
-  return cpu::ConvKernel<cpu::DirectConvolution>::create(problem);
-}
-
-}  // namespace conv_direct
+TENON_CONVOLUTION_TACTIC(conv_direct, DirectConvolution,
+                         Support::of(cpu::describe_convolution(problem)))
+TENON_CONVOLUTION_TACTIC(conv_depthwise, DepthwiseConvolution,
+                         supports_where(problem, cpu::DepthwiseConvolution::fits,
+                                        "not a depthwise convolution over a channels-last image"))
+TENON_CONVOLUTION_TACTIC(
+    conv_depthwise_phases, DepthwiseDeconvolution,
+    supports_where(problem, cpu::DepthwiseDeconvolution::fits,
+                   "not a transposed depthwise convolution over a channels-last image to f32"))
+TENON_CONVOLUTION_TACTIC(
+    conv_grouped, GroupedConvolution,
+    supports_where(problem, is_grouped,
+                   "not a convolution of a channels-last image with groups of up to 256 "
+                   "channels, or a window that is dilated far"))
+TENON_CONVOLUTION_TACTIC(
+    conv_windows, GroupedConvolution,
+    supports_where(problem, cpu::GroupedConvolution::pays_alone,
+                   "not a convolution of a channels-last f32 image with one group and "
+                   "at most 1 MiB of weights, or one whose windows are the image itself"))
+TENON_CONVOLUTION_TACTIC(
+    conv_narrow, NarrowConvolution,
+    supports_where(problem, cpu::NarrowConvolution::fits,
+                   "not a convolution of a dense channels-last f32 image to few channels"))
+TENON_CONVOLUTION_TACTIC(
+    conv_stem, StemConvolution,
+    supports_where(problem, cpu::StemConvolution::fits,
+                   "not a convolution of few channels whose pixels lie side by side"))
+TENON_CONVOLUTION_TACTIC(
+    conv_mixed_winograd, MixedWinograd,
+    supports_where(problem, pays_mixed,
+                   "not a 3x3 convolution with stride 2 or many channels, dilation 1 and one "
+                   "group, or no AVX-512"))
+TENON_CONVOLUTION_TACTIC(conv_winograd4, WinogradConvolution<4>, supports_winograd(problem))
+TENON_CONVOLUTION_TACTIC(conv_winograd2, WinogradConvolution<2>, supports_winograd(problem))
 
 namespace conv_tiles {
 
@@ -71,120 +114,5 @@ Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view)
 }
 
 }  // namespace conv_tiles
-
-namespace conv_depthwise {
-
-Support supports(const Problem& problem) {
-  return supports_where(problem, cpu::DepthwiseConvolution::fits,
-                        "not a depthwise convolution over a channels-last image");
-}
-Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
-  return cpu::ConvKernel<cpu::DepthwiseConvolution>::create(problem);
-}
-
-}  // namespace conv_depthwise
-
-namespace conv_depthwise_phases {
-
-Support supports(const Problem& problem) {
-  return supports_where(problem, cpu::DepthwiseDeconvolution::fits,
-                        "not a transposed depthwise convolution over a channels-last image to f32");
-}
-Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
-  return cpu::ConvKernel<cpu::DepthwiseDeconvolution>::create(problem);
-}
-
-}  // namespace conv_depthwise_phases
-
-namespace conv_grouped {
-
-Support supports(const Problem& problem) {
-  const auto fits = [](const cpu::ConvProblem& p) {
-    return p.groups > 1 && cpu::GroupedConvolution::fits(p);
-  };
-  return supports_where(problem, fits,
-                        "not a convolution of a channels-last image with groups of up to 256 "
-                        "channels, or a window that is dilated far");
-}
-Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
-  return cpu::ConvKernel<cpu::GroupedConvolution>::create(problem);
-}
-
-}  // namespace conv_grouped
-
-namespace conv_windows {
-
-Support supports(const Problem& problem) {
-  return supports_where(problem, cpu::GroupedConvolution::pays_alone,
-                        "not a convolution of a channels-last f32 image with one group and "
-                        "at most 1 MiB of weights, or one whose windows are the image itself");
-}
-Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
-  return cpu::ConvKernel<cpu::GroupedConvolution>::create(problem);
-}
-
-}  // namespace conv_windows
-
-namespace conv_narrow {
-
-Support supports(const Problem& problem) {
-  return supports_where(problem, cpu::NarrowConvolution::fits,
-                        "not a convolution of a dense channels-last f32 image to few channels");
-}
-Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
-  return cpu::ConvKernel<cpu::NarrowConvolution>::create(problem);
-}
-
-}  // namespace conv_narrow
-
-namespace conv_stem {
-
-Support supports(const Problem& problem) {
-  return supports_where(problem, cpu::StemConvolution::fits,
-                        "not a convolution of few channels whose pixels lie side by side");
-}
-Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
-  return cpu::ConvKernel<cpu::StemConvolution>::create(problem);
-}
-
-}  // namespace conv_stem
-
-namespace conv_mixed_winograd {
-
-Support supports(const Problem& problem) {
-  const auto fits = [](const cpu::ConvProblem& p) {
-    return cpu::MixedWinograd::fits(p) && cpu::MixedWinograd::pays(p);
-  };
-  return supports_where(problem, fits,
-                        "not a 3x3 convolution with stride 2 or many channels, dilation 1 and one "
-                        "group, or no AVX-512");
-}
-Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
-  return cpu::ConvKernel<cpu::MixedWinograd>::create(problem);
-}
-
-}  // namespace conv_mixed_winograd
-
-namespace conv_winograd4 {
-
-Support supports(const Problem& problem) {
-  return supports_winograd(problem);
-}
-Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
-  return cpu::ConvKernel<cpu::WinogradConvolution<4>>::create(problem);
-}
-
-}  // namespace conv_winograd4
-
-namespace conv_winograd2 {
-
-Support supports(const Problem& problem) {
-  return supports_winograd(problem);
-}
-Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
-  return cpu::ConvKernel<cpu::WinogradConvolution<2>>::create(problem);
-}
-
-}  // namespace conv_winograd2
 
 }  // namespace tenon::tactics
