@@ -42,6 +42,16 @@ constexpr int kMaxWrongKernels = 8;
 constexpr int kMoreDraws = 12;
 constexpr int kDrawsOfPasses = 2;
 
+/// Work on a thread of its own; an empty future where the system has no thread left.
+template <class Work>
+std::future<std::invoke_result_t<Work&>> begun(Work work) {
+  try {
+    return std::async(std::launch::async, with_call_number(std::move(work)));
+  } catch (const std::system_error&) {
+    return {};
+  }
+}
+
 /// One build with its check.
 class CheckedBuild {
  public:
@@ -152,7 +162,7 @@ class CheckedBuild {
   bool passes_are_short() const { return looks_at_passes() && !reference_->takes_kernels(); }
 
   bool looks_at_passes() const {
-    return rounds_products() && !with_regions() && !rounds_to_bytes(*network_);
+    return plan_rounding().of_products() && !with_regions() && !rounds_to_bytes(*network_);
   }
 
   /// The second look at the passes of a range begins where the build leaves most cores idle.
@@ -167,39 +177,34 @@ class CheckedBuild {
 
   /// Beside the build's own passes, the others give the network in its own precision, which is
   /// evaluated beside the reference.
-  void pass_beside(std::shared_ptr<const Graph> begun, const std::function<bool()>& asked) {
-    const auto work = [this, begun = std::move(begun), drawn = inputs_drawn_, asked,
-                       passes = request_.passes]() -> Result<std::vector<Tensor>> {
+  void pass_beside(std::shared_ptr<const Graph> graph, const std::function<bool()>& asked) {
+    of_passes_ = begun([this, graph = std::move(graph), asked,
+                        passes = request_.passes]() -> Result<std::vector<Tensor>> {
       const StopScope stops([&] { return is_given_up_ || (asked && asked()); });
-      TENON_ASSIGN(const auto passed, NetworkReference::passed(passes, *begun));
-      if (!drawn.get().empty()) return unsupported("{}", drawn.get());
+      TENON_ASSIGN(const auto passed, NetworkReference::passed(passes, *graph));
+      TENON_TRY(have_inputs());
       return reference_->outputs_of(*passed);
-    };
-    try {
-      of_passes_ = std::async(std::launch::async, with_call_number(work));
-    } catch (const std::system_error&) {  // No thread is left: see passes_differ().
-    }
+    });
+  }
+
+  Status have_inputs() const {
+    const std::shared_future<std::string> drawn = inputs_drawn_;
+    return drawn.get().empty() ? Status() : unsupported("{}", drawn.get());
   }
 
   /// The network with a plan's rounding is evaluated while layers are timed in their sequence, where
   /// so many layers show it that the check is likely to need that.
   void round_after_trials(const std::function<bool()>& asked) {
     const ReferenceWork work = reference_work(*network_, request_.profiles[0]);
-    if (with_regions() || !shows_rounding(work.kernels)) return;
+    if (with_regions() || !plan_rounding().shows(work.kernels)) return;
     request_.select.after_trials = [this, asked](const Graph& graph) {
       rounding_of_ = stored_types(graph);
-      const auto round = [this, asked, types = rounding_of_, drawn = inputs_drawn_,
-                          precision = request_.passes.precision,
-                          tf32 = in_tf32()]() -> Result<std::vector<Tensor>> {
+      rounding_ = begun([this, asked, types = rounding_of_]() -> Result<std::vector<Tensor>> {
         give_way();
         const StopScope stops([&] { return is_given_up_ || (asked && asked()); });
-        if (!drawn.get().empty()) return unsupported("{}", drawn.get());
-        return reference_->rounded(types, precision, tf32);
-      };
-      try {
-        rounding_ = std::async(std::launch::async, with_call_number(round));
-      } catch (const std::system_error&) {  // No thread is left: see look_at_rounding().
-      }
+        TENON_TRY(have_inputs());
+        return rounded(types);
+      });
     };
   }
 
@@ -251,7 +256,7 @@ class CheckedBuild {
     forecast.bytes = sizeof(float) * work.elements;
     forecast.kernels = work.kernels;
     forecast.weights = work.weights;
-    forecast.narrow = narrow();
+    forecast.narrow = plan_rounding().narrow();
     forecast.workers = RegionCheck::workers(request_.backend, request_.select.threads);
     forecast.large = RegionCheck::large(request_.backend);
     forecast.cores = static_cast<int>(helper_threads());
@@ -261,7 +266,7 @@ class CheckedBuild {
     forecast.all_regions = with_regions();
     forecast.evaluations =
         with_regions() ? evaluations_of_values() : evaluations_behind(work.kernels);
-    forecast.rounds = shows_rounding(work.kernels);
+    forecast.rounds = plan_rounding().shows(work.kernels);
     if (build_seconds_ > 0) forecast.build = build_seconds_;
     if (ahead_ > 0 || waited_ > 0) forecast.reference_took = std::max(waited_, ahead_);
     forecast.reference_ahead = ahead_;
@@ -331,12 +336,6 @@ class CheckedBuild {
     return evaluated.ok() ? std::string() : evaluated.error().message;
   }
 
-  /// The bytes of a plan's values over those in f32.
-  double narrow() const {
-    return byte_size(request_.passes.precision.value_or(DataType::kFloat32)) /
-           double{sizeof(float)};
-  }
-
   bool with_regions() const {
     return check_.regions || request_.passes.level >= SelfCheck::kRegionLevel;
   }
@@ -346,13 +345,10 @@ class CheckedBuild {
 
   int64_t max_cost() const { return check_.limit(!on_host_cores(), request_.passes.level); }
 
-  static Plan not_done(Plan plan, const std::string& reason, Logger& logger) {
-    logger.info("self-check: not done, {}", reason);
+  Plan not_done(Plan plan, const std::string& reason) const {
+    logger_.info("self-check: not done, {}", reason);
     plan.settings["self_check"] = "not done: " + reason;
     return plan;
-  }
-  Plan not_done(Plan plan, const std::string& reason) const {
-    return not_done(std::move(plan), reason, logger_);
   }
 
   Result<Plan> conclude(Plan plan) {
@@ -388,7 +384,7 @@ class CheckedBuild {
     if (watch_ == nullptr || with_regions()) return;
     const bool of_rounding = rounded_.empty() && is_notable() && shares_.evaluates;
     const bool of_passes =
-        !of_passes_.valid() && (rounds_products() ? shares_.evaluates : !is_near());
+        !of_passes_.valid() && (plan_rounding().of_products() ? shares_.evaluates : !is_near());
     tell_left(evaluation_ * (of_rounding + of_passes));
   }
 
@@ -410,7 +406,7 @@ class CheckedBuild {
     rounded_.clear();
     rounded_by_time_ = false;
     deviates_ = difference(outputs);
-    if (watch_ != nullptr && shows_rounding(work.kernels))
+    if (watch_ != nullptr && plan_rounding().shows(work.kernels))
       watch_->kernels([&](BuildForecast& k) { k.compared_outputs(!deviates_.empty()); });
     if (!deviates_.empty()) look_at_rounding(*plan.graph, outputs);
     if (!deviates_.empty()) look_at_more_draws(*plan.graph, outputs, end);
@@ -440,8 +436,9 @@ class CheckedBuild {
     const auto cost = static_cast<double>(reference_cost(*network_, request_.profiles[0]));
     watch_->kernels([&](BuildForecast& kernels) {
       if (!on_host_cores())
-        return kernels.ran_there(work.kernels, narrow() * work.bytes(), seconds);
-      kernels.kept_values(work.kernels, narrow() * values, seconds - kernels.running(cost, values));
+        return kernels.ran_there(work.kernels, plan_rounding().narrow() * work.bytes(), seconds);
+      kernels.kept_values(work.kernels, plan_rounding().narrow() * values,
+                          seconds - kernels.running(cost, values));
     });
   }
 
@@ -453,11 +450,7 @@ class CheckedBuild {
       TENON_TRY(regions.run(inputs_));
       RegionReport found =
           regions.compare(Deadline(with_regions() ? kForever : shares_.regions), told());
-      report_.checked += found.checked;
-      report_.regions += found.regions;
-      report_.late |= found.late;
-      if (report_.unchecked.empty()) report_.unchecked = found.unchecked;
-      std::ranges::move(found.wrong, std::back_inserter(report_.wrong));
+      report_.add(std::move(found));
     }
     return {};
   }
@@ -488,16 +481,15 @@ class CheckedBuild {
     const StoredTypes types = stored_types(plan);
     const bool is_ahead = rounding_.valid() && rounding_of_ == types;
     Stopwatch watch;
-    auto rounded = is_ahead ? rounding_.get()
-                            : reference_->rounded(types, request_.passes.precision, in_tf32());
-    if (!rounded.ok()) return;
+    auto with_rounding = is_ahead ? rounding_.get() : rounded(types);
+    if (!with_rounding.ok()) return;
     const double took = watch.lap();
     if (watch_ != nullptr && !is_ahead) {
       const double weights = reference_work(*network_, request_.profiles[0]).weights;
       watch_->kernels(
           [&](BuildForecast& kernels) { kernels.rounded(weights, took - evaluation_); });
     }
-    rounded_ = std::move(rounded).value();
+    rounded_ = std::move(with_rounding).value();
     deviates_ = difference(outputs);
   }
 
@@ -509,59 +501,54 @@ class CheckedBuild {
     if (rounded_.empty()) return;
     const StopScope stops([&end] { return end.passed(); });
     for (int draw = 1; draw <= kMoreDraws && !deviates_.empty() && !end.passed(); ++draw) {
-      const auto rounded = reference_->rounded(stored_types(plan), request_.passes.precision,
-                                                in_tf32(), draw);
-      if (!rounded.ok()) return;
+      const auto more = rounded(stored_types(plan), draw);
+      if (!more.ok()) return;
       std::vector<Deviation> found;
-      (void)compare_outputs(*network_, outputs, reference_->outputs(), *rounded,
-                            network_tolerance(), &found);
+      (void)compare_outputs(*network_, outputs, reference_->outputs(), *more,
+                            plan_rounding().tolerance(), &found);
       for (size_t i = 0; i < found_.size(); ++i)
         if (!found_[i].agrees() && found[i].agrees())
-          found_[i] = found[i], rounded_[i] = (*rounded)[i];
+          found_[i] = found[i], rounded_[i] = (*more)[i];
       if (std::ranges::all_of(found_, &Deviation::agrees)) deviates_.clear();
     }
   }
 
-  bool in_tf32() const {
-    return multiplies_in_tf32(request_.backend.device.get(), request_.backend.numerics.tf32);
+  PlanRounding plan_rounding() const {
+    return {*network_, request_.passes.precision,
+            multiplies_in_tf32(request_.backend.device.get(), request_.backend.numerics.tf32)};
+  }
+
+  /// See NetworkReference.
+  Result<std::vector<Tensor>> rounded(const StoredTypes& types, int draw = 0) const {
+    const PlanRounding rounding = plan_rounding();
+    return reference_->rounded(types, rounding.precision, rounding.in_tf32, draw);
   }
 
   /// Differences of outputs beyond rounding, or nothing.
   std::string difference(const std::vector<Tensor>& outputs) {
     found_.clear();
-    return compare_outputs(*network_, outputs, reference_->outputs(), rounded_, network_tolerance(),
-                           &found_);
-  }
-
-  Tolerance network_tolerance() const {
-    const DataType type = request_.passes.precision.value_or(DataType::kFloat32);
-    Tolerance limit = wider(tolerance(Computation::kNetwork, type),
-                            tolerance(Computation::kNetwork, coarsest_type(*network_)));
-    if (in_tf32()) limit = wider(limit, tolerance(Computation::kNetwork, DataType::kFloat16));
-    return limit;
+    return compare_outputs(*network_, outputs, reference_->outputs(), rounded_,
+                           plan_rounding().tolerance(), &found_);
   }
 
   /// Whether rounding shows so much that it is worth a report.
   bool is_notable() const {
-    return !name_of_rounding().empty() &&
+    return !plan_rounding().name().empty() &&
            std::ranges::any_of(
                found_, [](const Deviation& deviation) { return deviation.norm > kNotable; });
   }
-
-  /// Whether products are computed in less than the network's own precision.
-  bool rounds_products() const { return request_.passes.precision.has_value() || in_tf32(); }
 
   /// Evaluations behind the look at regions where products are rounded: of what the passes made,
   /// unless that was begun beside the build, and with rounding where it shows. The roundings of
   /// layers behind one another add up like random steps.
   double evaluations_behind(double layers) const {
-    return rounds_products() ? !passes_beside_ + shows_rounding(layers) : 0;
+    return plan_rounding().of_products() ? !passes_beside_ + plan_rounding().shows(layers) : 0;
   }
   /// With the time to round constants, and to run the passes once more.
   double seconds_behind(const ReferenceWork& work) const {
     double seconds = evaluations_behind(work.kernels) * evaluation_;
     if (watch_ == nullptr || seconds <= 0) return seconds;
-    if (shows_rounding(work.kernels))
+    if (plan_rounding().shows(work.kernels))
       watch_->kernels([&](BuildForecast& kernels) { seconds += kernels.rounding(work.weights); });
     return seconds + (passes_beside_ ? 0 : watch_->seconds(BuildWatch::Step::kOptimize));
   }
@@ -570,20 +557,12 @@ class CheckedBuild {
   double evaluations_of_values() const {
     return 3 + (coarsest_type(*network_) != DataType::kFloat32);
   }
-  bool shows_rounding(double layers) const {
-    const double rounding = request_.passes.precision == DataType::kBFloat16 ? 0x1p-9 : 0x1p-12;
-    return rounds_products() && rounding * std::sqrt(layers) > kNotable;
-  }
-
-  std::string name_of_rounding() const {
-    return tenon::name_of_rounding(request_.passes.precision, in_tf32(), *network_);
-  }
-
   /// Where rounding hides them, or the limit of a whole network: the passes' result for the network
   /// in its own precision, next to which sums in another order alone are right.
   bool passes_differ() {
     if (rounds_to_bytes(*network_)) return false;
-    if (rounds_products() && !of_passes_.valid() && !shares_.evaluates && !with_regions())
+    if (plan_rounding().of_products() && !of_passes_.valid() && !shares_.evaluates &&
+        !with_regions())
       return false;
     if (!request_.passes.precision.has_value() && is_near()) return false;
     const auto outputs =
@@ -592,7 +571,7 @@ class CheckedBuild {
     deviates_ = differs_without_rounding(*outputs, {});
     reordered_.clear();
     for (int draw = 0; draw <= kDrawsOfPasses && !deviates_.empty(); ++draw) {
-      take_larger_draw(draw);
+      reference_->take_larger_draw(draw, reordered_);
       deviates_ = differs_without_rounding(*outputs, reordered_);
     }
     is_fine_ = !deviates_.empty() && differs_within(*outputs).empty();
@@ -614,17 +593,6 @@ class CheckedBuild {
   std::string differs_within(const std::vector<Tensor>& outputs) const {
     return compare_outputs(*network_, outputs, reference_->outputs(), reordered_,
                            tolerance(Computation::kNetwork, DataType::kFloat32));
-  }
-
-  /// Of draws of sums in another order, the results that move the furthest.
-  void take_larger_draw(int draw) {
-    auto rounded = reference_->rounded({}, std::nullopt, false, draw);
-    if (!rounded.ok()) return;
-    if (reordered_.empty()) reordered_ = *rounded;
-    for (size_t i = 0; i < reordered_.size(); ++i)
-      if (distance((*rounded)[i], reference_->outputs()[i]) >
-          distance(reordered_[i], reference_->outputs()[i]))
-        reordered_[i] = (*rounded)[i];
   }
 
   void leave_out_wrong_kernels() {
@@ -686,7 +654,7 @@ class CheckedBuild {
         return reference_->outputs_as_typed(graph, inputs_);
       };
       expected.rounded = rounded_;
-      expected.tolerance = network_tolerance();
+      expected.tolerance = plan_rounding().tolerance();
       TENON_ASSIGN(in_time, disable_with(false, expected, end));
     }
     return in_time;
@@ -713,7 +681,7 @@ class CheckedBuild {
             "numbers; bf16 has fp32's "
             "range, and --layerPrecisions (setPrecision) keeps single layers in fp32",
             found_[i].overflows, reference_->outputs()[i].count(), network_->outputs()[i]->name,
-            name_of_rounding());
+            plan_rounding().name());
   }
 
   std::string regions() const { return fmt::format("{} of {}", report_.checked, report_.regions); }
@@ -731,7 +699,7 @@ class CheckedBuild {
     const auto effect = [&](bool beside_rounding) {
       const MovedOutputs moved{*network_, outputs_, reference_->outputs(),
                                beside_rounding ? rounded_ : std::span<const Tensor>()};
-      const std::string text = moved.by_precision(name_of_rounding(), found_);
+      const std::string text = moved.by_precision(plan_rounding().name(), found_);
       return text + (text.empty() || quantized.empty() ? "" : "; ") + quantized;
     };
     const std::string told = effect(true);

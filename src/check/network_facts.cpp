@@ -1,8 +1,9 @@
 #include "check/network_facts.h"
 
 #include <algorithm>
+#include <cmath>
 
-#include "ops/numerics.h"
+#include "check/moved_outputs.h"
 #include "ops/ops.h"
 
 namespace tenon {
@@ -28,18 +29,6 @@ bool has_open_extents(const Graph& network) {
                              [](const Value* input) { return !is_constant(input->type.shape); });
 }
 
-std::string name_of_rounding(std::optional<DataType> precision, bool in_tf32,
-                             const Graph& network) {
-  std::string name;
-  if (precision.has_value())
-    name = *precision == DataType::kFloat16    ? "fp16"
-           : *precision == DataType::kBFloat16 ? "bf16"
-                                               : "fp32";
-  if (name.empty() && in_tf32) name = "tf32";
-  if (rounds_to_bytes(network)) name += name.empty() ? "quantization" : " with quantization";
-  return name;
-}
-
 DataType coarsest_type(const Graph& graph) {
   const auto norm = [](DataType type) { return tolerance(Computation::kNetwork, type).norm; };
   DataType coarsest = DataType::kFloat32;
@@ -48,6 +37,32 @@ DataType coarsest_type(const Graph& graph) {
       if (is_real(value->type.type) && norm(value->type.type) > norm(coarsest))
         coarsest = value->type.type;
   return coarsest;
+}
+
+bool PlanRounding::shows(double layers) const {
+  const double step = precision == DataType::kBFloat16 ? 0x1p-9 : 0x1p-12;
+  return of_products() && step * std::sqrt(layers) > MovedOutputs::kNotable;
+}
+
+Tolerance PlanRounding::tolerance() const {
+  const auto of_network = [](DataType type) {
+    return tenon::tolerance(Computation::kNetwork, type);
+  };
+  Tolerance limit =
+      wider(of_network(precision.value_or(DataType::kFloat32)), of_network(coarsest_type(network)));
+  if (in_tf32) limit = wider(limit, of_network(DataType::kFloat16));
+  return limit;
+}
+
+std::string PlanRounding::name() const {
+  std::string name;
+  if (precision.has_value())
+    name = *precision == DataType::kFloat16    ? "fp16"
+           : *precision == DataType::kBFloat16 ? "bf16"
+                                               : "fp32";
+  if (name.empty() && in_tf32) name = "tf32";
+  if (rounds_to_bytes(network)) name += name.empty() ? "quantization" : " with quantization";
+  return name;
 }
 
 }  // namespace tenon

@@ -1,5 +1,6 @@
 #include "check/network_reference.h"
 
+#include "check/compare.h"
 #include "check/network_facts.h"
 #include "check/processor_reference.h"
 #include "check/region_check.h"
@@ -183,6 +184,15 @@ Result<std::vector<Tensor>> NetworkReference::rounded(const StoredTypes& types,
   TENON_ASSIGN(const auto graph,
                with_rounding(*wide, {.stored = stored, .products_in_tf32 = in_tf32, .draw = draw}));
   return run(*graph);
+}
+
+void NetworkReference::take_larger_draw(int draw, std::vector<Tensor>& furthest) const {
+  auto outputs = rounded({}, std::nullopt, false, draw);
+  if (!outputs.ok()) return;
+  if (furthest.empty()) furthest = *outputs;
+  for (size_t i = 0; i < furthest.size(); ++i)
+    if (distance((*outputs)[i], outputs_[i]) > distance(furthest[i], outputs_[i]))
+      furthest[i] = (*outputs)[i];
 }
 
 Result<std::map<std::string, Tensor>> NetworkReference::other_values() const {

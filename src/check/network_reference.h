@@ -37,6 +37,8 @@ class NetworkReference {
   /// order. Weights are rounded as well. `draw`: see Rounding.
   Result<std::vector<Tensor>> rounded(const StoredTypes& types, std::optional<DataType> precision,
                                       bool in_tf32, int draw = 0) const;
+  /// Of draws of sums in another order, `furthest` keeps each output that moves the furthest.
+  void take_larger_draw(int draw, std::vector<Tensor>& furthest) const;
   /// Values inside by name, in f32, which passes may keep where the network has types of 16 bits;
   /// none where it has none.
   Result<std::map<std::string, Tensor>> other_values() const;

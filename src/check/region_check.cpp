@@ -178,6 +178,14 @@ Result<std::map<std::string, Tensor>> named_values(const Graph& network,
   return values;
 }
 
+void RegionReport::add(RegionReport other) {
+  checked += other.checked;
+  regions += other.regions;
+  late |= other.late;
+  if (unchecked.empty()) unchecked = std::move(other.unchecked);
+  std::ranges::move(other.wrong, std::back_inserter(wrong));
+}
+
 /// The cheapest first, so that time is enough for many; equal layers behind the first of each kind.
 void RegionCheck::list_regions() {
   std::vector<Region> again;

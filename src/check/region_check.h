@@ -26,6 +26,8 @@ struct RegionReport {
   std::string unchecked;
   bool late = false;                         ///< Time did not suffice for all.
   std::vector<BuildRecord::Accuracy> found;  ///< Of each region, in the order of the plan.
+  /// Those of another form of the plan, but for `found`.
+  void add(RegionReport other);
 };
 
 /// Contents of all values of the network that have a name and are not constant. Passes keep the
