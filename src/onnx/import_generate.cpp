@@ -59,6 +59,7 @@ void import_range(NodeImporter& n, const OpRow&) {
   const DataType type = n.type(n.input(0));
   const bool half = type == DataType::kFloat16 || type == DataType::kBFloat16;
   std::vector<Value*> inputs = n.inputs();
+  if (inputs.size() == 2) inputs.push_back(n.number(1, type));  // As ONNX Runtime's may have it.
   for (Value*& input : inputs)
     if (half) input = n.cast(input, DataType::kFloat32);
   n.output(n.cast(n.add(RangeOf{}, std::move(inputs)), type));

@@ -106,6 +106,16 @@ void import_unique(NodeImporter& n, const OpRow&) {
   for (int i = 0; i < n.output_count(); ++i) n.output(i, results[static_cast<size_t>(i)]);
 }
 
+/// ONNX Runtime's operator of that name: in the order in which they come, and the second output is
+/// ONNX's third.
+void import_unsorted_unique(NodeImporter& n, const OpRow&) {
+  Unique op;
+  op.sorted = false;
+  const std::vector<Value*> results = n.add_multiple(op, {n.input(0)}, 4);
+  for (const int i : {0, 1, 2})
+    if (n.wants(i)) n.output(i, results[static_cast<size_t>(i == 0 ? 0 : i + 1)]);
+}
+
 void import_one_hot(NodeImporter& n, const OpRow&) {
   OneHot op;
   op.axis = n.integer_attribute("axis", -1);

@@ -98,26 +98,10 @@ void import_qlinear_where(NodeImporter& n, const OpRow&) {
 
 namespace {
 
-/// From channels last to channels first, or back.
-Value* channels_moved(NodeImporter& n, Value* x, bool to_the_front) {
-  if (!n.flag("channels_last")) return x;
-  const int64_t rank = n.rank(x);
-  std::vector<int64_t> order{0};
-  if (to_the_front) order.push_back(rank - 1);
-  for (int64_t axis = to_the_front ? 1 : 2; axis < rank - (to_the_front ? 1 : 0); ++axis)
-    order.push_back(axis);
-  if (!to_the_front) order.push_back(1);
-  return n.transpose(x, std::move(order));
-}
-
-}  // namespace
-
-void import_qlinear_pool(NodeImporter& n, const OpRow&) {
-  Value* x = channels_moved(n, real(n, 0), true);
-  if (n.op_type() == "QLinearGlobalAveragePool") {
-    Value* mean = n.reduce(ReduceFunction::kMean, x, axes_between(2, n.rank(x)), true);
-    return output_quantized(n, channels_moved(n, mean, false), 3);
-  }
+/// Averages of an image with channels first.
+Value* averages(NodeImporter& n, Value* x) {
+  if (n.op_type() == "QLinearGlobalAveragePool")
+    return n.reduce(ReduceFunction::kMean, x, axes_between(2, n.rank(x)), true);
   Pool op;
   op.function = PoolFunction::kAverage;
   op.kernel = n.integer_list("kernel_shape");
@@ -126,7 +110,16 @@ void import_qlinear_pool(NodeImporter& n, const OpRow&) {
   op.pad_mode = pad_mode(n);
   op.ceil_mode = n.flag("ceil_mode");
   op.count_include_pad = n.flag("count_include_pad");
-  output_quantized(n, channels_moved(n, n.add(std::move(op), {x}), false), 3);
+  return n.add(std::move(op), {x});
+}
+
+}  // namespace
+
+void import_qlinear_pool(NodeImporter& n, const OpRow&) {
+  const bool last = n.flag("channels_last");
+  Value* x = real(n, 0);
+  Value* y = averages(n, last ? channels_moved(n, x, true) : x);
+  output_quantized(n, last ? channels_moved(n, y, false) : y, 3);
 }
 
 void import_qlinear_concat(NodeImporter& n, const OpRow&) {

@@ -46,6 +46,16 @@ Pool pool(NodeImporter& n, PoolFunction function) {
 
 }  // namespace
 
+Value* channels_moved(NodeImporter& n, Value* x, bool to_the_front) {
+  const int64_t rank = n.rank(x);
+  std::vector<int64_t> order{0};
+  if (to_the_front) order.push_back(rank - 1);
+  for (int64_t axis = to_the_front ? 1 : 2; axis < rank - (to_the_front ? 1 : 0); ++axis)
+    order.push_back(axis);
+  if (!to_the_front) order.push_back(1);
+  return n.transpose(x, std::move(order));
+}
+
 Conv convolution(NodeImporter& n) {
   Conv op = windowed<Conv>(n);
   op.dilations = n.integer_list("dilations");
@@ -99,6 +109,12 @@ void import_max_pool(NodeImporter& n, const OpRow&) {
   const int count = n.wants(1) ? 2 : 1;
   const std::vector<Value*> results = n.add_multiple(std::move(op), {n.input(0)}, count);
   for (int i = 0; i < count; ++i) n.output(i, results[static_cast<size_t>(i)]);
+}
+
+/// With channels last.
+void import_nhwc_max_pool(NodeImporter& n, const OpRow&) {
+  Value* y = n.add(pool(n, PoolFunction::kMax), {channels_moved(n, n.input(0), true)});
+  n.output(channels_moved(n, y, false));
 }
 
 void import_trt_blend_pool(NodeImporter& n, const OpRow&) {

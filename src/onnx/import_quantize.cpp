@@ -68,13 +68,13 @@ int64_t quantized_axis(NodeImporter& n) {
   return n.integer_attribute("axis", n.opset() < 13 ? 0 : 1);
 }
 
-void quantize(NodeImporter& n, Value* x, Value* scale, Value* zero_point, DataType to) {
+Value* quantized(NodeImporter& n, Value* x, Value* scale, Value* zero_point, DataType to) {
   Quantize op;
   op.axis = quantized_axis(n);
   op.block_size = n.integer_attribute("block_size", 0);
   op.saturate = n.flag("saturate", true);
   op.to = to;
-  n.output(n.add(op, {x, scale, zero_point}));
+  return n.add(op, {x, scale, zero_point});
 }
 
 DataType trt_type(const NodeImporter& n) {
@@ -99,7 +99,7 @@ Value* dequantized(NodeImporter& n, Value* bytes, Value* scale, Value* zero_poin
 }
 
 void import_quantize(NodeImporter& n, const OpRow&) {
-  quantize(n, n.input(0), n.input(1), n.input(2), quantized_type(n));
+  n.output(quantized(n, n.input(0), n.input(1), n.input(2), quantized_type(n)));
 }
 
 void import_dequantize(NodeImporter& n, const OpRow&) {
@@ -134,28 +134,25 @@ void import_conv_integer(NodeImporter& n, const OpRow&) {
       n.cast(integer_conv(n, n.input(0), n.input(2), n.input(1), n.input(3)), DataType::kInt32));
 }
 
-/// Operands: x, scale, zero point; w, scale, zero point; scale and zero point of y; bias (i32).
 namespace {
 
 /// With constant weights: as nodes around a convolution of reals, of which passes make one in
 /// integers.
-void import_qlinear_conv_of_constants(NodeImporter& n) {
-  Value* x = n.add(Dequantize{}, {n.input(0), n.input(1), n.input(2)});
+Value* qlinear_conv_of_constants(NodeImporter& n, Value* bytes) {
+  Value* x = n.add(Dequantize{}, {bytes, n.input(1), n.input(2)});
   Value* w = dequantized(n, n.input(3), n.input(4), n.input(5), 0);
   Value* y = n.add(conv_of(n), {x, w});
   if (n.has_input(8)) {
     Value* scale = n.mul(n.input(1), n.input(4));
     Value* bias = n.mul(n.cast(n.input(8), DataType::kFloat32), scale);
-    y = n.add(y, n.reshape(bias, channels_of(n, n.input(0))));
+    y = n.add(y, n.reshape(bias, channels_of(n, bytes)));
   }
-  quantize(n, y, n.input(6), n.input(7), n.type(n.input(7)));
+  return quantized(n, y, n.input(6), n.input(7), n.type(n.input(7)));
 }
 
-}  // namespace
-
-void import_qlinear_conv(NodeImporter& n, const OpRow&) {
-  if (n.input(3)->constant() != nullptr) return import_qlinear_conv_of_constants(n);
-  Value* sum = integer_conv(n, n.input(0), n.input(2), n.input(3), n.input(5));
+Value* qlinear_conv(NodeImporter& n, Value* x) {
+  if (n.input(3)->constant() != nullptr) return qlinear_conv_of_constants(n, x);
+  Value* sum = integer_conv(n, x, n.input(2), n.input(3), n.input(5));
   std::vector<int64_t> channels(static_cast<size_t>(std::max(n.rank(sum) - 1, 1)), 1);
   channels[0] = -1;
   if (n.has_input(8)) sum = n.add(sum, n.reshape(n.cast(n.input(8), DataType::kFloat64), channels));
@@ -163,7 +160,17 @@ void import_qlinear_conv(NodeImporter& n, const OpRow&) {
       n.mul(n.cast(n.input(1), DataType::kFloat32), n.cast(n.input(4), DataType::kFloat32));
   if (n.rank(scale) == 1) scale = n.reshape(scale, channels);
   Value* real = n.mul(n.cast(sum, DataType::kFloat32), scale);
-  quantize(n, real, n.cast(n.input(6), DataType::kFloat32), n.input(7), n.type(n.input(7)));
+  return quantized(n, real, n.cast(n.input(6), DataType::kFloat32), n.input(7), n.type(n.input(7)));
+}
+
+}  // namespace
+
+/// Operands: x, scale, zero point; w, scale, zero point; scale and zero point of y; bias (i32).
+/// ONNX Runtime's operator of that name may have images with channels last.
+void import_qlinear_conv(NodeImporter& n, const OpRow&) {
+  const bool last = n.flag("channels_last");
+  Value* y = qlinear_conv(n, last ? channels_moved(n, n.input(0), true) : n.input(0));
+  n.output(last ? channels_moved(n, y, false) : y);
 }
 
 namespace {
@@ -188,7 +195,7 @@ void import_qlinear_matmul(NodeImporter& n, const OpRow&) {
     Value* a = n.add(Dequantize{}, {n.input(0), n.input(1), n.input(2)});
     Value* b =
         dequantized(n, n.input(3), n.input(4), n.input(5), std::max(n.rank(n.input(3)) - 1, 0));
-    return quantize(n, n.matmul(a, b), n.input(6), n.input(7), n.type(n.input(7)));
+    return n.output(quantized(n, n.matmul(a, b), n.input(6), n.input(7), n.type(n.input(7))));
   }
   const auto column = [&](Value* value) {
     return n.rank(value) == 1 && n.rank(n.input(0)) > 1 ? n.unsqueeze(value, {-1}) : value;
@@ -198,8 +205,8 @@ void import_qlinear_matmul(NodeImporter& n, const OpRow&) {
   Value* product = n.cast(n.matmul(a, b), DataType::kFloat32);
   Value* scale =
       n.mul(column(n.cast(n.input(1), DataType::kFloat32)), n.cast(n.input(4), DataType::kFloat32));
-  quantize(n, n.mul(product, scale), n.cast(n.input(6), DataType::kFloat32), n.input(7),
-           n.type(n.input(7)));
+  n.output(quantized(n, n.mul(product, scale), n.cast(n.input(6), DataType::kFloat32), n.input(7),
+                     n.type(n.input(7))));
 }
 
 }  // namespace tenon::importer

@@ -76,8 +76,10 @@ const OpRow* find_row(std::string_view domain, std::string_view name, int64_t op
   for (const OpRow* row : found->second) {
     const bool in_range = opset == 0 || (row->first <= opset && opset <= row->last);
     if (row->domain == domain && in_range) return row;
-    // TensorRT looks at the name only: its own operators are found in any domain.
-    if (row->domain == "trt" || !is_official(domain)) borrowed = row;
+    // TensorRT looks at the name only: its own operators are found in any domain, and others by
+    // unknown ones, of which ONNX's own come first.
+    const bool fits = row->domain == "trt" || !is_official(domain);
+    if (fits && (borrowed == nullptr || row->domain != "com.microsoft")) borrowed = row;
   }
   return borrowed;
 }

@@ -128,3 +128,28 @@ g (int64[b,s] ids, float[4,2] w_scale) => (y, z) {
   y = com.microsoft.GatherBlockQuantized <block_size = 16, quantize_axis = 1> (table, ids, w_scale)
   z = com.microsoft.GatherBlockQuantized <block_size = 16, quantize_axis = 1> (table, ids, w_scale, zeros)
 }""", *SIZES)
+
+# Operators of names that ONNX has too, and that differ: images with channels last, and outputs in another order.
+pattern("microsoft_channels_last", 17, """
+g (float[b,6,6,6] x, int8[5,6,3,3] w_0, float[5] w_drawn, int8[5] w_z, int32[5] w_b) => (y, most) {
+  a = Constant <value = float {0.02}> ()
+  c = Constant <value = uint8 {120}> ()
+  d = Constant <value = float {0.1}> ()
+  size = Abs (w_drawn)
+  q = QuantizeLinear (x, a, c)
+  r = com.microsoft.QLinearConv <channels_last = 1, pads = [1,0,1,1], strides = [2,1]> (q, a, c, w_0, size, w_z, d, c, w_b)
+  y = DequantizeLinear (r, d, c)
+  n = com.microsoft.NhwcMaxPool <kernel_shape = [2,3], strides = [2,1]> (q)
+  most = DequantizeLinear (n, a, c)
+}""", {"b": 2}, {"b": 1})
+pattern("microsoft_unique", 17, """
+g (float[b,s] x) => (y, i, count, sum) {
+  all = Constant <value = int64[1] {-1}> ()
+  flat = Reshape (x, all)
+  steps = Round (flat)
+  y, i, count = com.microsoft.Unique (steps)
+  first = Constant <value = float {1}> ()
+  limit = Constant <value = float {4}> ()
+  counted = com.microsoft.Range (first, limit)
+  sum = ReduceSum <keepdims = 0> (counted)
+}""", *SIZES)
