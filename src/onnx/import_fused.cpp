@@ -5,6 +5,7 @@
 #include "onnx/import_positions.h"
 #include "onnx/import_window.h"
 #include "onnx/op_table.h"
+#include "ops/math.h"
 #include "ops/movement.h"
 #include "ops/nn.h"
 
@@ -82,21 +83,55 @@ void import_skip_layer_normalization(NodeImporter& n, const OpRow&) {
   if (n.wants(3)) n.output(3, sum);
 }
 
-/// Rows of three tables for words, positions and segments; output 1 counts the mask's words.
+namespace {
+
+/// Operands of an embedding beside its tables.
+struct Embedding {
+  NodeImporter& n;
+  Value *ids, *segments, *positions, *mask;
+
+  /// Outputs 0, 1 (how many words the mask counts) and 2 (the sum).
+  void give(std::initializer_list<Value*> rows, Value* scale, Value* bias) const {
+    Value* sum = sum_of(n, rows);
+    n.output(0, normalized(n, NormKind::kLayer, sum, scale, bias));
+    if (n.wants(2)) n.output(2, sum);
+    if (!n.wants(1)) return;
+    Value* counts = n.reduce(ReduceFunction::kSum, mask != nullptr ? mask : ids, {1}, false);
+    n.output(1, mask != nullptr ? counts : n.filled_like(counts, 0, DataType::kInt32));
+  }
+};
+
+Embedding embedding_of(NodeImporter& n, int positions) {
+  Embedding e{n, n.input(0), n.input(1), positions < 0 ? nullptr : n.input(positions), n.input(7)};
+  if (e.positions == nullptr) e.positions = counting(n, extent_value(n, e.ids, 1));
+  return e;
+}
+
+}  // namespace
+
+/// Rows of three tables for words, positions and segments.
 void import_embed_layer_normalization(NodeImporter& n, const OpRow&) {
+  const Embedding e = embedding_of(n, 8);
   const auto rows = [&](Value* table, Value* ids) {
     return table && ids ? n.add(Gather{}, {table, ids}) : nullptr;
   };
-  Value* ids = n.input(0);
-  Value* positions = n.input(8);
-  if (positions == nullptr) positions = counting(n, extent_value(n, ids, 1));
-  Value* sum =
-      sum_of(n, {rows(n.input(2), ids), rows(n.input(3), positions), rows(n.input(4), n.input(1))});
-  n.output(0, normalized(n, NormKind::kLayer, sum, n.input(5), n.input(6)));
-  if (n.wants(2)) n.output(2, sum);
-  if (!n.wants(1)) return;
-  Value* counts = n.reduce(ReduceFunction::kSum, n.has_input(7) ? n.input(7) : ids, {1}, false);
-  n.output(1, n.has_input(7) ? counts : n.filled_like(counts, 0, DataType::kInt32));
+  e.give({rows(n.input(2), e.ids), rows(n.input(3), e.positions), rows(n.input(4), e.segments)},
+         n.input(5), n.input(6));
+}
+
+/// The same with tables and vectors of bytes, whose scales are operands 8 to 12 and whose zero
+/// points are 13 to 17.
+void import_quantized_embed_layer_normalization(NodeImporter& n, const OpRow&) {
+  const Embedding e = embedding_of(n, -1);
+  const auto real = [&](Value* bytes, int table) {
+    return n.add(Dequantize{}, {bytes, n.input(table + 6), n.input(table + 11)});
+  };
+  const auto rows = [&](int table, Value* ids) {
+    if (!n.has_input(table) || ids == nullptr) return static_cast<Value*>(nullptr);
+    return real(n.add(Gather{}, {n.input(table), ids}), table);
+  };
+  e.give({rows(2, e.ids), rows(3, e.positions), rows(4, e.segments)}, real(n.input(5), 5),
+         real(n.input(6), 6));
 }
 
 }  // namespace tenon::importer

@@ -3,8 +3,10 @@
 #include <limits>
 
 #include "onnx/import_positions.h"
+#include "onnx/import_quantize.h"
 #include "onnx/node_importer.h"
 #include "onnx/op_table.h"
+#include "ops/math.h"
 #include "ops/movement.h"
 #include "ops/nn.h"
 
@@ -87,30 +89,56 @@ void refuse_shared_buffers(NodeImporter& n, int length_input) {
 
 }  // namespace
 
+namespace {
+
+/// Attention of products [batch, sequence, sizes of queries, keys and values] to themselves; the
+/// operands that are not there are null.
+struct SelfAttention {
+  NodeImporter& n;
+  Value *products, *mask, *past, *bias;
+
+  void attend(const std::vector<int64_t>& sizes) const {
+    const int64_t heads = n.integer_attribute("num_heads", 0);
+    Attention op = attention_of(n, heads, heads);
+    op.causal = n.flag("unidirectional") ? CausalMask::kUpperLeft : CausalMask::kNone;
+    const std::vector<Value*> qkv = parts_of(n, products, 2, sizes);
+    Operands x{.q = qkv[0], .k = qkv[1], .v = qkv[2]};
+    if (past != nullptr) {
+      x.past_k = half_of(n, past, 0);
+      x.past_v = half_of(n, past, 1);
+    }
+    x.mask = added_mask(n, x, mask, bias);
+    const std::vector<Value*> results = importer::attend(n, op, x, n.wants(1));
+    n.output(0, results[0]);
+    if (n.wants(1))
+      n.output(1, n.concat({n.unsqueeze(results[1], {0}), n.unsqueeze(results[2], {0})}, 0));
+  }
+};
+
+}  // namespace
+
 /// Products with the weights of queries, keys and values at once, and attention.
 void import_fused_attention(NodeImporter& n, const OpRow&) {
   n.expect("do_rotary", 0);
   refuse_shared_buffers(n, 6);
-  const int64_t heads = n.integer_attribute("num_heads", 0);
-  Attention op = attention_of(n, heads, heads);
-  op.causal = n.flag("unidirectional") ? CausalMask::kUpperLeft : CausalMask::kNone;
   std::vector<int64_t> sizes = n.integer_list("qkv_hidden_sizes");
   if (sizes.empty()) sizes.assign(3, n.constant_extent(n.input(1), 1) / 3);
   if (sizes.size() != 3)
     return n.fail(ImportCode::kInvalidNode, "qkv_hidden_sizes must have 3 entries");
   Value* products = n.matmul(n.input(0), n.input(1));
   if (n.has_input(2)) products = n.add(products, n.input(2));
-  const std::vector<Value*> qkv = parts_of(n, products, 2, sizes);
-  Operands x{.q = qkv[0], .k = qkv[1], .v = qkv[2]};
-  if (n.has_input(4)) {
-    x.past_k = half_of(n, n.input(4), 0);
-    x.past_v = half_of(n, n.input(4), 1);
-  }
-  x.mask = added_mask(n, x, n.input(3), n.input(5));
-  const std::vector<Value*> results = attend(n, op, x, n.wants(1));
-  n.output(0, results[0]);
-  if (n.wants(1))
-    n.output(1, n.concat({n.unsqueeze(results[1], {0}), n.unsqueeze(results[2], {0})}, 0));
+  SelfAttention{n, products, n.input(3), n.input(4), n.input(5)}.attend(sizes);
+}
+
+/// The same with rows and weights of bytes; the weights have one scale or one for each column.
+void import_quantized_attention(NodeImporter& n, const OpRow&) {
+  n.expect("do_rotary", 0);
+  n.expect("past_present_share_buffer", 0);
+  Value* rows = n.add(Dequantize{}, {n.input(0), n.input(3), n.input(6)});
+  Value* products =
+      n.add(n.matmul(rows, dequantized(n, n.input(1), n.input(4), n.input(7), 1)), n.input(2));
+  const std::vector<int64_t> sizes(3, n.constant_extent(n.input(1), 1) / 3);
+  SelfAttention{n, products, n.input(5), n.input(8), nullptr}.attend(sizes);
 }
 
 void import_multi_head_attention(NodeImporter& n, const OpRow&) {

@@ -147,6 +147,17 @@ void import_swiglu(NodeImporter& n, const OpRow&) {
   n.output(n.mul(gate, n.input(1)));
 }
 
+/// Distances of each row of A to each row of B.
+void import_cdist(NodeImporter& n, const OpRow&) {
+  const std::string metric = n.text("metric", "sqeuclidean");
+  if (metric != "sqeuclidean" && metric != "euclidean")
+    return n.fail(ImportCode::kUnsupportedNodeAttr,
+                  fmt::format("metric \"{}\" is not supported", metric));
+  Value* apart = n.sub(n.unsqueeze(n.input(0), {1}), n.unsqueeze(n.input(1), {0}));
+  Value* squares = n.reduce(ReduceFunction::kSum, n.mul(apart, apart), {2}, false);
+  n.output(metric == "euclidean" ? n.sqrt(squares) : squares);
+}
+
 void import_binarizer(NodeImporter& n, const OpRow&) {
   Value* x = n.input(0);
   Value* above =

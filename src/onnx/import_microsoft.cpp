@@ -1,6 +1,9 @@
 // Quantized operators of the domain com.microsoft, as ONNX Runtime's tools write them: operands are
 // dequantized, the operator computes with reals, and the result is quantized again. Where there are
 // kernels for it passes make integers of the whole.
+#include <array>
+#include <span>
+
 #include "base/arithmetic.h"
 #include "onnx/import_positions.h"
 #include "onnx/import_quantize.h"
@@ -231,6 +234,56 @@ void import_matmul_nbits(NodeImporter& n, const OpRow&) {
   if (n.has_input(4)) regroup(n, weights, n.input(4));
   Value* product = n.matmul(n.input(0), of_blocks(n, weights), false, true);
   n.output(n.has_input(5) ? n.add(product, n.input(5)) : product);
+}
+
+namespace {
+
+/// Numbers of the 16 codes of bitsandbytes: floats of 4 bits whose largest is 1, and quantiles
+/// of a normal distribution.
+constexpr std::array<float, 16> kFloat4{
+    0,     1 / 192.0F,  2 / 3.0F,  1,  1 / 3.0F,  0.5F,  1 / 6.0F,  0.25F,
+    -0.0F, -1 / 192.0F, -2 / 3.0F, -1, -1 / 3.0F, -0.5F, -1 / 6.0F, -0.25F};
+constexpr std::array<float, 16> kNormal4{-1,           -0.69619280F, -0.52507305F, -0.39491749F,
+                                         -0.28444138F, -0.18477343F, -0.09105004F, 0,
+                                         0.07958030F,  0.16093020F,  0.24611230F,  0.33791524F,
+                                         0.44070983F,  0.56261700F,  0.72295684F,  1};
+
+/// Codes in halves of bytes, the higher half first, as [blocks, block].
+Result<Tensor> by_codes(const Tensor& bytes, std::span<const float, 16> codes, int64_t blocks,
+                        int64_t block, int64_t count) {
+  if (bytes.type() != DataType::kUInt8 || bytes.count() < ceil_div(count, 2))
+    return user_error("B must be uint8 and have {} numbers, two a byte", count);
+  TENON_ASSIGN(Tensor numbers, Tensor::create(DataType::kFloat32, {blocks, block}));
+  const std::span<float> to = numbers.mutable_values<float>();
+  for (size_t i = 0; i < to.size(); ++i) {
+    const bool padding = i >= static_cast<size_t>(count);
+    const unsigned byte = padding ? 0 : std::to_integer<unsigned>(bytes.bytes()[i / 2]);
+    to[i] = codes[i % 2 == 0 ? byte >> 4U : byte & 15U];
+  }
+  return numbers;
+}
+
+}  // namespace
+
+/// Weights of 4 bits as bitsandbytes has them: blocks go from row to row.
+void import_matmul_bnb4(NodeImporter& n, const OpRow&) {
+  const int64_t depth = n.integer_attribute("K", 0), rows = n.integer_attribute("N", 0);
+  const int64_t block = n.integer_attribute("block_size", 0);
+  const int64_t kind = n.integer_attribute("quant_type", 1);
+  if (depth < 1 || rows < 1 || block < 1 || (kind != 0 && kind != 1))
+    return n.fail(ImportCode::kUnsupportedNodeAttr,
+                  "K, N and block_size must be at least 1, and quant_type 0 or 1");
+  const Tensor* bytes = n.input(1)->constant();
+  if (bytes == nullptr)
+    return n.fail(ImportCode::kUnsupportedNodeDynamic, "B must be an initializer");
+  const int64_t count = rows * depth, blocks = ceil_div(count, block);
+  auto numbers = by_codes(*bytes, kind == 0 ? kFloat4 : kNormal4, blocks, block, count);
+  if (!numbers.ok()) return n.fail(ImportCode::kUnsupportedNodeInput, numbers.error().message);
+  Value* largest = n.cast(n.reshape(n.input(2), {blocks, 1}), DataType::kFloat32);
+  Value* weights = n.reshape(n.mul(n.constant(std::move(numbers).value()), largest), {-1});
+  if (blocks * block != count) weights = n.slice(weights, 0, 0, count);
+  weights = n.cast(n.reshape(weights, {rows, depth}), n.type(n.input(0)));
+  n.output(n.matmul(n.input(0), weights, false, n.flag("transB", true)));
 }
 
 /// Rows of a table of 4 or 8 bits with a scale for each block of a row.

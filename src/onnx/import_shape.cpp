@@ -42,6 +42,10 @@ void import_unsqueeze(NodeImporter& n, const OpRow&) {
   n.output(n.add(Unsqueeze{}, {n.input(0), axes}));
 }
 
+void import_expand_dims(NodeImporter& n, const OpRow&) {
+  n.output(n.add(Unsqueeze{}, {n.input(0), n.reshape(n.cast(n.input(1), DataType::kInt64), {1})}));
+}
+
 void import_transpose(NodeImporter& n, const OpRow&) {
   Transpose op;
   op.permutation = n.integer_list("perm");

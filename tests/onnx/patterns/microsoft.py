@@ -1,5 +1,5 @@
 """Operators of the domain com.microsoft, as ONNX Runtime's optimizer and builders of language models write them."""
-from patterns import pattern
+from patterns import pattern, twin
 
 SIZES = {"b": 2, "s": 5}, {"b": 1, "s": 3}
 
@@ -129,6 +129,68 @@ g (int64[b,s] ids, float[4,2] w_scale) => (y, z) {
   z = com.microsoft.GatherBlockQuantized <block_size = 16, quantize_axis = 1> (table, ids, w_scale, zeros)
 }""", *SIZES)
 
+pattern("microsoft_quantized_embedding", 17, """
+g (int32[b,s] ids, int32[b,s] segments, int32[b,s] drawn, uint8[9,8] w_w, uint8[9,8] w_p, uint8[4,8] w_s, uint8[8] w_g, uint8[8] w_b)
+    => (y, count) {
+  one = Constant <value = int32[1] {1}> ()
+  mask = Min (drawn, one)
+  a = Constant <value = float {0.25}> ()
+  c = Constant <value = float {0.5}> ()
+  z = Constant <value = uint8 {1}> ()
+  u = Constant <value = uint8 {2}> ()
+  y, count = com.microsoft.QEmbedLayerNormalization <epsilon = 0.00001>
+    (ids, segments, w_w, w_p, w_s, w_g, w_b, mask, a, c, a, c, a, z, u, u, z, u)
+}""", *SIZES)
+
+# Weights with one scale, and with one for each column; rows with a mask and a past.
+pattern("microsoft_quantized_attention", 17, """
+g (float[b,s,16] x, int32[b,t] mask, float[2,b,2,p,8] past, int8[16,48] w_0, float[48] w_b, float[48] w_scale, int8[48] w_zero)
+    => (y, present, z) {
+  a = Constant <value = float {0.01}> ()
+  c = Constant <value = uint8 {130}> ()
+  d = Constant <value = int8 {1}> ()
+  q = QuantizeLinear (x, a, c)
+  size = Abs (w_scale)
+  y, present = com.microsoft.QAttention <num_heads = 2, unidirectional = 1> (q, w_0, w_b, a, a, mask, c, d, past)
+  z = com.microsoft.QAttention <num_heads = 4> (q, w_0, w_b, a, size, , c, w_zero)
+}""", {"b": 2, "s": 3, "p": 4, "t": 7}, {"b": 1, "s": 1, "p": 6, "t": 7})
+
+# ONNX Runtime makes bytes of inputs and states too.
+pattern("microsoft_lstm_of_bytes", 17, """
+g (float[s,b,6] x, int8[2,6,16] w_0, int8[2,4,16] w_1, float[2,32] w_b, float[2] w_a, float[2,16] w_r, int8[2] w_z, int8[2,16] w_y)
+    => (y, h, c) {
+  y, h, c = com.microsoft.DynamicQuantizeLSTM <hidden_size = 4, direction = "bidirectional">
+    (x, w_0, w_1, w_b, , , , , w_a, w_z, w_r, w_y)
+}""", *SIZES)
+twin("microsoft_lstm_of_bytes", """
+g (float[s,b,6] x, int8[2,6,16] w_0, int8[2,4,16] w_1, float[2,32] w_b, float[2] w_a, float[2,16] w_r, int8[2] w_z, int8[2,16] w_y)
+    => (y, h, c) {
+  gate = Constant <value = int64[3] {2,1,-1}> ()
+  a_0 = Cast <to = 1> (w_0)
+  a_1 = Cast <to = 1> (w_z)
+  a_2 = Reshape (a_1, gate)
+  a_3 = Reshape (w_a, gate)
+  a_4 = Sub (a_0, a_2)
+  a_5 = Mul (a_4, a_3)
+  w = Transpose <perm = [0,2,1]> (a_5)
+  b_0 = Cast <to = 1> (w_1)
+  b_1 = Cast <to = 1> (w_y)
+  b_2 = Reshape (b_1, gate)
+  b_3 = Reshape (w_r, gate)
+  b_4 = Sub (b_0, b_2)
+  b_5 = Mul (b_4, b_3)
+  r = Transpose <perm = [0,2,1]> (b_5)
+  y, h, c = LSTM <hidden_size = 4, direction = "bidirectional"> (x, w, r, w_b)
+}""")
+
+# 5 x 7 numbers are two blocks of 32, whose second one is cut off.
+pattern("microsoft_four_bits_of_bitsandbytes", 17, """
+g (float[b,s,7] x, float[2] w_a) => (y, z) {
+  bytes = Constant <value = uint8[18] {7,18,29,130,241,52,163,74,185,96,207,118,229,140,251,162,61,208}> ()
+  y = com.microsoft.MatMulBnb4 <K = 7, N = 5, block_size = 32, quant_type = 0> (x, bytes, w_a)
+  z = com.microsoft.MatMulBnb4 <K = 7, N = 5, block_size = 32, quant_type = 1> (x, bytes, w_a)
+}""", *SIZES)
+
 # Operators of names that ONNX has too, and that differ: images with channels last, and outputs in another order.
 pattern("microsoft_channels_last", 17, """
 g (float[b,6,6,6] x, int8[5,6,3,3] w_0, float[5] w_drawn, int8[5] w_z, int32[5] w_b) => (y, most) {
@@ -153,3 +215,67 @@ g (float[b,s] x) => (y, i, count, sum) {
   counted = com.microsoft.Range (first, limit)
   sum = ReduceSum <keepdims = 0> (counted)
 }""", *SIZES)
+pattern("microsoft_distances", 17, """
+g (float[b,8] x, float[s,8] y, float[s,8] z) => (d, e) {
+  one = Constant <value = int32 {1}> ()
+  c = com.microsoft.CDist <metric = "euclidean"> (x, y)
+  d = com.microsoft.ExpandDims (c, one)
+  e = com.microsoft.CDist <metric = "sqeuclidean"> (y, z)
+}""", *SIZES)
+
+# Diffusion models; ONNX Runtime has kernels for GPUs alone.
+pattern("microsoft_groups", 17, """
+g (float[b,s,4,8] x, float[b,8] skip, float[b,8,s,4] z, float[8] w_g, float[8] w_b, float[8] w_c) => (y, sum, first) {
+  y, sum = com.microsoft.SkipGroupNorm <groups = 2, activation = 1, epsilon = 0.001> (x, w_g, w_b, skip, w_c)
+  first = com.microsoft.GroupNorm <groups = 4, activation = 0, channels_last = 0> (z, w_g, w_b)
+}""", *SIZES)
+twin("microsoft_groups", """
+g (float[b,s,4,8] x, float[b,8] skip, float[b,8,s,4] z, float[8] w_g, float[8] w_b, float[8] w_c) => (y, sum, first) {
+  middle = Constant <value = int64[2] {1,2}> ()
+  behind = Constant <value = int64[2] {1,2}> ()
+  two = Constant <value = int64[3] {0,2,-1}> ()
+  four = Constant <value = int64[3] {0,4,-1}> ()
+  one_2 = Constant <value = float[2] {1,1}> ()
+  none_2 = Constant <value = float[2] {0,0}> ()
+  one_4 = Constant <value = float[4] {1,1,1,1}> ()
+  none_4 = Constant <value = float[4] {0,0,0,0}> ()
+  wide = Unsqueeze (skip, middle)
+  half = Add (x, wide)
+  sum = Add (half, w_c)
+  t = Transpose <perm = [0,3,1,2]> (sum)
+  shape = Shape (t)
+  t_0 = Reshape (t, two)
+  t_1 = InstanceNormalization <epsilon = 0.001> (t_0, one_2, none_2)
+  t_2 = Reshape (t_1, shape)
+  t_3 = Transpose <perm = [0,2,3,1]> (t_2)
+  t_4 = Mul (t_3, w_g)
+  t_5 = Add (t_4, w_b)
+  t_6 = Sigmoid (t_5)
+  y = Mul (t_5, t_6)
+  g = Unsqueeze (w_g, behind)
+  c = Unsqueeze (w_b, behind)
+  z_shape = Shape (z)
+  z_0 = Reshape (z, four)
+  z_1 = InstanceNormalization (z_0, one_4, none_4)
+  z_2 = Reshape (z_1, z_shape)
+  z_3 = Mul (z_2, g)
+  first = Add (z_3, c)
+}""")
+pattern("microsoft_diffusion", 17, """
+g (float[b,s,4,3] x, float[b,s,8] r, float[b,s,8] t, float[6,3,2,3] w_0, float[6] w_c, float[8] w_b) => (y, sum, gate) {
+  w = Transpose <perm = [0,2,3,1]> (w_0)
+  y = com.microsoft.NhwcConv <pads = [0,1,1,1]> (x, w, w_c)
+  sum = com.microsoft.BiasAdd (r, w_b, t)
+  gate = com.microsoft.BiasSplitGelu (r, w_b)
+}""", *SIZES)
+twin("microsoft_diffusion", """
+g (float[b,s,4,3] x, float[b,s,8] r, float[b,s,8] t, float[6,3,2,3] w_0, float[6] w_c, float[8] w_b) => (y, sum, gate) {
+  image = Transpose <perm = [0,3,1,2]> (x)
+  made = Conv <pads = [0,1,1,1]> (image, w_0, w_c)
+  y = Transpose <perm = [0,2,3,1]> (made)
+  added = Add (r, w_b)
+  sum = Add (added, t)
+  left, right = Split <axis = 2> (added)
+  smooth = com.microsoft.Gelu (right)
+  gate = Mul (left, smooth)
+}""")

@@ -2,12 +2,18 @@
 values; `runs` are the values of the symbols in each run, all served by one plan.
 
     PATTERNS[name] = (opset, text, runs)
+
+TWINS[name] is what ONNX Runtime runs in place of operators that it computes on GPUs alone, or by other roundings.
 """
-PATTERNS = {}
+PATTERNS, TWINS = {}, {}
 
 
 def pattern(name: str, opset: int, text: str, *runs: dict):
     PATTERNS[name] = (opset, text, runs or ({},))
+
+
+def twin(name: str, text: str):
+    TWINS[name] = text
 
 
 # The legacy PyTorch exporter spells out view() with Shape, Gather and Concat.

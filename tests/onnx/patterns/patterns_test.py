@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "tools"))
 import microsoft  # noqa: E402, F401
 from numerics import assert_close  # noqa: E402
-from patterns import PATTERNS  # noqa: E402
+from patterns import PATTERNS, TWINS  # noqa: E402
 from worker_client import Worker, files_text  # noqa: E402
 
 
@@ -32,8 +32,9 @@ def array_for(value: onnx.ValueInfoProto, symbols: dict, salt: str) -> np.ndarra
     return random.integers(0, 4, shape).astype(dtype)
 
 
-def parsed(name: str) -> onnx.ModelProto:
+def parsed(name: str, twin: bool = False) -> onnx.ModelProto:
     opset, text, _ = PATTERNS[name]
+    text = TWINS.get(name, text) if twin else text
     model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["": {opset}, "pkg.torch": 1, "com.microsoft": 1]>{text}')
     inputs = list(model.graph.input)
     del model.graph.input[:]
@@ -77,7 +78,8 @@ def test_pattern(name: str, worker: Worker, tmp_path: Path):
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.log_severity_level = 3
-    session = onnxruntime.InferenceSession(str(tmp_path / "m.onnx"), options, providers=["CPUExecutionProvider"])
+    reference = parsed(name, twin=True).SerializeToString()
+    session = onnxruntime.InferenceSession(reference, options, providers=["CPUExecutionProvider"])
     words = [f"--onnx={tmp_path / 'm.onnx'}"]
     if runs[0]:
         words += [f"--{bound}Shapes={shapes_of(model, symbols)}" for bound, symbols in bounds(runs)]
