@@ -14,7 +14,13 @@ namespace tenon {
 /// configuration of another library. trtexec: --fp16=auto, --bf16=auto.
 TENSORRTAPI bool setPrecisionBudget(nvinfer1::IBuilderConfig& config, double error) noexcept;
 
-/// Returns the error that `--fp16=auto` and `--bf16=auto` allow.
+/// Limits the effect of BuilderFlag::kINT8 or kFP8: of the layers that read numbers quantized by
+/// QuantizeLinear and DequantizeLinear, or by ranges, as few of the most sensitive ones as keep the
+/// relative L2 error of the outputs within `error` read the numbers as they are. Otherwise as
+/// setPrecisionBudget(). trtexec: --int8=auto, --fp8=auto.
+TENSORRTAPI bool setQuantizationBudget(nvinfer1::IBuilderConfig& config, double error) noexcept;
+
+/// Returns the error that `--fp16=auto`, `--bf16=auto`, `--int8=auto` and `--fp8=auto` allow.
 TENSORRTAPI double usualPrecisionBudget(nvinfer1::BuilderFlag flag) noexcept;
 
 /// Evaluates the network on the CPU as a plan in `type` does, kHALF or kBF16: operators of f32 that

@@ -11,6 +11,7 @@
 #include "api/plan_notes.h"
 #include "api/plan_settings.h"
 #include "api/plan_sinks.h"
+#include "api/precision_check.h"
 #include "api/precision_summary.h"
 #include "api/recipe.h"
 #include "api/reproducer.h"
@@ -158,6 +159,8 @@ Result<Plan> Build::compile() {
   const bool refittable = is_refittable(config_);
   TENON_ASSIGN(const auto quantized,
                quantize_by_ranges(config_, network_, request_, refittable, cache_, *reporter_));
+  for (KeptNode& node : keep_within_quantization_budget(config_, request_, *reporter_))
+    kept_.push_back(std::move(node));
   // Their types may be others now.
   TENON_TRY(configure_plugins(*request_.graph, request_.profiles));
   TENON_TRY(go_on("the build"));

@@ -204,6 +204,8 @@ class BuilderConfig final : public surface::Implementation<IBuilderConfig> {
   /// Of include/tenon/precision.h; negative: none.
   double precision_budget() const { return precision_budget_; }
   void set_precision_budget(double error) { precision_budget_ = error; }
+  double quantization_budget() const { return quantization_budget_; }
+  void set_quantization_budget(double error) { quantization_budget_ = error; }
   /// Of include/tenon/quantize.h.
   bool random_calibration() const { return random_calibration_; }
   void set_random_calibration(bool enabled) { random_calibration_ = enabled; }
@@ -267,6 +269,7 @@ class BuilderConfig final : public surface::Implementation<IBuilderConfig> {
   bool exact_numerics_ = false;
   bool random_calibration_ = false;
   double precision_budget_ = -1;
+  double quantization_budget_ = -1;
   ProgressSettings progress_;
   bool records_candidates_ = false;
   int32_t device_ = kDefaultDevice;

@@ -1,6 +1,7 @@
 #include "api/precision_check.h"
 
 #include "network/convert.h"
+#include "quantizer/pair_budget.h"
 
 namespace tenon::api {
 namespace {
@@ -88,6 +89,20 @@ std::vector<KeptNode> keep_within_budget(const BuilderConfig& config, CompileReq
   }
   for (const KeptNode& node : *kept)
     request.passes.disabled.push_back(fmt::format("lower_precision:{}", node.name));
+  return std::move(kept).value();
+}
+
+std::vector<KeptNode> keep_within_quantization_budget(const BuilderConfig& config,
+                                                      CompileRequest& request, Logger& logger) {
+  const bool allowed = config.getFlag(BuilderFlag::kINT8) || config.getFlag(BuilderFlag::kFP8);
+  if (config.quantization_budget() < 0 || !allowed) return {};
+  auto kept =
+      readers_to_keep(*request.graph, request.profiles, config.quantization_budget(), logger);
+  if (!kept.ok()) {
+    logger.warning("The budget for quantization has no effect: {}", kept.error().message);
+    return {};
+  }
+  leave_pairs_out(*request.graph, *kept);
   return std::move(kept).value();
 }
 

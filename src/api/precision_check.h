@@ -17,4 +17,9 @@ Status apply_precisions(const BuilderConfig& config, const nvinfer1::INetworkDef
 std::vector<KeptNode> keep_within_budget(const BuilderConfig& config, CompileRequest& request,
                                          Logger& logger);
 
+/// Where it has one for quantization and allows 8 bits: lets those layers read numbers ahead of
+/// QuantizeLinear and DequantizeLinear that the budget does not let read behind, and gives them.
+std::vector<KeptNode> keep_within_quantization_budget(const BuilderConfig& config,
+                                                      CompileRequest& request, Logger& logger);
+
 }  // namespace tenon::api

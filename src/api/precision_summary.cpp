@@ -403,11 +403,17 @@ void PrecisionSummary::report_sparsity(const Graph& plan, Logger& logger) const 
 }
 
 void PrecisionSummary::report_kept(Logger& logger) const {
-  if (config_.precision_budget() < 0) return;
-  if (kept_.empty()) return logger.info("Budget for precision: no layer needs to stay in f32");
-  logger.info("Budget for precision: {} {} in f32", kept_.size(),
-              kept_.size() == 1 ? "layer stays" : "layers stay");
-  for (const KeptNode& node : kept_) logger.info("'{}' stays in f32: {}", node.name, node.reason);
+  const auto report = [&](bool unquantized, std::string_view of, std::string_view where) {
+    const auto is_of = [&](const KeptNode& node) { return node.is_unquantized == unquantized; };
+    const auto count = std::ranges::count_if(kept_, is_of);
+    if (count == 0) return logger.info("Budget for {}: no layer needs to stay {}", of, where);
+    logger.info("Budget for {}: {} {} {}", of, count, count == 1 ? "layer stays" : "layers stay",
+                where);
+    for (const KeptNode& node : kept_)
+      if (is_of(node)) logger.info("'{}' stays {}: {}", node.name, where, node.reason);
+  };
+  if (config_.precision_budget() >= 0) report(false, "precision", "in f32");
+  if (config_.quantization_budget() >= 0) report(true, "quantization", "unquantized");
 }
 
 namespace {

@@ -1,5 +1,5 @@
-// Operators of the domain com.microsoft that ONNX Runtime's optimizer makes of diffusion models, and
-// of other networks with channels last.
+// Operators of the domain com.microsoft that ONNX Runtime's optimizer makes of diffusion models,
+// and of other networks with channels last.
 #include "onnx/import_window.h"
 #include "onnx/op_table.h"
 #include "ops/nn.h"
@@ -50,8 +50,8 @@ void import_bias_add(NodeImporter& n, const OpRow&) {
 void import_bias_split_gelu(NodeImporter& n, const OpRow&) {
   Value* x = n.add(n.input(0), n.input(1));
   const int64_t axis = n.rank(x) - 1, size = n.constant_extent(n.input(1), 0), half = size / 2;
-  n.output(n.mul(n.slice(x, axis, 0, half),
-                 n.pointwise(F::k_gelu_erf, {n.slice(x, axis, half, size)})));
+  n.output(
+      n.mul(n.slice(x, axis, 0, half), n.pointwise(F::k_gelu_erf, {n.slice(x, axis, half, size)})));
 }
 
 /// Images and weights have their channels last.

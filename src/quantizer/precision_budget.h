@@ -8,9 +8,10 @@
 
 namespace tenon {
 
-/// A node that stays in f32, and why.
+/// A node that stays in f32 for a budget, or reads numbers that are not quantized, and why.
 struct KeptNode {
   std::string name, reason;
+  bool is_unquantized = false;
 };
 
 /// The nodes of a network that must not compute in a 16-bit type: those that make or read numbers

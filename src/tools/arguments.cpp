@@ -83,7 +83,9 @@ const OptionRow* find_row(std::string_view name) {
 Status check_value(const OptionRow& row, const Word& word) {
   if (row.kind == OptionKind::kFlag) {
     if (!word.value || (!row.argument.empty() && *word.value == row.argument)) return {};
-    return user_error("--{} takes no value, but '{}' was given", word.name, *word.value);
+    return user_error("--{} takes no value{}, but '{}' was given", word.name,
+                      row.argument.empty() ? "" : fmt::format(" but '{}'", row.argument),
+                      *word.value);
   }
   if (!word.value) {
     return user_error("--{} needs a value: --{}={}", word.name, word.name, row.argument);

@@ -83,7 +83,12 @@ void set_flags(IBuilderConfig& config, const Arguments& arguments) {
       config.setFlag(row.flag);
   for (const auto& [id, flag] : {std::pair(OptionId::fp16, BuilderFlag::kFP16),
                                  std::pair(OptionId::bf16, BuilderFlag::kBF16)})
-    if (arguments.text(id) == "auto") setPrecisionBudget(config, usualPrecisionBudget(flag));
+    if (arguments.text(id) == "auto" && !strongly_typed)
+      setPrecisionBudget(config, usualPrecisionBudget(flag));
+  for (const auto& [id, flag] :
+       {std::pair(OptionId::int8, BuilderFlag::kINT8), std::pair(OptionId::fp8, BuilderFlag::kFP8)})
+    if (arguments.text(id) == "auto" && !strongly_typed)
+      setQuantizationBudget(config, usualPrecisionBudget(flag));
   // A plan without weights is filled again by its own weights unless any may come.
   if (arguments.flag(OptionId::stripWeights) && !arguments.flag(OptionId::refit)) {
     config.setFlag(BuilderFlag::kREFIT_IDENTICAL);

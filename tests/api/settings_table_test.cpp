@@ -491,6 +491,7 @@ TEST(SettingsTable, OwnSettersRefuseNonsense) {
   Session s;
   const double none = std::numeric_limits<double>::quiet_NaN();
   EXPECT_FALSE(tenon::setPrecisionBudget(*s.config, none));
+  EXPECT_FALSE(tenon::setQuantizationBudget(*s.config, none));
   EXPECT_FALSE(tenon::setBuildBudget(*s.config, none));
   EXPECT_FALSE(tenon::setBuildBudget(*s.config, -1));
   EXPECT_FALSE(tenon::setNumerics(*s.config, static_cast<tenon::Numerics>(99)));

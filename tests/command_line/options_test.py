@@ -340,6 +340,34 @@ def test_16_bits_with_a_budget_name_what_stays(trtexec, pytestconfig, tmp_path: 
     assert "takes no value" in trtexec("--onnx=m.onnx", "--fp16=always", passes=False)
 
 
+@pytest.mark.parametrize("flag, kind, coarse", [("--int8", TensorProto.INT8, 8.0), ("--fp8", TensorProto.FLOAT8E4M3FN, 3000.0)])
+def test_8_bits_with_a_budget_name_what_stays(trtexec, tmp_path: Path, flag, kind, coarse):
+    """Of two quantized products the second reads steps that leave hardly a number."""
+    random, nodes, constants = np.random.default_rng(3), [], []
+
+    def pair(value, step, name):
+        constants.extend([numpy_helper.from_array(np.float32(step), name + "_step"), helper.make_tensor(name + "_zero", kind, [], [0])])
+        nodes.append(helper.make_node("QuantizeLinear", [value, name + "_step", name + "_zero"], [name + "_q"]))
+        nodes.append(helper.make_node("DequantizeLinear", [name + "_q", name + "_step", name + "_zero"], [name + "_d"]))
+        return name + "_d"
+
+    value = "x"
+    for name, step in (("fine", 0.02), ("coarse", coarse)):
+        constants.append(numpy_helper.from_array(random.normal(0, 0.2, (32, 32)).astype(np.float32), name + "_w"))
+        nodes.append(helper.make_node("MatMul", [pair(value, step, name + "_x"), pair(name + "_w", 0.006, name + "_y")], [name], name))
+        value = name
+    info = helper.make_tensor_value_info
+    graph = helper.make_graph(nodes, "g", [info("x", TensorProto.FLOAT, [4, 32])], [info("coarse", TensorProto.FLOAT, [4, 32])], constants)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 19)], ir_version=9), tmp_path / "m.onnx")
+    text = trtexec("--onnx=m.onnx", flag + "=auto", "--exportOutput=o.json")
+    assert "Budget for quantization: 1 layer stays unquantized" in text
+    assert "'coarse' stays unquantized: rounding its operands to" in text and "'fine' stays" not in text
+    assert np.abs(json.loads((tmp_path / "o.json").read_text())[0]["values"]).max() > 0
+    trtexec("--onnx=m.onnx", flag, "--exportOutput=o.json")
+    assert np.abs(json.loads((tmp_path / "o.json").read_text())[0]["values"]).max() == 0
+    assert "Budget for" not in trtexec("--onnx=m.onnx", flag + "=auto", "--stronglyTyped")
+
+
 def test_summaries_say_what_each_precision_came_to(trtexec, tmp_path: Path):
     """How many layers got it, and why the others did not."""
     write_convolution(tmp_path / "c.onnx")

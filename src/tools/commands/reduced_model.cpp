@@ -96,6 +96,7 @@ bool is_strong(const INetworkDefinition& network) {
 /// No budget takes layers out of the question, and kept ones do as they are told.
 void leave_choice_to_search(const INetworkDefinition& network, nvinfer1::IBuilderConfig& config) {
   setPrecisionBudget(config, -1);
+  setQuantizationBudget(config, -1);
   if (is_strong(network)) return;
   config.clearFlag(BuilderFlag::kPREFER_PRECISION_CONSTRAINTS);
   config.setFlag(BuilderFlag::kOBEY_PRECISION_CONSTRAINTS);
