@@ -143,6 +143,8 @@ void import_quantized_attention(NodeImporter& n, const OpRow&) {
 
 void import_multi_head_attention(NodeImporter& n, const OpRow&) {
   refuse_shared_buffers(n, 8);
+  if (n.has_input(9))
+    return n.fail(ImportCode::kUnsupportedNodeInput, "caches of beams are not supported");
   if (n.wants(3))
     return n.fail(ImportCode::kUnsupportedNodeAttr, "the scores are not given as an output");
   const int64_t heads = n.integer_attribute("num_heads", 0);
@@ -220,6 +222,20 @@ struct GroupQuery {
     first = n.max(n.sub(n.add(last, n.integer(1)), queries), n.integer(0));
   }
 
+  /// Each head's queries and keys are normalized where there are weights for it.
+  void normalize() {
+    const double epsilon = n.real_attribute("qk_norm_epsilon", 1e-6F);
+    const auto by = [&](Value* value, int64_t count, int weight, std::string_view own) {
+      Normalization op;
+      op.norm = NormKind::kRms;
+      op.epsilon = n.real_attribute(own, epsilon);
+      Value* parts = n.reshape(value, {0, 0, count, -1});
+      return n.reshape(n.add(op, {parts, n.input(weight)}), {0, 0, -1});
+    };
+    if (n.has_input(14)) x.q = by(x.q, heads, 14, "q_norm_epsilon");
+    if (n.has_input(15)) x.k = by(x.k, kv_heads, 15, "k_norm_epsilon");
+  }
+
   void rotate() {
     Value* positions = n.has_input(9) ? n.input(9) : positions_from(n, first, x.q);
     const bool interleaved = n.flag("rotary_interleaved");
@@ -234,8 +250,13 @@ struct GroupQuery {
     return n.add(TensorScatter{}, {n.concat({past, fresh}, 2), fresh, n.squeeze(first, {1})});
   }
 
-  /// Keys up to the query's own position, and no more than the window.
+  /// Keys up to the query's own position, and no more than the window; all that a sequence has
+  /// where the order does not count.
   Value* visible(int64_t window) {
+    if (!n.flag("causal", true)) {
+      Value* last = n.unsqueeze(n.cast(n.input(5), DataType::kInt64), {1, 2, 3});
+      return n.pointwise(F::k_less_equal, {counting(n, extent_value(n, x.k, 2)), last});
+    }
     Value* query = n.unsqueeze(positions_from(n, first, x.q), {1, 3});
     Value* behind = n.sub(query, counting(n, extent_value(n, x.k, 2)));
     Value* mask = n.pointwise(F::k_greater_equal, {behind, n.integer(0)});
@@ -243,17 +264,38 @@ struct GroupQuery {
     Value* near = n.pointwise(F::k_less, {behind, n.integer(window)});
     return n.pointwise(F::k_and, {mask, near});
   }
+
+  /// The mask as a summand.
+  Value* added(Value* mask, Value* bias) {
+    const DataType type = n.type(bias != nullptr ? bias : x.q);
+    Value* hidden = n.number(-std::numeric_limits<double>::infinity(), type);
+    return n.where(mask, bias != nullptr ? bias : n.number(0, type), hidden);
+  }
+
+  /// One more key of zeros whose value is zero: its score is the summand, a number for each head.
+  void append_sinks(Value* sinks) {
+    const auto longer = [&](Value* rows) {
+      Value* zero = n.filled_like(n.slice(rows, 2, 0, 1), 0, n.type(rows));
+      return n.concat({rows, zero}, 2);
+    };
+    Value* of_heads = n.cast(n.reshape(sinks, {1, -1, 1, 1}), n.type(x.mask));
+    Value* column = n.filled_like(n.slice(x.mask, 3, 0, 1), 0, n.type(x.mask));
+    Value* wide = n.add(x.mask, n.filled_like(of_heads, 0, n.type(x.mask)));
+    x.mask = n.concat({wide, n.add(column, of_heads)}, 3);
+    x.k = longer(x.k);
+    x.v = longer(x.v);
+  }
 };
 
 }  // namespace
 
 void import_group_query_attention(NodeImporter& n, const OpRow&) {
-  n.expect("smooth_softmax", 0);
   n.expect("qk_output", 0);
   n.expect("kv_cache_bit_width", 0);
-  if (n.has_input(11) || n.has_input(12) || n.has_input(13))
+  n.expect("sliding_window_cache", 0);
+  if (n.has_input(12) || n.has_input(13) || n.has_input(16))
     return n.fail(ImportCode::kUnsupportedNodeInput,
-                  "sinks of heads and quantized caches are not supported");
+                  "quantized caches and lengths of queries are not supported");
   GroupQuery group(n);
   group.heads = n.integer_attribute("num_heads", 0);
   group.kv_heads = n.integer_attribute("kv_num_heads", 0);
@@ -263,18 +305,19 @@ void import_group_query_attention(NodeImporter& n, const OpRow&) {
   group.find_first();
   if (!n.ok()) return;
   Operands& x = group.x;
+  group.normalize();
   if (n.flag("do_rotary")) group.rotate();
   x.k = group.appended(x.past_k, x.k);
   x.v = group.appended(x.past_v, x.v);
   x.past_k = x.past_v = nullptr;
   x.mask = group.visible(n.integer_attribute("local_window_size", -1));
-  if (n.has_input(10)) {
-    Value* hidden = n.number(-std::numeric_limits<double>::infinity(), n.type(n.input(10)));
-    x.mask = n.where(x.mask, n.input(10), hidden);
-  }
-  n.output(0, attend(n, op, x, false)[0]);
+  const bool smooth = n.integer_attribute("smooth_softmax", 0) > 0;
+  const bool has_sinks = smooth || n.has_input(11);
+  if (n.has_input(10) || has_sinks) x.mask = group.added(x.mask, n.input(10));
   if (n.wants(1)) n.output(1, x.k);
   if (n.wants(2)) n.output(2, x.v);
+  if (has_sinks) group.append_sinks(n.has_input(11) ? n.input(11) : n.number(0, n.type(x.mask)));
+  n.output(0, attend(n, op, x, false)[0]);
 }
 
 /// Positions are a number for each token, or that of the first.

@@ -204,6 +204,7 @@ Value* of_blocks(NodeImporter& n, const BlockWeights& weights) {
 
 /// Weights of 2, 4 or 8 bits with a scale for each block along the depth.
 void import_matmul_nbits(NodeImporter& n, const OpRow&) {
+  n.expect("weight_prepacked", 0);
   const int64_t depth = n.integer_attribute("K", 0), rows = n.integer_attribute("N", 0);
   const int64_t bits = n.integer_attribute("bits", 4),
                 block = n.integer_attribute("block_size", 32);

@@ -36,8 +36,7 @@ void bypass(Graph& graph, const std::function<bool(const Node&)>& reads_all) {
   for (const auto& node : graph.nodes()) {
     if (!read_type(*node).has_value() || !reads_all(*node)) continue;
     for (int i = 0; i < static_cast<int>(node->inputs().size()); ++i)
-      if (Value* ahead = ahead_of_pair(node->input(i)); ahead != nullptr)
-        node->set_input(i, ahead);
+      if (Value* ahead = ahead_of_pair(node->input(i)); ahead != nullptr) node->set_input(i, ahead);
   }
 }
 
@@ -54,14 +53,13 @@ class PairBudget {
                    budget);
     if (error <= budget) return std::vector<KeptNode>();
     for (SensitiveNode& reader : readers) {
-      TENON_ASSIGN(reader.error, error_where([&](const Node& node) {
-                     return node.name != reader.node->name;
-                   }));
+      TENON_ASSIGN(reader.error,
+                   error_where([&](const Node& node) { return node.name != reader.node->name; }));
     }
     sort_by_error(readers);
-    TENON_ASSIGN(const Fewest fewest,
-                 fewest_within(readers.size(), budget,
-                               [&](size_t count) { return error_with_worst(readers, count); }));
+    TENON_ASSIGN(const Fewest fewest, fewest_within(readers.size(), budget, [&](size_t count) {
+                   return error_with_worst(readers, count);
+                 }));
     readers.resize(fewest.count);
     logger.verbose("pairs: {} layers read numbers as they are, which moves the outputs by {:.2e}",
                    readers.size(), fewest.error);

@@ -20,8 +20,7 @@ Value* pair(Graph& graph, Value* x, float scale, DataType type) {
 
 Value* doubled(Graph& graph, Value* x, const char* name) {
   Value* two = graph.add_constant(Tensor::scalar_f32(2));
-  return graph
-      .add_node(std::make_unique<Pointwise>(PointwiseFunction::k_mul), {x, two}, 1, name)
+  return graph.add_node(std::make_unique<Pointwise>(PointwiseFunction::k_mul), {x, two}, 1, name)
       ->output();
 }
 

@@ -111,6 +111,40 @@ g (float[b,s,64] q, float[b,s,32] k, float[b,s,32] v, float[b,2,p,16] pk, float[
     (q, k, v, pk, pv, lengths, total)
 }}""", *STEPS)
 
+# A key more whose value is zero, and keys behind the query.
+pattern("microsoft_group_query_attention_with_sinks", 17, f"""
+g (float[b,s,64] q, float[b,s,32] k, float[b,s,32] v, float[b,2,p,16] pk, float[b,2,p,16] pv, float[32,8] w_cos, float[32,8] w_sin,
+   float[4] w_sink) => (y, present_k, present_v, z, a) {{{NUMBERS}{LENGTHS}
+  y, present_k, present_v = com.microsoft.GroupQueryAttention <num_heads = 4, kv_num_heads = 2, do_rotary = 1, local_window_size = 3>
+    (q, k, v, pk, pv, lengths, total, w_cos, w_sin, , , w_sink)
+  z, zk, zv = com.microsoft.GroupQueryAttention <num_heads = 4, kv_num_heads = 2, smooth_softmax = 1>
+    (q, k, v, pk, pv, lengths, total)
+  a, ak, av = com.microsoft.GroupQueryAttention <num_heads = 4, kv_num_heads = 2, causal = 0>
+    (q, k, v, pk, pv, lengths, total)
+}}""", *STEPS)
+
+NORMALIZED = f"""
+g (float[b,s,64] q, float[b,s,32] k, float[b,s,32] v, float[b,2,p,16] pk, float[b,2,p,16] pv, float[32,8] w_cos, float[32,8] w_sin,
+   float[16] w_q, float[16] w_k) => (y, present_k) {{{NUMBERS}{LENGTHS}"""
+pattern("microsoft_normalized_group_query_attention", 17, NORMALIZED + """
+  y, present_k, present_v = com.microsoft.GroupQueryAttention
+    <num_heads = 4, kv_num_heads = 2, do_rotary = 1, qk_norm_epsilon = 0.01, smooth_softmax = -1, k_norm_epsilon = 0.1>
+    (q, k, v, pk, pv, lengths, total, w_cos, w_sin, , , , , , w_q, w_k)
+}""", *STEPS)
+twin("microsoft_normalized_group_query_attention", NORMALIZED + """
+  heads_of_q = Constant <value = int64[4] {0,0,4,16}> ()
+  heads_of_k = Constant <value = int64[4] {0,0,2,16}> ()
+  joined = Constant <value = int64[3] {0,0,-1}> ()
+  q_0 = Reshape (q, heads_of_q)
+  q_1 = SimplifiedLayerNormalization <epsilon = 0.01> (q_0, w_q)
+  q_2 = Reshape (q_1, joined)
+  k_0 = Reshape (k, heads_of_k)
+  k_1 = SimplifiedLayerNormalization <epsilon = 0.1> (k_0, w_k)
+  k_2 = Reshape (k_1, joined)
+  y, present_k, present_v = com.microsoft.GroupQueryAttention <num_heads = 4, kv_num_heads = 2, do_rotary = 1>
+    (q_2, k_2, v, pk, pv, lengths, total, w_cos, w_sin)
+}""")
+
 pattern("microsoft_packed_group_query_attention", 17, f"""
 g (float[b,s,128] q, float[b,2,p,16] pk, float[b,2,p,16] pv, float[32,8] w_cos, float[32,8] w_sin)
     => (y, present_k, present_v) {{{NUMBERS}{LENGTHS}
