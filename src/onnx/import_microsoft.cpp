@@ -34,9 +34,10 @@ Value* columns(NodeImporter& n, Value* bytes, Value* scale, Value* zero) {
   return dequantized(n, bytes, scale, zero, n.rank(bytes) - 1);
 }
 
-/// Rows of bytes that hold several numbers each, as numbers of one byte each, [rows, depth].
-Result<Tensor> unpacked(const Tensor& packed, int64_t rows, int64_t depth, int64_t bits,
-                        DataType type) {
+}  // namespace
+
+Result<Tensor> unpacked_numbers(const Tensor& packed, int64_t rows, int64_t depth, int64_t bits,
+                                DataType type) {
   const int64_t per_byte = 8 / bits, row = rows == 0 ? 0 : packed.count() / rows;
   if (row * per_byte < depth)
     return user_error("there are fewer than {} x {} numbers", rows, depth);
@@ -51,9 +52,8 @@ Result<Tensor> unpacked(const Tensor& packed, int64_t rows, int64_t depth, int64
   return numbers;
 }
 
-/// Packed as the weights are, each row in whole bytes; the middle of the range where there are
-/// none.
-Result<Tensor> zero_points(const Tensor* packed, int64_t rows, int64_t blocks, int64_t bits) {
+Result<Tensor> packed_zero_points(const Tensor* packed, int64_t rows, int64_t blocks,
+                                  int64_t bits) {
   TENON_ASSIGN(Tensor zeros,
                Tensor::create(bits <= 4 ? DataType::kUInt4 : DataType::kUInt8, {rows, blocks}));
   const int64_t per_byte = 8 / bits, row = ceil_div(blocks, per_byte);
@@ -70,8 +70,6 @@ Result<Tensor> zero_points(const Tensor* packed, int64_t rows, int64_t blocks, i
   }
   return zeros;
 }
-
-}  // namespace
 
 void import_qlinear_pointwise(NodeImporter& n, const OpRow&) {
   Value *a = real(n, 0), *b = real(n, 3);
@@ -220,9 +218,9 @@ void import_matmul_nbits(NodeImporter& n, const OpRow&) {
   const int64_t blocks = ceil_div(depth, block);
   if (bytes->rank() != 3 || bytes->extents()[0] != rows || bytes->type() != DataType::kUInt8)
     return n.fail(ImportCode::kUnsupportedNodeInput, "B must be uint8 [N, blocks, bytes]");
-  auto numbers = unpacked(*bytes, rows, depth, bits,  // Those of 2 bits have the type of 4.
-                          bits <= 4 ? DataType::kUInt4 : DataType::kUInt8);
-  auto shifts = zero_points(real_zeros ? nullptr : zeros, rows, blocks, bits);
+  auto numbers = unpacked_numbers(*bytes, rows, depth, bits,  // Those of 2 bits have the type of 4.
+                                  bits <= 4 ? DataType::kUInt4 : DataType::kUInt8);
+  auto shifts = packed_zero_points(real_zeros ? nullptr : zeros, rows, blocks, bits);
   if (!numbers.ok()) return n.fail(ImportCode::kUnsupportedNodeInput, numbers.error().message);
   if (!shifts.ok()) return n.fail(ImportCode::kUnsupportedNodeInput, shifts.error().message);
   BlockWeights weights{.depth = depth, .block = block};
@@ -307,7 +305,7 @@ void import_gather_block_quantized(NodeImporter& n, const OpRow&) {
   if (block < 1 || blocks * block != depth)
     return n.fail(ImportCode::kUnsupportedNodeAttr,
                   fmt::format("{} blocks of {} for rows of {}", blocks, block, depth));
-  auto numbers = unpacked(*table, rows, depth, bits, DataType::kUInt8);
+  auto numbers = unpacked_numbers(*table, rows, depth, bits, DataType::kUInt8);
   if (!numbers.ok()) return n.fail(ImportCode::kInvalidNode, numbers.error().message);
   const auto picked = [&](Value* from) { return n.add(Gather{}, {from, n.input(1)}); };
   const DataType type = n.type(n.input(2));
@@ -315,7 +313,7 @@ void import_gather_block_quantized(NodeImporter& n, const OpRow&) {
   shape.insert(shape.end(), {blocks, block});
   Value* x = n.reshape(n.cast(picked(n.constant(std::move(numbers).value())), type), shape);
   if (zeros != nullptr) {
-    auto shifts = unpacked(*zeros, rows, blocks, bits, DataType::kUInt8);
+    auto shifts = unpacked_numbers(*zeros, rows, blocks, bits, DataType::kUInt8);
     if (!shifts.ok()) return n.fail(ImportCode::kInvalidNode, shifts.error().message);
     Value* shift = n.cast(picked(n.constant(std::move(shifts).value())), type);
     x = n.sub(x, n.unsqueeze(shift, {-1}));

@@ -313,3 +313,45 @@ g (float[b,s,4,3] x, float[b,s,8] r, float[b,s,8] t, float[6,3,2,3] w_0, float[6
   smooth = com.microsoft.Gelu (right)
   gate = Mul (left, smooth)
 }""")
+
+# Experts: of each token the best two of the router's, gates and other halves in turns, and beside each other.
+pattern("microsoft_experts", 17, """
+g (float[b,s,8] x, float[t,4] r, float[4,12,8] w_0, float[4,12] w_b, float[4,8,6] w_1, float[4,8] w_c, float[4,6,8] w_2, float[4,8,6] w_3)
+    => (y, z, one) {
+  y = com.microsoft.MoE <k = 2, activation_type = "swiglu", swiglu_fusion = 1, normalize_routing_weights = 1, swiglu_limit = 0.5,
+                         activation_alpha = 1.7, activation_beta = 1.0> (x, r, w_0, w_b, w_1, w_c)
+  z = com.microsoft.MoE <k = 3, activation_type = "gelu"> (x, r, w_2, , w_3)
+  one = com.microsoft.MoE <activation_type = "relu"> (x, r, w_2, , w_3, w_c)
+}""", {"b": 2, "s": 5, "t": 10}, {"b": 1, "s": 3, "t": 3})
+GATED = """
+g (float[b,s,8] x, float[t,4] r, float[4,6,8] w_0, float[4,8,6] w_1, float[4,8] w_c, float[4,6,8] w_2) => (y, z, a) {"""
+pattern("microsoft_gated_experts", 17, GATED + """
+  y = com.microsoft.MoE <k = 2, activation_type = "swiglu"> (x, r, w_0, , w_1, w_c, w_2)
+  z = com.microsoft.MoE <k = 2, activation_type = "silu"> (x, r, w_0, , w_1, w_c, w_2)
+  joined = Concat <axis = 1> (w_0, w_2)
+  a = com.microsoft.MoE <k = 2, activation_type = "swiglu", swiglu_fusion = 2> (x, r, joined, , w_1, w_c)
+}""", {"b": 2, "s": 5, "t": 10}, {"b": 1, "s": 3, "t": 3})
+twin("microsoft_gated_experts", GATED + """
+  axis = Constant <value = int64[1] {2}> ()
+  shape = Constant <value = int64[3] {4,12,8}> ()
+  gate = Unsqueeze (w_0, axis)
+  up = Unsqueeze (w_2, axis)
+  both = Concat <axis = 2> (gate, up)
+  turns = Reshape (both, shape)
+  y = com.microsoft.MoE <k = 2, activation_type = "swiglu", swiglu_fusion = 1> (x, r, turns, , w_1, w_c)
+  z = Identity (y)
+  a = Identity (y)
+}""")
+
+# Weights of 4 bits with a scale a row, whose zero points lie beside each other; of 8 bits; of 4 bits with blocks.
+pattern("microsoft_quantized_experts", 17, """
+g (float[b,s,32] x, float[t,2] r, float[t,2] drawn, uint8[2,4,16] w_0, float[2,4] w_s, uint8[2,32,2] w_1, float[2,32] w_t, uint8[2,2] w_z,
+   uint8[2,16] w_y, float[2,4] w_b, uint8[2,32,32] w_2, float[2,32] w_r, uint8[2,32,32] w_3, uint8[2,16,16] w_6, float[2,16,2] w_u, uint8[2,32,8] w_5, float[2,32,1] w_v) => (y, z, a) {
+  y = com.microsoft.QMoE <k = 1, activation_type = "relu", normalize_routing_weights = 1>
+    (x, r, w_0, w_s, w_b, w_1, w_t, , , , , w_z, w_y)
+  share = Abs (drawn)
+  z = com.microsoft.QMoE <k = 2, activation_type = "silu", normalize_routing_weights = 1, expert_weight_bits = 8>
+    (x, r, w_2, w_r, , w_3, w_r, , , , , , , , share)
+  a = com.microsoft.QMoE <k = 2, activation_type = "silu", normalize_routing_weights = 1, block_size = 16>
+    (x, r, w_6, w_u, , w_5, w_v)
+}""", {"b": 2, "s": 5, "t": 10}, {"b": 1, "s": 3, "t": 3})

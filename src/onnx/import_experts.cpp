@@ -1,0 +1,175 @@
+// Mixtures of experts of the domain com.microsoft. Every expert computes every token, and the ones
+// that the router chose have a share in the sum.
+#include <limits>
+
+#include "base/arithmetic.h"
+#include "onnx/import_positions.h"
+#include "onnx/import_quantize.h"
+#include "onnx/op_table.h"
+#include "ops/math.h"
+
+namespace tenon::importer {
+namespace {
+
+using F = PointwiseFunction;
+
+/// Weights [experts, rows, depth] and biases [experts, rows] of one product.
+struct Product {
+  Value *weights = nullptr, *bias = nullptr;
+};
+
+/// Of tokens [1, tokens, depth] or [experts, tokens, depth], as [experts, tokens, rows].
+Value* products(NodeImporter& n, Value* tokens, const Product& of) {
+  Value* y = n.matmul(tokens, of.weights, false, true);
+  return of.bias == nullptr ? y : n.add(y, n.unsqueeze(of.bias, {1}));
+}
+
+Value* activated(NodeImporter& n, Value* x) {
+  const std::string name = n.text("activation_type", "relu");
+  if (name == "relu") return n.pointwise(F::k_relu, {x});
+  if (name == "gelu") return n.pointwise(F::k_gelu_tanh, {x});
+  if (name == "silu") return n.pointwise(F::k_swish, {x}, 1);
+  if (name == "identity") return x;
+  n.fail(ImportCode::kUnsupportedNodeAttr,
+         fmt::format("activation \"{}\" is not supported", name));
+  return nullptr;
+}
+
+/// The gate's sigmoid-weighted numbers times the other half's.
+Value* swiglu(NodeImporter& n, Value* gate, Value* up) {
+  const DataType type = n.type(gate);
+  const auto number = [&](double value) { return n.number(value, type); };
+  const double limit = n.real_attribute("swiglu_limit", std::numeric_limits<double>::infinity());
+  if (limit < std::numeric_limits<double>::infinity()) {
+    gate = n.min(gate, number(limit));
+    up = n.max(n.min(up, number(limit)), number(-limit));
+  }
+  const double beta = n.real_attribute("activation_beta", 0);
+  if (beta != 0) up = n.add(up, number(beta));
+  return n.mul(n.pointwise(F::k_swish, {gate}, n.real_attribute("activation_alpha", 1)), up);
+}
+
+/// A mixture; operand 1 are the router's numbers for each token and expert.
+struct Mixture {
+  NodeImporter& n;
+  Product first, second, third;
+
+  /// [experts, tokens, inner]
+  Value* inner(Value* tokens) const {
+    Value* x = products(n, tokens, first);
+    const bool is_gated = n.text("activation_type", "relu") == "swiglu";
+    const int64_t fusion = n.integer_attribute("swiglu_fusion", 0);
+    if (is_gated && fusion != 0) {
+      const int64_t size = n.constant_extent(first.weights, 1);
+      if (fusion == 1) return swiglu(n, n.slice(x, 2, 0, size, 2), n.slice(x, 2, 1, size, 2));
+      return swiglu(n, n.slice(x, 2, 0, size / 2), n.slice(x, 2, size / 2, size));
+    }
+    Value* up = third.weights == nullptr ? nullptr : products(n, tokens, third);
+    if (is_gated && up == nullptr) {
+      n.fail(ImportCode::kInvalidNode, "swiglu_fusion is 0, and there are no weights fc3");
+      return nullptr;
+    }
+    if (is_gated) return swiglu(n, x, up);
+    x = activated(n, x);
+    return up == nullptr ? x : n.mul(x, up);
+  }
+
+  /// Shares of the experts in a token, [tokens, experts]: 0 for those that are not chosen.
+  /// `weights` stands in for the router's own shares where there are such.
+  Value* shares(int64_t experts, Value* weights) const {
+    Value* router = n.cast(n.input(1), DataType::kFloat32);
+    TopK choice;
+    const bool normalizes = n.flag("normalize_routing_weights");
+    const std::vector<Value*> best = n.add_multiple(
+        choice, {router, n.integers({n.integer_attribute("k", 1)})}, 2);
+    Value* all = n.add(RangeOf{}, {n.integer(0), n.integer(experts), n.integer(1)});
+    Value* is_chosen = n.equal(n.unsqueeze(best[1], {2}), all);
+    Value* ones = n.where(is_chosen, n.number(1, DataType::kFloat32), n.number(0, DataType::kFloat32));
+    Value* chosen = n.reduce(ReduceFunction::kSum, ones, {1}, false);
+    if (weights == nullptr) {
+      Softmax softmax;
+      softmax.axes = {1};
+      weights = n.add(softmax, {router});
+    }
+    Value* share = n.mul(n.cast(weights, DataType::kFloat32), chosen);
+    if (!normalizes) return share;
+    return n.div(share, n.reduce(ReduceFunction::kSum, share, {1}, true));
+  }
+
+  void give(Value* weights) const {
+    const DataType type = n.type(n.input(0));
+    const int64_t hidden = n.constant_extent(n.input(0), -1);
+    const int64_t experts = n.constant_extent(first.weights, 0);
+    Value* tokens = n.reshape(n.input(0), {1, -1, hidden});
+    Value* y = products(n, inner(tokens), second);
+    Value* share = n.cast(n.transpose(shares(experts, weights), {1, 0}), type);
+    y = n.reduce(ReduceFunction::kSum, n.mul(y, n.unsqueeze(share, {2})), {0}, false);
+    n.output(n.reshape_as(y, n.input(0)));
+  }
+};
+
+/// Numbers of a few bits [experts, rows, bytes] as reals [experts, rows, depth], with a scale for
+/// each row or each block of one.
+Value* unpacked_weights(NodeImporter& n, int weights, int scales, int zeros, std::string_view bits_name) {
+  if (!n.has_input(weights)) return nullptr;
+  const Tensor *bytes = n.input(weights)->constant(),
+               *shifts = n.has_input(zeros) ? n.input(zeros)->constant() : nullptr;
+  const int64_t bits = n.integer_attribute(bits_name, n.integer_attribute("expert_weight_bits", 4));
+  const auto refuse = [&](std::string why) {
+    n.fail(ImportCode::kUnsupportedNodeInput, std::move(why));
+    return nullptr;
+  };
+  if (bytes == nullptr || !n.has_input(scales) || (n.has_input(zeros) && shifts == nullptr))
+    return refuse("weights and zero points of experts must be initializers, and have scales");
+  if (bytes->rank() != 3 || bytes->type() != DataType::kUInt8 || (bits != 4 && bits != 8))
+    return refuse("weights of experts must be uint8 [experts, rows, bytes] of 4 or 8 bits");
+  const int64_t experts = bytes->extents()[0], rows = experts * bytes->extents()[1];
+  const int64_t depth = bytes->extents()[2] * 8 / bits;
+  const int64_t block = std::max<int64_t>(n.integer_attribute("block_size", 0), 0);
+  const int64_t blocks = block == 0 ? 1 : ceil_div(depth, block);
+  const DataType type = bits == 4 ? DataType::kUInt4 : DataType::kUInt8;
+  auto numbers = unpacked_numbers(*bytes, rows, depth, bits, type);
+  // Those of whole rows are packed beside each other.
+  auto middle = block == 0 ? packed_zero_points(shifts, experts, rows / std::max<int64_t>(experts, 1), bits)
+                           : packed_zero_points(shifts, rows, blocks, bits);
+  if (!numbers.ok()) return refuse(numbers.error().message);
+  if (!middle.ok()) return refuse(middle.error().message);
+  Dequantize op;
+  op.axis = 1;
+  op.block_size = block == 0 ? depth : block;
+  op.to = n.type(n.input(0));
+  Value* reals = n.add(op, {n.constant(std::move(numbers).value()),
+                            n.reshape(n.input(scales), {rows, blocks}),
+                            n.reshape(n.constant(std::move(middle).value()), {rows, blocks})});
+  return n.reshape(reals, {experts, -1, depth});
+}
+
+void refuse_other_routes(NodeImporter& n) {
+  n.expect("use_sparse_mixer", 0);
+  n.expect("swiglu_limit_after_activation", 0);
+}
+
+}  // namespace
+
+void import_moe(NodeImporter& n, const OpRow&) {
+  refuse_other_routes(n);
+  const auto product = [&](int at) { return Product{n.input(at), n.input(at + 1)}; };
+  Mixture{n, product(2), product(4), product(6)}.give(nullptr);
+}
+
+/// The same with weights of 4 or 8 bits; operand 14 may have shares of the experts.
+void import_qmoe(NodeImporter& n, const OpRow&) {
+  refuse_other_routes(n);
+  if (n.text("quant_type", "int") != "int" || n.integer_attribute("weights_prepacked", 0) > 0)
+    return n.fail(ImportCode::kUnsupportedNodeAttr,
+                  "weights of experts are supported as integers [experts, rows, bytes]");
+  const auto product = [&](int at, int zeros, std::string_view bits) {
+    return Product{unpacked_weights(n, at, at + 1, zeros, bits), n.input(at + 2)};
+  };
+  const Mixture mixture{n, product(2, 11, "fc1_expert_weight_bits"),
+                        product(5, 12, "fc2_expert_weight_bits"),
+                        product(8, 13, "fc3_expert_weight_bits")};
+  if (n.ok()) mixture.give(n.input(14));
+}
+
+}  // namespace tenon::importer
