@@ -30,8 +30,7 @@ Value* activated(NodeImporter& n, Value* x) {
   if (name == "gelu") return n.pointwise(F::k_gelu_tanh, {x});
   if (name == "silu") return n.pointwise(F::k_swish, {x}, 1);
   if (name == "identity") return x;
-  n.fail(ImportCode::kUnsupportedNodeAttr,
-         fmt::format("activation \"{}\" is not supported", name));
+  n.fail(ImportCode::kUnsupportedNodeAttr, fmt::format("activation \"{}\" is not supported", name));
   return nullptr;
 }
 
@@ -80,11 +79,12 @@ struct Mixture {
     Value* router = n.cast(n.input(1), DataType::kFloat32);
     TopK choice;
     const bool normalizes = n.flag("normalize_routing_weights");
-    const std::vector<Value*> best = n.add_multiple(
-        choice, {router, n.integers({n.integer_attribute("k", 1)})}, 2);
+    const std::vector<Value*> best =
+        n.add_multiple(choice, {router, n.integers({n.integer_attribute("k", 1)})}, 2);
     Value* all = n.add(RangeOf{}, {n.integer(0), n.integer(experts), n.integer(1)});
     Value* is_chosen = n.equal(n.unsqueeze(best[1], {2}), all);
-    Value* ones = n.where(is_chosen, n.number(1, DataType::kFloat32), n.number(0, DataType::kFloat32));
+    Value* ones =
+        n.where(is_chosen, n.number(1, DataType::kFloat32), n.number(0, DataType::kFloat32));
     Value* chosen = n.reduce(ReduceFunction::kSum, ones, {1}, false);
     if (weights == nullptr) {
       Softmax softmax;
@@ -110,7 +110,8 @@ struct Mixture {
 
 /// Numbers of a few bits [experts, rows, bytes] as reals [experts, rows, depth], with a scale for
 /// each row or each block of one.
-Value* unpacked_weights(NodeImporter& n, int weights, int scales, int zeros, std::string_view bits_name) {
+Value* unpacked_weights(NodeImporter& n, int weights, int scales, int zeros,
+                        std::string_view bits_name) {
   if (!n.has_input(weights)) return nullptr;
   const Tensor *bytes = n.input(weights)->constant(),
                *shifts = n.has_input(zeros) ? n.input(zeros)->constant() : nullptr;
@@ -130,17 +131,18 @@ Value* unpacked_weights(NodeImporter& n, int weights, int scales, int zeros, std
   const DataType type = bits == 4 ? DataType::kUInt4 : DataType::kUInt8;
   auto numbers = unpacked_numbers(*bytes, rows, depth, bits, type);
   // Those of whole rows are packed beside each other.
-  auto middle = block == 0 ? packed_zero_points(shifts, experts, rows / std::max<int64_t>(experts, 1), bits)
-                           : packed_zero_points(shifts, rows, blocks, bits);
+  auto middle =
+      block == 0 ? packed_zero_points(shifts, experts, rows / std::max<int64_t>(experts, 1), bits)
+                 : packed_zero_points(shifts, rows, blocks, bits);
   if (!numbers.ok()) return refuse(numbers.error().message);
   if (!middle.ok()) return refuse(middle.error().message);
   Dequantize op;
   op.axis = 1;
   op.block_size = block == 0 ? depth : block;
   op.to = n.type(n.input(0));
-  Value* reals = n.add(op, {n.constant(std::move(numbers).value()),
-                            n.reshape(n.input(scales), {rows, blocks}),
-                            n.reshape(n.constant(std::move(middle).value()), {rows, blocks})});
+  Value* reals =
+      n.add(op, {n.constant(std::move(numbers).value()), n.reshape(n.input(scales), {rows, blocks}),
+                 n.reshape(n.constant(std::move(middle).value()), {rows, blocks})});
   return n.reshape(reals, {experts, -1, depth});
 }
 

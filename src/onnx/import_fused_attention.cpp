@@ -141,6 +141,30 @@ void import_quantized_attention(NodeImporter& n, const OpRow&) {
   SelfAttention{n, products, n.input(5), n.input(8), nullptr}.attend(sizes);
 }
 
+namespace {
+
+/// Part `which` of packed operands [batch, sequence, heads, parts, size], as [batch, sequence,
+/// heads * size].
+Value* packed_part(NodeImporter& n, Value* packed, int64_t which) {
+  return n.reshape(n.squeeze(n.slice(packed, 3, which, which + 1), {3}), {0, 0, -1});
+}
+
+/// Queries, keys and values of MultiHeadAttention: each for itself, or keys with values, or all of
+/// them in one.
+Operands separate(NodeImporter& n) {
+  Operands x{.q = n.input(0), .k = n.input(1), .v = n.input(2)};
+  if (x.k == nullptr && n.rank(x.q) == 5)
+    return {.q = packed_part(n, x.q, 0), .k = packed_part(n, x.q, 1), .v = packed_part(n, x.q, 2)};
+  if (x.k != nullptr && x.v == nullptr && n.rank(x.k) == 5)
+    return {.q = x.q, .k = packed_part(n, x.k, 0), .v = packed_part(n, x.k, 1)};
+  if (x.k == nullptr || x.v == nullptr)
+    n.fail(ImportCode::kUnsupportedNodeInput,
+           "keys and values must be operands, or packed as [batch, sequence, heads, 2 or 3, size]");
+  return x;
+}
+
+}  // namespace
+
 void import_multi_head_attention(NodeImporter& n, const OpRow&) {
   refuse_shared_buffers(n, 8);
   if (n.has_input(9))
@@ -150,10 +174,8 @@ void import_multi_head_attention(NodeImporter& n, const OpRow&) {
   const int64_t heads = n.integer_attribute("num_heads", 0);
   Attention op = attention_of(n, heads, heads);
   op.causal = n.flag("unidirectional") ? CausalMask::kUpperLeft : CausalMask::kNone;
-  Operands x{.q = n.input(0), .k = n.input(1), .v = n.input(2)};
-  if (x.k == nullptr || x.v == nullptr)
-    return n.fail(ImportCode::kUnsupportedNodeInput,
-                  "queries, keys and values must be operands of their own");
+  Operands x = separate(n);
+  if (!n.ok()) return;
   if (n.has_input(3)) {
     const int64_t q_size = n.constant_extent(x.q, 2);
     const bool joined = n.rank(x.k) == 3;  // Of rank 4 they come from a cache, with their bias.

@@ -71,6 +71,24 @@ g (float[b,s,16] q, float[b,2,t,8] k, float[b,2,t,8] v, float[48] w_b) => (y) {
   y = com.microsoft.MultiHeadAttention <num_heads = 2> (q, k, v, w_b)
 }""", {"b": 2, "s": 3, "t": 5}, {"b": 1, "s": 4, "t": 2})
 
+PACKED = "g (float[b,s,2,3,8] all, float[b,s,16] q, float[b,t,2,2,8] kv, float[48] w_b) => (y, z) {"
+pattern("microsoft_packed_multi_head_attention", 17, PACKED + """
+  y = com.microsoft.MultiHeadAttention <num_heads = 2> (all, , , w_b)
+  z = com.microsoft.MultiHeadAttention <num_heads = 2> (q, kv)
+}""", {"b": 2, "s": 3, "t": 5}, {"b": 1, "s": 4, "t": 2})
+twin("microsoft_packed_multi_head_attention", PACKED + """
+  joined = Constant <value = int64[3] {0,0,-1}> ()
+  q_0, k_0, v_0 = Split <axis = 3> (all)
+  q_1 = Reshape (q_0, joined)
+  k_1 = Reshape (k_0, joined)
+  v_1 = Reshape (v_0, joined)
+  y = com.microsoft.MultiHeadAttention <num_heads = 2> (q_1, k_1, v_1, w_b)
+  k_2, v_2 = Split <axis = 3> (kv)
+  k_3 = Reshape (k_2, joined)
+  v_3 = Reshape (v_2, joined)
+  z = com.microsoft.MultiHeadAttention <num_heads = 2> (q, k_3, v_3)
+}""")
+
 pattern("microsoft_rotary_embedding", 17, """
 g (float[b,s,16] x, float[b,2,s,8] h, int64[b,s] ids, int64[1] first, float[16,4] w_cos, float[16,4] w_sin, float[16,2] w_c, float[16,2] w_s)
     => (y, z, p) {
