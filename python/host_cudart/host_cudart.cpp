@@ -12,6 +12,7 @@ namespace {
 
 constexpr int kSuccess = 0;
 constexpr int kNoMemory = 2;
+constexpr int kInvalidDevice = 101;
 constexpr size_t kAlignment = 256;  // cudaMalloc's.
 
 int stream_object;  // Something for handles of streams to point to.
@@ -34,12 +35,28 @@ TENON_HOST_CUDART int cudaMalloc(void** memory, size_t bytes) {
 TENON_HOST_CUDART int cudaMallocHost(void** memory, size_t bytes) {
   return allocate(memory, bytes);
 }
+TENON_HOST_CUDART int cudaHostAlloc(void** memory, size_t bytes, unsigned /*flags*/) {
+  return allocate(memory, bytes);
+}
+TENON_HOST_CUDART int cudaMallocAsync(void** memory, size_t bytes, void* /*stream*/) {
+  return allocate(memory, bytes);
+}
 TENON_HOST_CUDART int cudaFree(void* memory) {
   std::free(memory);
   return kSuccess;
 }
 TENON_HOST_CUDART int cudaFreeHost(void* memory) {
   return cudaFree(memory);
+}
+TENON_HOST_CUDART int cudaFreeAsync(void* memory, void* /*stream*/) {
+  return cudaFree(memory);
+}
+TENON_HOST_CUDART int cudaMemset(void* memory, int value, size_t bytes) {
+  if (bytes != 0) std::memset(memory, value, bytes);
+  return kSuccess;
+}
+TENON_HOST_CUDART int cudaMemsetAsync(void* memory, int value, size_t bytes, void* /*stream*/) {
+  return cudaMemset(memory, value, bytes);
 }
 TENON_HOST_CUDART int cudaMemcpy(void* to, const void* from, size_t bytes, int /*kind*/) {
   return copy(to, from, bytes);
@@ -52,6 +69,9 @@ TENON_HOST_CUDART int cudaStreamCreate(void** stream) {
   *stream = &stream_object;
   return kSuccess;
 }
+TENON_HOST_CUDART int cudaStreamCreateWithFlags(void** stream, unsigned /*flags*/) {
+  return cudaStreamCreate(stream);
+}
 TENON_HOST_CUDART int cudaStreamDestroy(void* /*stream*/) {
   return kSuccess;
 }
@@ -61,9 +81,31 @@ TENON_HOST_CUDART int cudaStreamSynchronize(void* /*stream*/) {
 TENON_HOST_CUDART int cudaDeviceSynchronize() {
   return kSuccess;
 }
+/// The CPU is the one device.
+TENON_HOST_CUDART int cudaGetDeviceCount(int* count) {
+  *count = 1;
+  return kSuccess;
+}
+TENON_HOST_CUDART int cudaGetDevice(int* device) {
+  *device = 0;
+  return kSuccess;
+}
+TENON_HOST_CUDART int cudaSetDevice(int device) {
+  return device == 0 ? kSuccess : kInvalidDevice;
+}
+TENON_HOST_CUDART int cudaPeekAtLastError() {
+  return kSuccess;
+}
 TENON_HOST_CUDART int cudaGetLastError() {
   return kSuccess;
 }
 TENON_HOST_CUDART const char* cudaGetErrorString(int error) {
-  return error == kSuccess ? "no error" : "out of memory";
+  switch (error) {
+    case kSuccess:
+      return "no error";
+    case kInvalidDevice:
+      return "invalid device ordinal";
+    default:
+      return "out of memory";
+  }
 }

@@ -6,6 +6,7 @@ import types
 
 import numpy
 
+from . import _host_gpuarray
 from ._host_cuda import MEMORY, Failure, Handle, _memory_left, _Module
 
 
@@ -159,7 +160,7 @@ def _to_device(array):
 
 
 def modules() -> dict[str, types.ModuleType]:
-    """The modules `pycuda`, `pycuda.driver`, `pycuda.autoinit` and `pycuda.tools`."""
+    """The modules `pycuda`, `pycuda.driver`, `pycuda.gpuarray`, `pycuda.autoinit` and `pycuda.tools`."""
     package, driver = types.ModuleType("pycuda"), _Module("pycuda.driver")
     autoinit, tools = types.ModuleType("pycuda.autoinit"), types.ModuleType("pycuda.tools")
     package.__path__, package.VERSION, package.VERSION_TEXT = [], (2024, 1), "2024.1"
@@ -181,5 +182,6 @@ def modules() -> dict[str, types.ModuleType]:
     autoinit.device, autoinit.context = Device(0), Context()
     tools.make_default_context = lambda make=None: Context()
     tools.clear_context_caches = lambda: None
-    package.driver, package.autoinit, package.tools = driver, autoinit, tools
-    return {"pycuda": package, "pycuda.driver": driver, "pycuda.autoinit": autoinit, "pycuda.tools": tools}
+    gpuarray = _host_gpuarray.module(driver)
+    package.driver, package.gpuarray, package.autoinit, package.tools = driver, gpuarray, autoinit, tools
+    return {"pycuda": package, "pycuda.driver": driver, "pycuda.gpuarray": gpuarray, "pycuda.autoinit": autoinit, "pycuda.tools": tools}

@@ -60,6 +60,30 @@ config.int8_calibrator = Calibrator()
 assert builder.build_serialized_network(network, config)
 """
 
+GPUARRAY = """
+import pycuda.autoinit, pycuda.driver as cuda, pycuda.gpuarray as gpuarray
+stream = cuda.Stream()
+device_x, device_y = gpuarray.to_gpu(x), gpuarray.empty(tuple(engine.get_tensor_shape("y")), np.float32)
+context.set_tensor_address("x", device_x.ptr)
+context.set_tensor_address("y", device_y.gpudata)
+assert context.execute_async_v3(stream.handle)
+host_y = cuda.pagelocked_empty((4, 16), np.float32)
+device_y.get_async(stream, host_y)
+stream.synchronize()
+np.testing.assert_allclose(host_y, expected(x), rtol=1e-5)
+flat = device_y.reshape(-1)
+assert flat.ptr == device_y.ptr and flat.shape == (64,) == device_y.ravel().shape and len(device_y) == 4 and device_y.nbytes == 256
+device_x.set_async(2 * x, stream)
+np.testing.assert_array_equal(device_x.copy().get(), 2 * x)
+assert (gpuarray.zeros_like(device_x).get() == 0).all() and (gpuarray.zeros((2, 3), np.int32).fill(7).get() == 7).all()
+for wrong in (x.astype(np.float64), x[:2]):
+    try:
+        device_x.set(wrong)
+        assert False
+    except ValueError as error:
+        assert "does not fit" in str(error)
+"""
+
 BINDINGS = """
 from cuda.bindings import driver, nvrtc, runtime as cudart
 from cuda import cudart as as_before
@@ -92,7 +116,12 @@ try:
 except AttributeError as error:
     assert "no stand-in" in str(error)
 import ctypes
-assert ctypes.CDLL("libcudart.so").cudaDeviceSynchronize() == 0
+library, count, first = ctypes.CDLL("libcudart.so"), ctypes.c_int(), ctypes.c_void_p()
+library.cudaGetErrorString.restype = ctypes.c_char_p
+assert library.cudaDeviceSynchronize() == 0 == library.cudaSetDevice(0) and library.cudaGetErrorString(library.cudaSetDevice(1)) == b"invalid device ordinal"
+assert library.cudaGetDeviceCount(ctypes.byref(count)) == 0 and count.value == 1
+assert library.cudaMallocAsync(ctypes.byref(first), ctypes.c_size_t(8), None) == 0 == library.cudaMemset(first, 1, ctypes.c_size_t(8))
+assert ctypes.string_at(first.value, 8) == b"\\1" * 8 and library.cudaFreeAsync(first, None) == 0
 pinned = call(cudart.cudaHostAlloc(16, 0))
 array = np.ctypeslib.as_array((ctypes.c_float * 4).from_address(pinned))
 assert call(cudart.cudaFreeHost(array)) == 0 and cudart.cudaFreeHost(pinned)[0] == invalid
@@ -105,7 +134,7 @@ def run(*arguments) -> subprocess.CompletedProcess:
     return subprocess.run([sys.executable, "-m", "tenon.cpu_tools", *map(str, arguments)], capture_output=True, text=True)
 
 
-@pytest.mark.parametrize("body", [PYCUDA, BINDINGS], ids=["pycuda", "bindings"])
+@pytest.mark.parametrize("body", [PYCUDA, GPUARRAY, BINDINGS], ids=["pycuda", "gpuarray", "bindings"])
 def test_scripts_run_unchanged(body, tmp_path):
     script = tmp_path / "script.py"
     script.write_text(HEAD.format(folder=str(Path(__file__).parent)) + body)
