@@ -1,4 +1,7 @@
 // Matrix products.
+#include <algorithm>
+#include <numeric>
+
 #include "onnx/import_fused.h"
 #include "onnx/node_importer.h"
 #include "onnx/op_table.h"
@@ -44,13 +47,26 @@ void import_gemm(NodeImporter& n, const OpRow&) {
   n.output(gemm(n));
 }
 
+namespace {
+
+/// The first axis behind those of the batch, where the attribute says that it is ahead of them.
+Value* with_batch_first(NodeImporter& n, Value* x, std::string_view attribute) {
+  const int rank = n.rank(x);
+  if (!n.flag(attribute) || rank < 3) return x;
+  std::vector<int64_t> order(static_cast<size_t>(rank));
+  std::iota(order.begin(), order.end(), 0);
+  std::rotate(order.begin(), order.begin() + 1, order.end() - 1);
+  return n.transpose(x, std::move(order));
+}
+
+}  // namespace
+
 void import_fused_matmul(NodeImporter& n, const OpRow&) {
   const bool transpose_a = n.flag("transA") || n.flag("transpose_A");
   const bool transpose_b = n.flag("transB") || n.flag("transpose_B");
-  n.expect("transBatchA", 0);
-  n.expect("transBatchB", 0);
   const double alpha = n.real_attribute("alpha", 1);
-  Value* y = n.matmul(n.input(0), n.input(1), transpose_a, transpose_b);
+  Value* y = n.matmul(with_batch_first(n, n.input(0), "transBatchA"),
+                      with_batch_first(n, n.input(1), "transBatchB"), transpose_a, transpose_b);
   n.output(alpha == 1 ? y : n.mul(y, alpha));
 }
 

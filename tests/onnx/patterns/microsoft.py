@@ -19,6 +19,14 @@ g (float[b,4,s,6] x, float[b,8,s,6] z, float[8,4,3,3] w_0, float[8] w_b, float[8
   y = com.microsoft.FusedConv <activation = "Clip", activation_params = [-0.5, 0.5]> (c, w_1)
 }""", *SIZES)
 
+# Rows, or columns, lie ahead of the batch.
+pattern("microsoft_fused_product", 17, """
+g (float[5,b,s,6] x, float[7,b,s,6] z, float[b,s,6,7] w, float[6,b,s,5] v) => (y, c, d) {
+  y = com.microsoft.FusedMatMul <transBatchA = 1, alpha = 0.5> (x, w)
+  c = com.microsoft.FusedMatMul <transBatchA = 1, transBatchB = 1, transB = 1> (x, z)
+  d = com.microsoft.FusedMatMul <transBatchA = 1, transA = 1> (v, w)
+}""", *SIZES)
+
 pattern("microsoft_fused_gemm", 17, """
 g (float[b,8] x, float[6,8] w_0, float[6] w_b) => (y) {
   y = com.microsoft.FusedGemm <transB = 1, alpha = 0.5, activation = "LeakyRelu", activation_alpha = 0.1> (x, w_0, w_b)
