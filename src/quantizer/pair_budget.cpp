@@ -24,7 +24,7 @@ Value* ahead_of_pair(const Value* value) {
   return ahead->type.type == value->type.type ? ahead : nullptr;
 }
 
-/// The type that what it reads was rounded to; nothing where it reads no pair.
+/// The type of the pairs that it reads; nothing where it reads none.
 std::optional<DataType> read_type(const Node& node) {
   if (node.is<Quantize>() || node.is<Dequantize>() || !node.bodies.empty()) return {};
   for (const Value* input : node.inputs())
