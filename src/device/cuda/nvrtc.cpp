@@ -1,5 +1,6 @@
 #include "device/cuda/nvrtc.h"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <condition_variable>
 #include <csignal>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <memory>
 #include <mutex>
@@ -23,26 +25,43 @@ constexpr char kRemedy[] =
     "kernels whose code is neither in the plan nor in the kernel cache cannot be compiled without "
     "it";
 
-/// Takes the place of signal() for NVRTC: who takes the signal from it lets it be ignored.
+/// As if the signal were ignored: then NVRTC leaves it so.
 sighandler_t leave_signal(int, sighandler_t) {
   return SIG_IGN;
 }
 
-/// Takes the place of the registration of destructors: objects stay until the process has ended.
-int leave_to_system(void (*)(void*), void*, void*) {
+int leave_limit(int, const rlimit*) {
+  return 0;
+}
+
+char* ctime_of_thread(const time_t* time) {
+  constexpr size_t kBytes = 26;
+  static thread_local char text[kBytes];
+  return ctime_r(time, text);
+}
+
+/// Objects stay until the process has ended.
+int leave_destructor(void (*)(void*), void*, void*) {
   return 0;
 }
 
 void end_compilers();
 
-/// NVRTC takes SIGINT and SIGTERM while it compiles its first program: for a handler that calls
-/// exit(), while other threads compile, and copies leave each other's in place. Signals are the
-/// application's. Threads may still compile when exit() runs: end_compilers() comes ahead of the
-/// destructors of objects that NVRTC makes when it is opened, and later ones are not destroyed.
-Result<Nvrtc> table_of(const SharedLibrary& library) {
+/// State of the process, and of all copies, is left alone. NVRTC takes SIGINT and SIGTERM for
+/// a handler that calls exit(), while other threads compile, and lifts the limit of the stack, each
+/// for a while: copies put back what others set meanwhile. They also write to one text of ctime().
+/// Threads may still compile when exit() runs: end_compilers() comes ahead of the destructors of
+/// objects that NVRTC makes when it is opened, and later ones are not destroyed.
+void confine(const SharedLibrary& library) {
   library.redirect("signal", reinterpret_cast<void*>(leave_signal));
-  library.redirect("__cxa_atexit", reinterpret_cast<void*>(leave_to_system));
+  library.redirect("setrlimit", reinterpret_cast<void*>(leave_limit));
+  library.redirect("ctime", reinterpret_cast<void*>(ctime_of_thread));
+  library.redirect("__cxa_atexit", reinterpret_cast<void*>(leave_destructor));
   std::atexit(end_compilers);
+}
+
+Result<Nvrtc> table_of(const SharedLibrary& library) {
+  confine(library);
   Nvrtc table;
 #define TENON_FUNCTION(name) TENON_CUDA_LOAD(library, table, name)
 #include "device/cuda/nvrtc.def"

@@ -1,10 +1,14 @@
-// The process is the application's while NVRTC compiles: what signals do, and when it ends.
+// The process is the application's while NVRTC compiles: its signals, its limits and its end.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
+#include <string>
 #include <thread>
 
 #include "device/cuda/compiler.h"
@@ -52,6 +56,23 @@ DeviceCode code_number(int number) {
   std::exit(differed ? 1 : 0);
 }
 
+/// Ends with 0 where compilations leave the limit of the stack and the text of ctime().
+[[noreturn]] void compile_beside_state() {
+  setenv("TENON_CACHE_DIR", "", 1);
+  rlimit before{}, behind{};
+  getrlimit(RLIMIT_STACK, &before);
+  before.rlim_cur = std::min<rlim_t>(before.rlim_cur, 8 << 20);
+  setrlimit(RLIMIT_STACK, &before);
+  const time_t beginning = 0;
+  const char* const text = std::ctime(&beginning);
+  const std::string own = text;
+  if (!compile_device_code(code_number(0), 75).ok()) std::exit(2);
+  const DeviceCode wrong{"test.cu", std::string("#include \"missing.cuh\""), {}, {}};
+  if (compile_device_code(wrong, 75).ok()) std::exit(3);
+  getrlimit(RLIMIT_STACK, &behind);
+  std::exit(behind.rlim_cur == before.rlim_cur && text == own ? 0 : 1);
+}
+
 /// Calls exit() while threads compile, and others wait for a compiler.
 [[noreturn]] void end_beside_compilations() {
   setenv("TENON_CACHE_DIR", "", 1);
@@ -70,6 +91,12 @@ TEST(CompilerProcess, SignalsAreTheApplications) {
   if (!load_nvrtc().ok()) GTEST_SKIP() << "no NVRTC: " << load_nvrtc().error().message;
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(compile_first_programs(), testing::ExitedWithCode(0), "");
+}
+
+TEST(CompilerProcess, StateIsTheApplications) {
+  if (!load_nvrtc().ok()) GTEST_SKIP() << "no NVRTC: " << load_nvrtc().error().message;
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(compile_beside_state(), testing::ExitedWithCode(0), "");
 }
 
 TEST(CompilerProcess, ExitWaitsForThreadsThatCompile) {
