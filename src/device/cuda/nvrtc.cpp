@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <condition_variable>
 #include <csignal>
 #include <cstdlib>
@@ -151,15 +150,15 @@ class Compilers {
   }
 
   /// At exit(), ahead of the destructors of the compilers' objects: threads that compile end that,
-  /// and no others begin. Where this thread is one of them, a signal's handler called exit(), and
-  /// others may wait for it. In a child of fork() there are no threads.
+  /// for which they need nothing of this thread, and no others begin. Where this thread is one of
+  /// them, a signal's handler called exit(), and others may wait for it. In a child of fork() there
+  /// are no threads.
   void end() {
-    constexpr std::chrono::seconds kMost(10);
     if (own_loans > 0 || getpid() != process_) return;
     std::unique_lock lock(mutex_);
     if (std::exchange(is_ending_, true)) return;
     changed_.notify_all();
-    changed_.wait_for(lock, kMost, [this] { return filled_ == begun_ && !is_in_use(); });
+    changed_.wait(lock, [this] { return filled_ == begun_ && !is_in_use(); });
   }
 
  private:
