@@ -71,9 +71,10 @@ std::vector<int64_t> lengths_between(int64_t least, int64_t most) {
 }
 
 /// All where there are few. Else four of each doubling: behind each power of two and each middle,
-/// with which kernels begin another row of tiles, and half way to the next.
+/// with which kernels begin another row of tiles or kernels for few rows end, and half way to the
+/// next.
 std::vector<int64_t> worth_a_trial(int64_t least, int64_t most) {
-  constexpr int64_t kFew = 32, kFirst = 16;
+  constexpr int64_t kFew = 32, kFirst = 2;
   std::vector<int64_t> values;
   if (most - least <= kFew) {
     for (int64_t value = least; value <= most; ++value) values.push_back(value);
