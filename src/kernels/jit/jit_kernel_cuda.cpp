@@ -67,7 +67,7 @@ struct LoadedLaunch {
   LoadedCode code;
   KeyedCode keyed;
   cuda::LaunchShape shape;
-  std::vector<int64_t> open_constants;  ///< The first argument, unless empty.
+  std::vector<uint32_t> open_constants;  ///< The first argument, unless empty.
   std::vector<JitArgument> arguments;
   std::vector<JitTensorMap> maps;
   JitArgument zeroed;
@@ -163,7 +163,7 @@ struct Launches {
     library = cuda::library_of(problem);
     LoadedLaunch loaded;
     loaded.keyed = choose_code(launch, library, on.target());
-    if (loaded.keyed.is_open) loaded.open_constants = std::move(launch.open.values);
+    if (loaded.keyed.is_open) loaded.open_constants = std::move(launch.open.words);
     if (launch.arguments.size() > kMaxArguments)
       return unsupported("a kernel with {} operands", launch.arguments.size());
     loaded.shape = {

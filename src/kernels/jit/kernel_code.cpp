@@ -352,14 +352,31 @@ void OpenText::add_exact_to(SourceText& source) const {
   source.add(exact_);
 }
 
+/// Zeros in front of a number make it the same one in 64 bits.
+bool OpenText::is_narrow() const {
+  return std::ranges::all_of(values_, [](int64_t v) { return v >= 0 && v <= UINT32_MAX; });
+}
+
+std::vector<uint32_t> OpenText::words() const {
+  std::vector<uint32_t> words;
+  for (const int64_t value : values_) {
+    words.push_back(static_cast<uint32_t>(value));
+    if (!is_narrow()) words.push_back(static_cast<uint32_t>(value >> 32));
+  }
+  return words;
+}
+
 /// The prelude and this text.
 SourceText OpenText::begin_open(const SourceText& prelude) const {
   SourceText text;
-  constexpr size_t kUsualPieces = 4;
+  constexpr size_t kUsualPieces = 5;
   text.reserve(kUsualPieces);
+  const int bytes = is_narrow() ? 4 : 8;
+  if (!values_.empty()) text.add(fmt::format("#define OPEN_BYTES {}\n", bytes));
   text.add(prelude);
   if (!values_.empty())
-    text.add(fmt::format("struct OpenConstants {{\n  i64 values[{}];\n}};\n", values_.size()));
+    text.add(fmt::format("struct OpenConstants {{\n  {} values[{}];\n}};\n",
+                         bytes == 4 ? "u32" : "i64", values_.size()));
   open_->seal();
   text.add(open_);
   return text;
@@ -377,7 +394,7 @@ OpenSource OpenText::source(const SourceText& prelude, const SourceText& body) c
     has_places &= add_open_parameter(piece, is_file, text);
   });
   if (!has_places) return {};
-  return {std::move(text), values_};
+  return {std::move(text), words()};
 }
 
 OpenSource OpenText::source(const SourceText& prelude, const FileBlock& body,
@@ -386,7 +403,7 @@ OpenSource OpenText::source(const SourceText& prelude, const FileBlock& body,
   if (*exact_ == *open_ || end == nullptr) return {};
   SourceText text = begin_open(prelude);
   text.add(*end);
-  return {std::move(text), values_};
+  return {std::move(text), words()};
 }
 
 void KernelCode::matrix_type(DataType type) {

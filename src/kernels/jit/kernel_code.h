@@ -57,10 +57,11 @@ const char* wide_type(DataType type);
 const char* word_type(int bytes);
 
 /// Source of a kernel that is the same for all extents of the slowest axes: constants that differ
-/// are read from the launch's first argument, an array of the values.
+/// are read from the launch's first argument, an array of the values: of one word each where that
+/// is enough for all, else of two. A kernel waits for each line of its arguments.
 struct OpenSource {
   SourceText text;  ///< Empty: there is none.
-  std::vector<int64_t> values;
+  std::vector<uint32_t> words;
 };
 
 /// n / d for all n below 2^31 is n * multiplier >> shift, in 64 bits.
@@ -107,6 +108,8 @@ class OpenText {
     return *text;
   }
   SourceText begin_open(const SourceText& prelude) const;
+  bool is_narrow() const;
+  std::vector<uint32_t> words() const;
 
   std::shared_ptr<RecordedText> exact_ = std::make_shared<RecordedText>(),
                                 open_ = std::make_shared<RecordedText>();

@@ -136,14 +136,22 @@ __device__ inline void store_narrow(T* to, const V (&from)[N]) {
 /// Addresses of shared memory as 32-bit numbers, as instructions take them.
 __device__ inline u32 shared_address(const void* p) { return static_cast<u32>(__cvta_generic_to_shared(p)); }
 
-/// Number i of a kernel's first argument, where code is open (OpenSource of kernels/jit/kernel_code.h). Arguments have no
-/// name outside of the kernel, but this is their assembler's.
+#ifndef OPEN_BYTES
+#define OPEN_BYTES 8
+#endif
+/// Number i of a kernel's first argument, where code is open (OpenSource of kernels/jit/kernel_code.h): of OPEN_BYTES, 4
+/// where none is negative or has more. Arguments have no name outside of the kernel, but this is their assembler's.
 template <class T, int i>
 __device__ inline T open_constant() {
-  T value;
-  if constexpr (sizeof(T) == 4) asm("ld.param.s32 %0, [kernel_param_0+%1];" : "=r"(value) : "n"(i * 8));
-  else asm("ld.param.s64 %0, [kernel_param_0+%1];" : "=l"(value) : "n"(i * 8));
-  return value;
+  if constexpr (OPEN_BYTES == 4 || sizeof(T) == 4) {
+    u32 value;
+    asm("ld.param.u32 %0, [kernel_param_0+%1];" : "=r"(value) : "n"(i * OPEN_BYTES));
+    return T(value);
+  } else {
+    T value;
+    asm("ld.param.s64 %0, [kernel_param_0+%1];" : "=l"(value) : "n"(i * 8));
+    return value;
+  }
 }
 
 // Set by the host where the launch behind this one begins by waiting, too (Kernel::let_next_start). Kernels of libraries

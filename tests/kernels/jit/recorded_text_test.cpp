@@ -77,6 +77,26 @@ TEST(RecordedText, IsSealedByAllForms) {
   EXPECT_EQ(sealed.values(), text.values()) << "what comes later breaks the seal";
 }
 
+TEST(KernelCode, OpenNumbersAreOneWordEachWhereThatIsEnough) {
+  using Words = std::vector<uint32_t>;
+  const auto words = [](int64_t first, int64_t second) {
+    KernelCode code;
+    code.open("kFirst", first);
+    code.open("kSecond", second);
+    const auto sources = code.sources({"rows/softmax.cu"});
+    EXPECT_TRUE(sources.ok());
+    std::string text;
+    sources->open.text.for_each_value([&](std::string_view piece, bool) { text += piece; });
+    const bool is_narrow = text.starts_with("#define OPEN_BYTES 4");
+    EXPECT_NE(is_narrow, text.starts_with("#define OPEN_BYTES 8"));
+    EXPECT_EQ(sources->open.words.size(), is_narrow ? 2u : 4u);
+    return sources->open.words;
+  };
+  EXPECT_EQ(words(3, UINT32_MAX), (Words{3, UINT32_MAX}));
+  EXPECT_EQ(words(3, int64_t{1} << 32), (Words{3, 0, 0, 1}));
+  EXPECT_EQ(words(3, -1), (Words{3, 0, UINT32_MAX, UINT32_MAX}));
+}
+
 TEST(KernelCode, OpenNumbersAreNoPartOfWhatItIsKnownBy) {
   const auto values = [](int64_t rows, int64_t columns) {
     KernelCode code;
@@ -89,7 +109,7 @@ TEST(KernelCode, OpenNumbersAreNoPartOfWhatItIsKnownBy) {
     std::string exact, open;
     sources->exact.for_each_value([&](std::string_view piece, bool) { exact += piece; });
     sources->open.text.for_each_value([&](std::string_view piece, bool) { open += piece; });
-    EXPECT_EQ(sources->open.values, std::vector{rows});
+    EXPECT_EQ(sources->open.words, std::vector{static_cast<uint32_t>(rows)});
     return std::pair(exact, open);
   };
   const auto few = values(2, 64), many = values(3, 64), wide = values(2, 65);
