@@ -25,13 +25,13 @@ LEFT_OUT = {
     "house": "reads sources, or pages that the release build's programs write",
 }
 # The runs of the thread sanitizer: the tests in which several threads meet.
-THREADED = ["test_device_cpu", "test_runtime", "api_test", "api_reliability_test", "test_kernels_conformance"]
+THREADED = ["test_device_cpu", "test_device_cuda", "test_runtime", "api_test", "api_reliability_test", "test_kernels_conformance"]
 THREADED_WHY = "works on one thread, or with threads as the tests that ran do"
 
 # Tests that continuous integration takes in turns: small enough to be built and run in some minutes.
 PARTS = [
     ("address", ["test_base", "test_ir", "test_ops", "tools_test"]),
-    ("thread", ["test_device_cpu", "test_base"]),
+    ("thread", ["test_device_cpu", "test_device_cuda", "test_base"]),
     ("address", ["test_passes"]),
     ("address", ["test_kernels_view", "test_vector_math", "test_kernels_pointwise"]),
     ("address", ["onnx_importer_test", "onnx_suite_process_test"]),
