@@ -64,7 +64,8 @@ struct Chunks {
   char* places;
   u32 barriers;
   const char* from;
-  int slots, release_at;  // The launch behind may start when so many are asked for; 0: not by this warp.
+  // The launch behind may start when so many are asked for; 0: not by this warp; -1: when the first rows are here.
+  int slots, release_at;
   int asked = 0, place = 0;
   int slot = 0;  // Of the next one.
   u32 phase = 0;
@@ -103,6 +104,10 @@ struct Chunks {
 #endif
     ++asked;
     if (++place == slots) place = 0;
+  }
+  /// So that weights of the launch behind are not ahead of this one's rows.
+  __device__ void rows_came(int lane) const {
+    if (release_at < 0 && lane == 0) release_next();
   }
   __device__ const char* await() const {
 #if __CUDA_ARCH__ >= 900
@@ -320,9 +325,9 @@ struct OwnRow {
 };
 
 /// A warp's sums of its steps: a chunk's first one awaits it, the last one leaves it.
-template <bool kOff, class Await, class Leave>
+template <bool kOff, class Await, class Came, class Leave>
 __device__ inline void multiply_steps(Quad (&sums)[kTiles], const Numbers& zeros, const OwnSteps& own, const OwnRow& row, int lane, float& finite,
-                                      const Await& await, const Leave& leave) {
+                                      const Await& await, const Came& came, const Leave& leave) {
   constexpr int kHeld = kAhead == 0 ? 1 : kAhead;
   RowNumbers held[kHeld];
   const int count = own.count();
@@ -339,6 +344,7 @@ __device__ inline void multiply_steps(Quad (&sums)[kTiles], const Numbers& zeros
       const char* const record = await(now);
       if constexpr (kAhead == 0) row.load(held[i], own.at(now));
       add_step<kOff>(sums, zeros, record, held[i], lane, finite);
+      if (now == 0) came();
       if constexpr (kAhead > 0)
         if (now + kHeld < count) row.load(held[i], own.at(now + kHeld));
       if (now % kChunk == kChunk - 1 || now == count - 1) leave();
@@ -351,7 +357,7 @@ __device__ inline void multiply_again(Quad (&sums)[kTiles], const Numbers& zeros
   for (int i = 0; i < kTiles * 4; ++i) sums[i / 4][i % 4] = 0;
   float finite = 0;
   multiply_steps<true>(
-      sums, zeros, chunks.own, row, lane, finite, [&](int now) { return chunks.from + u64(chunks.own.at(now)) * kRecordBytes; }, [] {});
+      sums, zeros, chunks.own, row, lane, finite, [&](int now) { return chunks.from + u64(chunks.own.at(now)) * kRecordBytes; }, [] {}, [] {});
 }
 
 /// A warp's sums, in their units. False where a zero point times an infinite number may have been taken from an infinite sum.
@@ -365,7 +371,7 @@ __device__ inline bool multiply_chunks(Quad (&sums)[kTiles], const Numbers& zero
         if (now % kChunk == 0) chunk = chunks.await();
         return chunk + now % kChunk * kRecordBytes;
       },
-      [&] { chunks.leave(all, lane); });
+      [&] { chunks.rows_came(lane); }, [&] { chunks.leave(all, lane); });
   return __all_sync(~0u, finite == 0);
 }
 
@@ -521,6 +527,7 @@ __device__ inline bool multiply_digits(Quad (&sums)[kTiles], const Numbers& zero
 #pragma unroll 1
   for (int first = 0; first < count; first += kAhead) {
     rows.convert(lane);
+    if (first == 0) chunks.rows_came(lane);
     if (first + kAhead < count) rows.load(chunks.own, first + kAhead, count);
     __syncwarp();
 #pragma unroll
@@ -583,8 +590,8 @@ extern "C" __global__ void __launch_bounds__(kBlock, kWarps > 8 && kTiles > 1 ? 
   const bool any = own * kOwnColumns < kN;
   const int first = split * kPiece, left = any ? kSteps - first : 0;  // Steps.
   const OwnSteps steps{left < kPiece ? (left < 0 ? 0 : left) : kPiece, deep};
-  // `lets` in a hundred of the first warp's chunks, and one at least.
-  const int part = (steps.chunks() * int(lets) + 99) / 100, release_at = warp == 0 ? (part > 0 ? part : 1) : 0;
+  // `lets` in a hundred of the first warp's chunks, and one at least; above a hundred: when rows are here.
+  const int part = (steps.chunks() * int(lets) + 99) / 100, release_at = warp == 0 ? (lets > 100 ? -1 : part > 0 ? part : 1) : 0;
   Chunks chunks{steps,      chunks_at + warp * own_bytes, barriers + warp * int(slots) * 8, records + (u64(own) * kSteps + first) * kRecordBytes,
                 int(slots), release_at};
   chunks.begin(lane);

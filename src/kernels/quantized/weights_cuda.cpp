@@ -41,8 +41,8 @@ struct Description {
 
 /// How the work is shared: warps of a block across the columns and along k, tiles of a warp, blocks
 /// along k. A warp takes `chunk` steps at a time and has places for `slots` of them; the launch
-/// behind may start when `lets` in a hundred chunks are asked for. Rows pass shared memory, or,
-/// with `digits`, are loaded `ahead` steps before these are multiplied as integers.
+/// behind may start when `lets` in a hundred chunks are asked for, or kBehindRows. Rows pass shared memory, or are
+/// loaded `ahead` steps before these are multiplied, with `digits` as integers.
 struct Sharing {
   int64_t across = 1, deep = 8, tiles = 1, splits = 1, chunk = 1, slots = 1, lets = 100, ahead = 0;
   bool digits = false;
@@ -56,8 +56,9 @@ struct Sharing {
   int64_t group() const { return blocks_for(tiles, groups()); }
   int64_t groups() const { return blocks_for(tiles, 4); }
   std::string text() const {
-    return fmt::format("across={},deep={},tiles={},splits={},chunk={},slots={},lets={},ahead={}",
-                       across, deep, tiles, splits, chunk, slots, lets, ahead);
+    return fmt::format(
+        "across={},deep={},tiles={},splits={},chunk={},slots={},lets={},ahead={},digits={}", across,
+        deep, tiles, splits, chunk, slots, lets, ahead, digits ? 1 : 0);
   }
 };
 
@@ -65,6 +66,7 @@ constexpr int64_t kAcross[] = {1, 2, 4, 8}, kDeep[] = {1, 2, 4, 8, 16}, kTiles[]
                   kSplits[] = {1, 2, 4, 8};
 constexpr int64_t kFewestWarps = 8, kMostWarps = 16, kMostTiles = 16;
 constexpr int64_t kDigits = 3;  ///< Of a row's number.
+constexpr int64_t kBehindRows = 101;  ///< The launch behind starts when the first rows are here.
 
 bool is_half(DataType type) {
   return type == DataType::kFloat16 || type == DataType::kBFloat16;
@@ -142,9 +144,14 @@ bool copies_rows(const Problem& problem, const Description& d) {
   return capability_of(problem) >= 90 && load_width(problem.input(d.x)) == 8;
 }
 
+/// Whether rows may be loaded to registers.
+bool takes_registers(const Problem& problem, const Description& d) {
+  return load_width(problem.input(d.x)) == 8;
+}
+
 /// Whether rows may be multiplied as integers, of which a product of bytes takes two rows.
 bool takes_digits(const Problem& problem, const Description& d) {
-  return d.weights.nibbles() && d.rows <= 2 && load_width(problem.input(d.x)) == 8;
+  return d.weights.nibbles() && d.rows <= 2 && takes_registers(problem, d);
 }
 
 int64_t row_bytes(const Description& d, const Sharing& s) {
@@ -226,9 +233,10 @@ std::vector<Sharing> sharings_of_halves(const Problem& problem, const Descriptio
 }
 
 /// Each multiprocessor has a block or two or four, or equal shares of more. Each of a block's warps
-/// converts its own numbers of the rows; clusters of more than two do not fill all multiprocessors.
-std::vector<Sharing> equal_sharings(const Problem& problem, const Description& d) {
+/// loads its own numbers of the rows; clusters of more than two do not fill all multiprocessors.
+std::vector<Sharing> equal_sharings(const Problem& problem, const Description& d, bool digits) {
   constexpr int64_t kMostOfWarp = 8;
+  const std::vector<int64_t> aheads = digits ? std::vector<int64_t>{2} : std::vector<int64_t>{1, 2};
   std::vector<Sharing> all;
   for (const int64_t splits : {1, 2}) {
     std::set<int64_t> numbers;
@@ -237,23 +245,24 @@ std::vector<Sharing> equal_sharings(const Problem& problem, const Description& d
       numbers.insert(blocks_for(tiles, blocks_for(tiles, kMostOfWarp)));
     }
     for (const int64_t tiles : numbers)
-      for (const int64_t deep : kDeep) {
-        Sharing s{1, deep, tiles, splits};
-        s.digits = true;
-        s.ahead = std::min<int64_t>(2, s.piece(d) / deep);
-        if (s.ahead == 0) continue;
-        s.chunk = chunk_of(problem, d, s);
-        if (fits(problem, d, s)) all.push_back(s);
-      }
+      for (const int64_t deep : kDeep)
+        for (const int64_t ahead : aheads) {
+          Sharing s{1, deep, tiles, splits};
+          s.digits = digits;
+          s.ahead = std::min<int64_t>(ahead, s.piece(d) / deep);
+          if (s.ahead == 0 || (s.ahead < ahead && ahead != aheads.front())) continue;
+          s.chunk = chunk_of(problem, d, s);
+          if (fits(problem, d, s)) all.push_back(s);
+        }
   }
   return all;
 }
 
 /// Of these the ones whose warps ask for as much at a time as keeps memory busy until it comes,
 /// and leave room for more of it; all where none does.
-std::vector<Sharing> sharings_of_digits(const Problem& problem, const Description& d) {
+std::vector<Sharing> sharings_of_registers(const Problem& problem, const Description& d) {
   constexpr int64_t kLeast = 16 << 10, kMost = 48 << 10;
-  std::vector<Sharing> all = equal_sharings(problem, d), found;
+  std::vector<Sharing> all = equal_sharings(problem, d, takes_digits(problem, d)), found;
   for (const Sharing& s : all)
     if (const int64_t bytes = slot_bytes(problem, d, s); bytes >= kLeast && bytes <= kMost)
       found.push_back(s);
@@ -265,7 +274,7 @@ std::vector<Sharing> sharings_of_digits(const Problem& problem, const Descriptio
 int64_t launched_blocks(const Problem& problem, const Description& d, const Sharing& s) {
   const int64_t blocks = blocks_for(d.weights.columns, s.columns()) * s.splits;
   const int64_t each = multiprocessors(problem) / s.splits * s.splits;
-  if (!s.digits || capability_of(problem) < 90 || 2 * blocks < each) return blocks;
+  if (s.ahead == 0 || capability_of(problem) < 90 || 2 * blocks < each) return blocks;
   return blocks_for(blocks, each) * each;
 }
 
@@ -293,10 +302,9 @@ std::vector<Sharing> ways_of_halves(const Problem& problem, const Description& d
   return ways;
 }
 
-/// The same of rows as integers: two or three blocks of a multiprocessor have two places at least.
-/// Where all chunks have places the rows wait behind all of them, and the launch behind starts at
-/// once: half of them, too.
-std::vector<Sharing> ways_of_digits(const Problem& problem, const Description& d,
+/// The same of rows in registers: two or three blocks of a multiprocessor have two places at least.
+/// Where all chunks have places the rows wait behind all of them: half of them, too.
+std::vector<Sharing> ways_of_registers(const Problem& problem, const Description& d,
                                     const Sharing& s) {
   constexpr int64_t kReserved = 1024;
   std::vector<Sharing> ways;
@@ -305,7 +313,7 @@ std::vector<Sharing> ways_of_digits(const Problem& problem, const Description& d
     if (std::ranges::none_of(ways, is_same)) ways.push_back(way);
   };
   const int64_t chunks = s.chunks(d), fewest = std::min<int64_t>(2, chunks);
-  for (const int64_t lets : {60, 100})
+  for (const int64_t lets : {kBehindRows, int64_t{60}})
     for (const int64_t blocks : {2, 3}) {
       const int64_t room = std::min((shared_limit(problem) + kReserved) / blocks - kReserved,
                                     allowed_shared(problem));
@@ -314,7 +322,7 @@ std::vector<Sharing> ways_of_digits(const Problem& problem, const Description& d
       way.lets = lets;
       if (way.slots < fewest) continue;
       const bool all = way.slots == chunks;
-      if (!all || ways.empty()) add(way);
+      add(way);
       way.slots = chunks / 2;
       if (all && way.slots >= 2) add(way);
     }
@@ -339,10 +347,10 @@ std::vector<std::string> sharings(const Problem& problem) {
   if (!d.ok()) return {""};
   std::vector<std::vector<Sharing>> ways;
   // Which form of rows is faster differs: where a launch is short its products are a small part.
-  if (takes_digits(problem, *d))
+  if (takes_registers(problem, *d))
     for (const Sharing& s :
-         offered(problem, *d, sharings_of_digits(problem, *d), kOfferedOfEachForm))
-      ways.push_back(ways_of_digits(problem, *d, s));
+         offered(problem, *d, sharings_of_registers(problem, *d), kOfferedOfEachForm))
+      ways.push_back(ways_of_registers(problem, *d, s));
   const size_t of_halves = ways.empty() ? kOffered : kOfferedOfEachForm;
   for (const Sharing& s : offered(problem, *d, sharings_of_halves(problem, *d), of_halves))
     ways.push_back(ways_of_halves(problem, *d, s));
@@ -364,7 +372,7 @@ Sharing sharing_of(std::string_view config) {
   s.slots = config_number(config, "slots").value_or(s.slots);
   s.lets = config_number(config, "lets").value_or(s.lets);
   s.ahead = config_number(config, "ahead").value_or(s.ahead);
-  s.digits = s.ahead > 0;
+  s.digits = config_number(config, "digits").value_or(0) != 0;
   return s;
 }
 
@@ -576,7 +584,8 @@ Result<JitLaunch> finish_launch(const Problem& problem, const Description& d, co
 Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   TENON_ASSIGN(const Description d, describe(problem));
   Sharing s = sharing_of(config);
-  if (!takes_digits(problem, d)) s.digits = false, s.ahead = 0;
+  if (!takes_registers(problem, d)) s.ahead = 0;
+  s.digits = s.digits && s.ahead > 0 && takes_digits(problem, d);
   const bool cluster = s.splits > 1 && capability_of(problem) >= 90;
   JitPlan plan;
   TENON_ASSIGN(JitLaunch main, main_launch(problem, d, s, cluster));

@@ -219,7 +219,7 @@ std::vector<std::string> decoding_configs(int64_t rows, int64_t depth, int64_t c
 }
 
 /// One or two rows are multiplied as integers or as they are, and with no more than half of a
-/// warp's weights under way where all have places.
+/// warp's weights under way where all have places. More rows pass registers or shared memory.
 TEST(JitLimits, DecodingIsOfferedInBothForms) {
   const auto count = [](const std::vector<std::string>& configs, std::string_view part) {
     return std::ranges::count_if(
@@ -227,13 +227,17 @@ TEST(JitLimits, DecodingIsOfferedInBothForms) {
   };
   for (const int64_t rows : {1, 2}) {
     const auto configs = decoding_configs(rows, 4096, 1024);
-    EXPECT_GT(count(configs, "ahead=2"), 0) << rows;
+    EXPECT_GT(count(configs, "digits=1"), 0) << rows;
     EXPECT_GT(count(configs, "ahead=0"), 0) << rows;
     EXPECT_GT(count(configs, "deep=8,tiles=1,splits=1,chunk=2,slots=2"), 0) << rows;
     EXPECT_EQ(std::set(configs.begin(), configs.end()).size(), configs.size()) << rows;
   }
-  const auto three = decoding_configs(3, 4096, 1024);
-  EXPECT_EQ(count(three, "ahead=0"), static_cast<int64_t>(three.size()));
+  for (const int64_t rows : {3, 8}) {
+    const auto configs = decoding_configs(rows, 4096, 1024);
+    EXPECT_EQ(count(configs, "digits=0"), static_cast<int64_t>(configs.size())) << rows;
+    for (const int ahead : {0, 1, 2})
+      EXPECT_GT(count(configs, fmt::format("ahead={}", ahead)), 0) << rows << ", " << ahead;
+  }
 }
 
 }  // namespace
