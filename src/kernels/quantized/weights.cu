@@ -12,6 +12,8 @@ enum : int { kStep = 128, kParts = kStep / 32 };  // Of k; a thread reads 8 numb
 enum : int { kSteps = (kK + kStep - 1) / kStep };
 enum : int { kPiece = (kSteps + kSplits - 1) / kSplits };  // Steps of a block.
 enum : int { kWarps = kAcross * kDeep, kOwnColumns = kTiles * 16, kColumns = kAcross * kOwnColumns };
+// With kWhole all of a warp's steps, as many as the others', have places, so that loops over them are unrolled.
+enum : int { kOwnSteps = kWhole ? kPiece / kDeep : 0, kUnrolled = kWhole ? kOwnSteps : 1 };
 enum : int { kVectors = kBits / 2 };  // Of 16 bytes that a thread reads of a tile and a step.
 // Blocks of k with scales of their own in a step; 0 where all of k has the same.
 enum : int { kBlocks = kScaleBlock == 0 ? 0 : (kScaleBlock < kStep ? kStep / kScaleBlock : 1) };
@@ -47,10 +49,11 @@ struct OwnSteps {
   int steps;  // Of the block's piece; 0 where the warp has no columns.
   int deep;   // The first chunk.
 
-  __device__ int chunks() const { return ((steps + kChunk - 1) / kChunk - deep + kDeep - 1) / kDeep; }
+  __device__ int chunks() const { return kWhole ? kOwnSteps / kChunk : ((steps + kChunk - 1) / kChunk - deep + kDeep - 1) / kDeep; }
   /// Where the warp's one of this number is in the block's piece.
   __device__ int at(int own) const { return (deep + own / kChunk * kDeep) * kChunk + own % kChunk; }
   __device__ int count() const {
+    if constexpr (kWhole) return kOwnSteps;
     const int last = chunks() - 1;
     if (last < 0) return 0;
     const int left = steps - (deep + last * kDeep) * kChunk;
@@ -120,6 +123,10 @@ struct Chunks {
   }
   /// Behind the last use of a chunk: asks for another in its place.
   __device__ void leave(int all, int lane) {
+    if constexpr (kWhole) {
+      ++slot;
+      return;
+    }
     __syncwarp();
     fetch(all, lane);
     if (lane == 0 && asked == release_at) release_next();
@@ -335,7 +342,7 @@ __device__ inline void multiply_steps(Quad (&sums)[kTiles], const Numbers& zeros
 #pragma unroll
     for (int i = 0; i < kHeld; ++i)
       if (i < count) row.load(held[i], own.at(i));
-#pragma unroll 1
+#pragma unroll kUnrolled
   for (int first = 0; first < count; first += kHeld)
 #pragma unroll
     for (int i = 0; i < kHeld; ++i) {
@@ -426,7 +433,7 @@ struct DigitRows {
       for (int r = 0; r < kDigitRows; ++r) {
         const int at = first + i < count ? own.at(first + i) * kStep : kK;
         uint2 v = make_uint2(0, 0);
-        if (begin + at < kK)
+        if (kWhole ? first + i < count : begin + at < kK)
           asm volatile("ld.global.v2.u32 {%0, %1}, [%2];" : "=r"(v.x), "=r"(v.y) : "l"(x + locate<XRowAt>(Index(r)) + at) : "memory");
         raw[i][r] = v;
       }
@@ -524,7 +531,7 @@ __device__ inline bool multiply_digits(Quad (&sums)[kTiles], const Numbers& zero
   const int count = chunks.own.count(), all = chunks.own.chunks();
   const char* chunk = nullptr;
   rows.load(chunks.own, 0, count);
-#pragma unroll 1
+#pragma unroll kUnrolled
   for (int first = 0; first < count; first += kAhead) {
     rows.convert(lane);
     if (first == 0) chunks.rows_came(lane);
@@ -557,6 +564,7 @@ __device__ inline bool multiply_digits(Quad (&sums)[kTiles], const Numbers& zero
 /// [row][column] of the warp.
 __device__ inline void keep_sums(float* to, const Quad (&sums)[kTiles], const Numbers& scale, int lane) {
   const int row = lane / 4, part = lane % 4;
+  __syncwarp();  // All of the warp have read the weights there.
 #pragma unroll
   for (int t = 0; t < kTiles; ++t)
 #pragma unroll

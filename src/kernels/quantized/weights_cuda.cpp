@@ -269,6 +269,12 @@ std::vector<Sharing> sharings_of_registers(const Problem& problem, const Descrip
   return found.empty() ? all : found;
 }
 
+/// Whether all of each warp's steps, as many as the others', have places.
+bool is_whole(const Problem& problem, const Description& d, const Sharing& s) {
+  return capability_of(problem) >= 90 && s.ahead > 0 && s.across == 1 && s.slots == s.chunks(d) &&
+         d.weights.depth % (kStep * s.splits * s.deep * s.chunk) == 0;
+}
+
 /// Blocks of a launch, with idle ones that only wait: each multiprocessor has as many. No block is
 /// idle where fewer than half of the multiprocessors have one, or blocks do not wait for launches.
 int64_t launched_blocks(const Problem& problem, const Description& d, const Sharing& s) {
@@ -531,6 +537,7 @@ void add_constants(KernelCode& code, const Problem& problem, const Description& 
   // Of groups of copies that may be under way, which is a part of an instruction before Hopper.
   code.constant("kPending", capability_of(problem) < 90 ? s.slots - 1 : 0);
   code.constant("kAhead", s.ahead);
+  code.flag("kWhole", is_whole(problem, d, s));
   code.text(s.digits ? "#define DIGITS 1\n" : "#define DIGITS 0\n");
   if (s.digits) code.constant("kDigitRows", d.rows);
   code.flag("kCluster", cluster);
