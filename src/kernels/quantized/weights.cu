@@ -66,7 +66,7 @@ struct Chunks {
   OwnSteps own;
   char* places;
   u32 barriers;
-  const char* from;
+  const char *from, *next;  // The block's records, and the next one's that is asked for.
   // The launch behind may start when so many are asked for; 0: not by this warp; -1: when the first rows are here.
   int slots, release_at;
   int asked = 0, place = 0;
@@ -92,10 +92,14 @@ struct Chunks {
   }
   /// The next one of `all`; behind the last one there are none.
   __device__ void fetch(int all, int lane) {
-    const int number = own.deep + asked * kDeep, left = own.steps - number * kChunk;
-    const int bytes = asked < all ? (left < kChunk ? left : kChunk) * kRecordBytes : 0;
-    const char* const first = from + number * kChunkBytes;
+    int bytes = asked < all ? kChunkBytes : 0;
+    if constexpr (kChunk > 1) {
+      const int left = own.steps - (own.deep + asked * kDeep) * kChunk;
+      bytes = left < kChunk && asked < all ? left * kRecordBytes : bytes;
+    }
+    const char* const first = next;
     char* const to = places + place * kChunkBytes;
+    next += kDeep * kChunkBytes;
 #if __CUDA_ARCH__ >= 900
     if (lane == 0 && bytes > 0) {
       expect_bytes(barriers + place * 8, bytes);
@@ -404,9 +408,9 @@ __device__ inline float float_of(int sum) { return __int_as_float(sum) - 1258291
 
 /// Digits of four numbers; `most` are the bits of the greatest number of the step, without sign. Returns the unit.
 __device__ inline float digits_of(u32 (&d)[3], const float (&v)[4], u32 most) {
-  constexpr u32 kLeast = 22;  // So that the unit and its inverse are normal numbers.
-  const u32 exponent = most >> 23 > kLeast ? most >> 23 : kLeast;
-  const float inverse = __uint_as_float((275 - exponent) << 23);
+  constexpr u32 kLeast = 22 << 23;  // So that the unit and its inverse are normal numbers.
+  const u32 exponent = max(most & 0x7f800000u, kLeast);
+  const float inverse = __uint_as_float((275u << 23) - exponent);
   u32 w[4];
 #pragma unroll
   for (int i = 0; i < 4; ++i) w[i] = (__float_as_uint(fmaf(v[i], inverse, 12582912)) - (u32(kIntegerBits) - 0x8080u)) ^ 0x8080u;
@@ -414,18 +418,27 @@ __device__ inline float digits_of(u32 (&d)[3], const float (&v)[4], u32 most) {
   const u32 even = __byte_perm(w[0], w[2], 0x5140), odd = __byte_perm(w[1], w[3], 0x5140);
   d[0] = __byte_perm(even, odd, 0x5410), d[1] = __byte_perm(even, odd, 0x7632);
   d[2] = __byte_perm(__byte_perm(w[0], w[2], 0x0062), __byte_perm(w[1], w[3], 0x0062), 0x5410);
-  return __uint_as_float((exponent - 21) << 23);
+  return __uint_as_float(exponent - (21u << 23));
 }
 
 /// kAhead steps of a warp's rows.
 struct DigitRows {
   const X* x;  ///< The lane's first number of the first row.
   int begin;   ///< Along k, as that.
-  u32* words;  ///< In shared memory.
+  char* memory;      ///< Shared.
+  u32 store, take;   ///< Where in it the lane writes words, and reads those of the row and digit that its column is.
   uint2 raw[kAhead][kDigitRows];  // As words: halves of them would be taken apart as they come, and waited for.
   float unit[kAhead];  ///< Of the row that the lane's sums are of.
-  bool finite = true;
+  u32 greatest = 0;    ///< Bits of the greatest number, without sign.
 
+  /// The places of a warp's lane in shared memory. Of a lane's group of four numbers, part * 8 + matrix in the step's order, all of a
+  /// part lie together; columns that are no row's digit may read any.
+  __device__ void place(int warp, int lane) {
+    const int row = lane / 16 < kDigitRows ? lane / 16 : 0, digit = lane / 4 % 4 < 3 ? lane / 4 % 4 : 2;
+    store = (warp * (kAhead * kDigitWords) + lane / 2 % 4 * 8 + lane / 8 * 2 + lane % 2) * 4;
+    take = (warp * (kAhead * kDigitWords) + (row * 3 + digit) * (kStep / 4) + lane % 4 * 8) * 4;
+    asm("" : "+r"(store), "+r"(take));  // They are kept, not computed anew in each step.
+  }
   __device__ void load(const OwnSteps& own, int first, int count) {
 #pragma unroll
     for (int i = 0; i < kAhead; ++i)
@@ -433,14 +446,14 @@ struct DigitRows {
       for (int r = 0; r < kDigitRows; ++r) {
         const int at = first + i < count ? own.at(first + i) * kStep : kK;
         uint2 v = make_uint2(0, 0);
-        if (kWhole ? first + i < count : begin + at < kK)
+        if (kK % kStep == 0 ? first + i < count : begin + at < kK)
           asm volatile("ld.global.v2.u32 {%0, %1}, [%2];" : "=r"(v.x), "=r"(v.y) : "l"(x + locate<XRowAt>(Index(r)) + at) : "memory");
         raw[i][r] = v;
       }
   }
-  /// To shared memory. Of a lane's group of four numbers, part * 8 + matrix in the step's order, all of a part lie together.
+  /// To shared memory.
   __device__ void convert(int lane) {
-    const int to = lane / 2 % 4 * 8 + lane / 8 * 2 + lane % 2;
+    u32* const to = reinterpret_cast<u32*>(memory + store);
 #pragma unroll
     for (int i = 0; i < kAhead; ++i)
 #pragma unroll
@@ -451,23 +464,18 @@ struct DigitRows {
 #pragma unroll
         for (int k = 0; k < 4; ++k) {
           v[k] = float(widen(numbers.v[k]));
-          const u32 bits = __float_as_uint(v[k]) & 0x7fffffffu;
-          most = bits > most ? bits : most;
+          most = max(most, __float_as_uint(v[k]) & 0x7fffffffu);
         }
         asm("redux.sync.max.u32 %0, %1, 0xffffffff;" : "=r"(most) : "r"(most));
-        finite &= most < 0x7f800000u;
+        greatest = max(greatest, most);
         u32 d[3];
         const float u = digits_of(d, v, most);
         if (r == lane % 4 / 2 || r == 0) unit[i] = u;
 #pragma unroll
-        for (int k = 0; k < 3; ++k) words[i * kDigitWords + (r * 3 + k) * (kStep / 4) + to] = d[k];
+        for (int k = 0; k < 3; ++k) to[i * kDigitWords + (r * 3 + k) * (kStep / 4)] = d[k];
       }
   }
-  /// The lane's words of a step, of the row and digit that its column is; of other columns any.
-  __device__ const u32* of(int i, int lane) const {
-    const int row = lane / 16 < kDigitRows ? lane / 16 : 0, digit = lane / 4 % 4 < 3 ? lane / 4 % 4 : 2;
-    return words + i * kDigitWords + (row * 3 + digit) * (kStep / 4) + lane % 4 * 8;
-  }
+  __device__ const u32* of(int i) const { return reinterpret_cast<const u32*>(memory + take) + i * kDigitWords; }
 };
 
 /// Sums of digits of a block of scales, of kGroup tiles, and of weights of one.
@@ -542,7 +550,7 @@ __device__ inline bool multiply_digits(Quad (&sums)[kTiles], const Numbers& zero
       const int now = first + i;
       if (now >= count) break;
       if (now % kChunk == 0) chunk = chunks.await();
-      add_digits(sums, zeros, chunk + now % kChunk * kRecordBytes, rows.of(i, lane), rows.unit[i], lane);
+      add_digits(sums, zeros, chunk + now % kChunk * kRecordBytes, rows.of(i), rows.unit[i], lane);
       if (now % kChunk == kChunk - 1 || now == count - 1) chunks.leave(all, lane);
     }
     __syncwarp();
@@ -557,7 +565,7 @@ __device__ inline bool multiply_digits(Quad (&sums)[kTiles], const Numbers& zero
       const float other = __shfl_xor_sync(~0u, sum, 2), unit = 0.0625f / unit_of(half);
       sums[t][2 * half] = sum * unit, sums[t][2 * half + 1] = other * unit;
     }
-  return rows.finite;
+  return rows.greatest < 0x7f800000u;
 }
 #endif
 
@@ -600,7 +608,8 @@ extern "C" __global__ void __launch_bounds__(kBlock, kWarps > 8 && kTiles > 1 ? 
   const OwnSteps steps{left < kPiece ? (left < 0 ? 0 : left) : kPiece, deep};
   // `lets` in a hundred of the first warp's chunks, and one at least; above a hundred: when rows are here.
   const int part = (steps.chunks() * int(lets) + 99) / 100, release_at = warp == 0 ? (lets > 100 ? -1 : part > 0 ? part : 1) : 0;
-  Chunks chunks{steps,      chunks_at + warp * own_bytes, barriers + warp * int(slots) * 8, records + (u64(own) * kSteps + first) * kRecordBytes,
+  const char* const from = records + (u64(own) * kSteps + first) * kRecordBytes;
+  Chunks chunks{steps,      chunks_at + warp * own_bytes, barriers + warp * int(slots) * 8, from, from + deep * kChunkBytes,
                 int(slots), release_at};
   chunks.begin(lane);
   Numbers zero, scale;
@@ -619,7 +628,8 @@ extern "C" __global__ void __launch_bounds__(kBlock, kWarps > 8 && kTiles > 1 ? 
   Quad sums[kTiles] = {};
   const OwnRow own_row{row + lane % 4 * 8, first * kStep + lane % 4 * 8};
 #if DIGITS
-  DigitRows digits{x + first * kStep + lane * 4, first * kStep + lane * 4, reinterpret_cast<u32*>(memory) + warp * (kAhead * kDigitWords)};
+  DigitRows digits{x + first * kStep + lane * 4, first * kStep + lane * 4, reinterpret_cast<char*>(memory)};
+  digits.place(warp, lane);
   const bool done = multiply_digits(sums, zero, chunks, digits, lane);
 #else
   const bool done = multiply_chunks(sums, zero, chunks, own_row, lane);
