@@ -73,8 +73,8 @@ struct Chunks {
   int slot = 0;  // Of the next one.
   u32 phase = 0;
 
-  /// Asks for the first ones, and creates barriers for it.
-  __device__ void begin(int lane) {
+  /// Asks for the first ones, no more than `window` at a time, and creates barriers for it.
+  __device__ void begin(int window, int lane) {
 #if __CUDA_ARCH__ >= 900
     if (lane == 0) {
 #pragma unroll 1
@@ -86,7 +86,12 @@ struct Chunks {
 #endif
     const int all = own.chunks();
 #pragma unroll 1
-    for (int i = 0; i < slots; ++i) fetch(all, lane);
+    for (int i = 0; i < slots; ++i) {
+#if __CUDA_ARCH__ >= 900
+      if (i >= window && i < all) await_phase(barriers + (i - window) * 8, 0);
+#endif
+      fetch(all, lane);
+    }
     // Not sooner: the constant that it reads comes late at a kernel's start.
     if (lane == 0 && release_at > 0 && asked >= release_at) release_next();
   }
@@ -583,7 +588,8 @@ __device__ inline void keep_sums(float* to, const Quad (&sums)[kTiles], const Nu
 
 extern "C" __global__ void __launch_bounds__(kBlock, kWarps > 8 && kTiles > 1 ? 1 : 2)
     kernel(const X* __restrict__ x, const char* __restrict__ records, const char* __restrict__ scales,
-           const char* __restrict__ zeros, Y* __restrict__ y, float* __restrict__ partial, i64 slots, i64 lets EPILOGUE_PARAMETERS) {
+           const char* __restrict__ zeros, Y* __restrict__ y, float* __restrict__ partial, i64 slots, i64 lets,
+           i64 window EPILOGUE_PARAMETERS) {
   extern __shared__ uint4 memory[];
   X* const rows = reinterpret_cast<X*>(memory);
 #if DIGITS
@@ -611,7 +617,7 @@ extern "C" __global__ void __launch_bounds__(kBlock, kWarps > 8 && kTiles > 1 ? 
   const char* const from = records + (u64(own) * kSteps + first) * kRecordBytes;
   Chunks chunks{steps,      chunks_at + warp * own_bytes, barriers + warp * int(slots) * 8, from, from + deep * kChunkBytes,
                 int(slots), release_at};
-  chunks.begin(lane);
+  chunks.begin(int(window), lane);
   Numbers zero, scale;
 #pragma unroll
   for (int t = 0; t < kTiles; ++t) zero[t][0] = zero[t][1] = kZero, scale[t][0] = scale[t][1] = 1;

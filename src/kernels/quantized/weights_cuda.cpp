@@ -13,6 +13,7 @@ namespace {
 /// Of the kernel: columns of a tile, steps along k, rows of a tile of the tensor cores.
 constexpr int64_t kTile = 16, kStep = 128, kRows = 8;
 constexpr int64_t kBarrier = 8;                ///< Bytes, of a chunk.
+constexpr int64_t kAllPlaces = 99;             ///< A window of more chunks than have places.
 /// Sharings, those of each form of rows where there are two, and ways of each.
 constexpr size_t kOffered = 8, kOfferedOfEachForm = 4, kMostWays = 4;
 
@@ -40,11 +41,13 @@ struct Description {
 };
 
 /// How the work is shared: warps of a block across the columns and along k, tiles of a warp, blocks
-/// along k. A warp takes `chunk` steps at a time and has places for `slots` of them; the launch
+/// along k. A warp takes `chunk` steps at a time and has places for `slots` of them, of which it asks
+/// for `window` at a time at first; the launch
 /// behind may start when `lets` in a hundred chunks are asked for, or kBehindRows. Rows pass shared memory, or are
 /// loaded `ahead` steps before these are multiplied, with `digits` as integers.
 struct Sharing {
-  int64_t across = 1, deep = 8, tiles = 1, splits = 1, chunk = 1, slots = 1, lets = 100, ahead = 0;
+  int64_t across = 1, deep = 8, tiles = 1, splits = 1, chunk = 1, slots = 1, lets = 100, ahead = 0,
+          window = kAllPlaces;
   bool digits = false;
 
   int64_t warps() const { return across * deep; }
@@ -57,8 +60,8 @@ struct Sharing {
   int64_t groups() const { return blocks_for(tiles, 4); }
   std::string text() const {
     return fmt::format(
-        "across={},deep={},tiles={},splits={},chunk={},slots={},lets={},ahead={},digits={}", across,
-        deep, tiles, splits, chunk, slots, lets, ahead, digits ? 1 : 0);
+        "across={},deep={},tiles={},splits={},chunk={},slots={},lets={},ahead={},digits={},window={}",
+        across, deep, tiles, splits, chunk, slots, lets, ahead, digits ? 1 : 0, window);
   }
 };
 
@@ -309,7 +312,7 @@ std::vector<Sharing> ways_of_halves(const Problem& problem, const Description& d
 }
 
 /// The same of rows in registers: two or three blocks of a multiprocessor have two places at least.
-/// Where all chunks have places the rows wait behind all of them: half of them, too.
+/// Where all chunks have places the rows wait behind all of them: half of them at a time, too.
 std::vector<Sharing> ways_of_registers(const Problem& problem, const Description& d,
                                     const Sharing& s) {
   constexpr int64_t kReserved = 1024;
@@ -319,7 +322,7 @@ std::vector<Sharing> ways_of_registers(const Problem& problem, const Description
     if (std::ranges::none_of(ways, is_same)) ways.push_back(way);
   };
   const int64_t chunks = s.chunks(d), fewest = std::min<int64_t>(2, chunks);
-  for (const int64_t lets : {kBehindRows, int64_t{60}})
+  for (const int64_t lets : {int64_t{60}, kBehindRows})
     for (const int64_t blocks : {2, 3}) {
       const int64_t room = std::min((shared_limit(problem) + kReserved) / blocks - kReserved,
                                     allowed_shared(problem));
@@ -327,10 +330,9 @@ std::vector<Sharing> ways_of_registers(const Problem& problem, const Description
       way.slots = std::min((room - row_bytes(d, s)) / slot_bytes(problem, d, s), chunks);
       way.lets = lets;
       if (way.slots < fewest) continue;
-      const bool all = way.slots == chunks;
       add(way);
-      way.slots = chunks / 2;
-      if (all && way.slots >= 2) add(way);
+      way.window = chunks / 2;
+      if (way.slots == chunks && chunks >= 2) add(way);
     }
   if (ways.empty()) ways.push_back(s);
   return ways;
@@ -378,6 +380,7 @@ Sharing sharing_of(std::string_view config) {
   s.slots = config_number(config, "slots").value_or(s.slots);
   s.lets = config_number(config, "lets").value_or(s.lets);
   s.ahead = config_number(config, "ahead").value_or(s.ahead);
+  s.window = config_number(config, "window").value_or(s.window);
   s.digits = config_number(config, "digits").value_or(0) != 0;
   return s;
 }
@@ -569,7 +572,7 @@ Result<JitLaunch> main_launch(const Problem& problem, const Description& d, cons
               by_columns && d.has_zeros ? JitArgument::constant(2) : JitArgument::null(),
               JitArgument::output(),
               s.splits > 1 && !cluster ? JitArgument::workspace(0) : JitArgument::null()});
-  for (const int64_t number : {s.slots, s.lets}) launch.add(JitArgument::number(number));
+  for (const int64_t number : {s.slots, s.lets, s.window}) launch.add(JitArgument::number(number));
   launch.add_inputs(operands);
   return launch;
 }
