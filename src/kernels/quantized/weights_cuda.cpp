@@ -41,10 +41,10 @@ struct Description {
 };
 
 /// How the work is shared: warps of a block across the columns and along k, tiles of a warp, blocks
-/// along k. A warp takes `chunk` steps at a time and has places for `slots` of them, of which it asks
-/// for `window` at a time at first; the launch
-/// behind may start when `lets` in a hundred chunks are asked for, or kBehindRows. Rows pass shared memory, or are
-/// loaded `ahead` steps before these are multiplied, with `digits` as integers.
+/// along k. A warp takes `chunk` steps at a time and has places for `slots` of them, of which it
+/// asks for `window` at a time at first; the launch behind may start when `lets` in a hundred
+/// chunks are asked for, or kBehindRows. Rows pass shared memory, or are loaded `ahead` steps
+/// before these are multiplied, with `digits` as integers.
 struct Sharing {
   int64_t across = 1, deep = 8, tiles = 1, splits = 1, chunk = 1, slots = 1, lets = 100, ahead = 0,
           window = kAllPlaces;
@@ -60,8 +60,9 @@ struct Sharing {
   int64_t groups() const { return blocks_for(tiles, 4); }
   std::string text() const {
     return fmt::format(
-        "across={},deep={},tiles={},splits={},chunk={},slots={},lets={},ahead={},digits={},window={}",
-        across, deep, tiles, splits, chunk, slots, lets, ahead, digits ? 1 : 0, window);
+        "across={},deep={},tiles={},splits={},chunk={},slots={},window={},lets={},ahead={},digits={"
+        "}",
+        across, deep, tiles, splits, chunk, slots, window, lets, ahead, digits ? 1 : 0);
   }
 };
 
@@ -311,10 +312,10 @@ std::vector<Sharing> ways_of_halves(const Problem& problem, const Description& d
   return ways;
 }
 
-/// The same of rows in registers: two or three blocks of a multiprocessor have two places at least.
-/// Where all chunks have places the rows wait behind all of them: half of them at a time, too.
+/// The same of rows in registers: two or three blocks of a multiprocessor have two places at least,
+/// half of which are asked for at a time, as the rows wait behind weights under way; or all.
 std::vector<Sharing> ways_of_registers(const Problem& problem, const Description& d,
-                                    const Sharing& s) {
+                                       const Sharing& s) {
   constexpr int64_t kReserved = 1024;
   std::vector<Sharing> ways;
   const auto add = [&](const Sharing& way) {
@@ -322,18 +323,17 @@ std::vector<Sharing> ways_of_registers(const Problem& problem, const Description
     if (std::ranges::none_of(ways, is_same)) ways.push_back(way);
   };
   const int64_t chunks = s.chunks(d), fewest = std::min<int64_t>(2, chunks);
-  for (const int64_t lets : {int64_t{60}, kBehindRows})
-    for (const int64_t blocks : {2, 3}) {
-      const int64_t room = std::min((shared_limit(problem) + kReserved) / blocks - kReserved,
-                                    allowed_shared(problem));
-      Sharing way = s;
-      way.slots = std::min((room - row_bytes(d, s)) / slot_bytes(problem, d, s), chunks);
-      way.lets = lets;
-      if (way.slots < fewest) continue;
-      add(way);
-      way.window = chunks / 2;
-      if (way.slots == chunks && chunks >= 2) add(way);
-    }
+  for (const int64_t parts : {2, 1})
+    for (const int64_t lets : {int64_t{60}, kBehindRows})
+      for (const int64_t blocks : {2, 3}) {
+        const int64_t room = std::min((shared_limit(problem) + kReserved) / blocks - kReserved,
+                                      allowed_shared(problem));
+        Sharing way = s;
+        way.slots = std::min((room - row_bytes(d, s)) / slot_bytes(problem, d, s), chunks);
+        way.window = std::max<int64_t>(1, way.slots / parts);
+        way.lets = lets;
+        if (way.slots >= fewest) add(way);
+      }
   if (ways.empty()) ways.push_back(s);
   return ways;
 }
