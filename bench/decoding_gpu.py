@@ -4,9 +4,10 @@ of them than the second-level cache holds, walked --walks times in one replayed 
 figures, and counts as little as in a network of a hundred products or more. Per product: the time with weights of 16 bits and of 8 or 4
 bits (blocks of 128 along the depth, or --block, scales of 16 bits), and two bounds: the time of reading the bytes at the rate at which
 this GPU reads memory (the sum of a large tensor by PyTorch, or --gbs), and that of a chain of launches that do nothing but
-read them (bench/read_chain.py). One layer is depth x columns, or two, there and back.
+read them (bench/read_chain.py). One layer is depth x columns, or two, there and back, or several joined by +, as a decoder's:
+4096x4096+4096x4096+4096x14336+14336x4096.
 
-usage: decoding_gpu.py [--trtexec FILE] [--gbs NUMBER] [--rows 1,8] [--bits 16,4] [--block 128] [--walks 4] [DEPTHxCOLUMNS...]
+usage: decoding_gpu.py [--trtexec FILE] [--gbs NUMBER] [--rows 1,8] [--bits 16,4] [--block 128] [--walks 4] [DEPTHxCOLUMNS[+...]...]
 """
 import argparse
 import json
@@ -22,10 +23,15 @@ LAYERS = ["4096x4096", "4096x14336"]
 BYTES = 200 << 20  # of 4-bit weights that a walk reads: four times the cache
 
 
-def products_of(depth: int, columns: int) -> list[tuple[int, int]]:
+def products_of(layer: str) -> list[tuple[int, int]]:
     """Depth and columns of each, so that the next one takes what one gives."""
-    pair = [(depth, columns)] if depth == columns else [(depth, columns), (columns, depth)]
-    return pair * max(1, BYTES // sum(k * n // 2 for k, n in pair))
+    shapes = []
+    for shape in layer.split("+"):
+        depth, columns = map(int, shape.split("x"))
+        shapes.append((depth, columns))
+    if shapes[0][0] != shapes[-1][1]:
+        shapes.append((shapes[-1][1], shapes[0][0]))
+    return shapes * max(1, BYTES // sum(k * n // 2 for k, n in shapes))
 
 
 def weights(random: np.random.Generator, bits: int, count: int) -> bytes:
@@ -118,7 +124,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         for layer in arguments.layers:
-            products = products_of(*map(int, layer.split("x")))
+            products = products_of(layer)
             for bits in map(int, arguments.bits.split(",")):
                 report(arguments, products, layer, bits, gbs, folder)
 
