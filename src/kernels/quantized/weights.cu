@@ -586,6 +586,20 @@ __device__ inline void keep_sums(float* to, const Quad (&sums)[kTiles], const Nu
         to[(2 * part + i % 2) * kPitch + t * 16 + i / 2 * 8 + row] = sums[t][i] * (scale[t][i / 2] * unit_of(i / 2));
 }
 
+/// What the block's warps, or the cluster's, keep of a row and kPack columns; `each` bytes are a warp's.
+__device__ inline void add_sums(Real (&v)[kPack], const char* kept, int each, int m, int column) {
+#pragma unroll
+  for (int rank = 0; rank < (kCluster ? kSplits : 1); ++rank)
+#pragma unroll
+    for (int d = 0; d < kDeep; ++d) {
+      const char* const of = kept + (d * kAcross + column / kOwnColumns) * each;
+      float sum[kPack];
+      load_sums(sum, reinterpret_cast<const float*>(of) + m * kPitch + column % kOwnColumns, rank);
+#pragma unroll
+      for (int k = 0; k < kPack; ++k) v[k] += Real(sum[k]);
+    }
+}
+
 extern "C" __global__ void __launch_bounds__(kBlock, kWarps > 8 && kTiles > 1 ? 1 : 2)
     kernel(const X* __restrict__ x, const char* __restrict__ records, const char* __restrict__ scales,
            const char* __restrict__ zeros, Y* __restrict__ y, float* __restrict__ partial, i64 slots, i64 lets,
@@ -650,16 +664,7 @@ extern "C" __global__ void __launch_bounds__(kBlock, kWarps > 8 && kTiles > 1 ? 
     const int column = group * kColumns + c;
     if (column >= kN) continue;
     Real v[kPack] = {};
-#pragma unroll
-    for (int rank = 0; rank < (kCluster ? kSplits : 1); ++rank)
-#pragma unroll
-      for (int d = 0; d < kDeep; ++d) {
-        const char* const of = chunks_at + (d * kAcross + c / kOwnColumns) * own_bytes;
-        float sum[kPack];
-        load_sums(sum, reinterpret_cast<const float*>(of) + m * kPitch + c % kOwnColumns, rank);
-#pragma unroll
-        for (int k = 0; k < kPack; ++k) v[k] += Real(sum[k]);
-      }
+    add_sums(v, chunks_at, own_bytes, m, c);
     const Index at = m * Index(kN) + column;
     if constexpr (kSplits > 1 && !kCluster) {
 #pragma unroll
