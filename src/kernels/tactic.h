@@ -111,6 +111,12 @@ struct Support {
   explicit operator bool() const { return yes; }
 };
 
+/// How a kernel of a run goes through memory that caches hold in part.
+struct Walk {
+  bool backwards = false;   ///< From the end, where the kernel ahead has just been.
+  uint32_t last_reads = 0;  ///< Bit i: nothing reads input i behind it.
+};
+
 /// Addresses for one launch. Absent inputs, and inputs that uses_input() declines, are null.
 struct LaunchArguments {
   std::span<const void* const> inputs;
@@ -120,6 +126,7 @@ struct LaunchArguments {
   /// Memory that later steps will read: for a kernel that leaves memory idle to prefetch into the
   /// caches.
   std::span<const std::byte> ahead;
+  Walk walk = {};  ///< For a kernel that walks().
 };
 
 /// An executable for one Problem. Everything that can be done once (packing weights, compiling,
@@ -142,6 +149,8 @@ class Kernel {
   virtual bool packs_input(int) const { return false; }
   /// Its first launch on a stream waits for the one ahead by itself, so that it may start earlier.
   virtual bool waits_for_previous() const { return false; }
+  /// It follows LaunchArguments::walk.
+  virtual bool walks() const { return false; }
   /// It may read this input before the launch ahead on the stream has ended: kernels of libraries
   /// start early, too, and wait for their first operand only.
   virtual bool reads_early(int /*input*/) const { return false; }

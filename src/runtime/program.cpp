@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "base/parallel.h"
 #include "base/stopwatch.h"
@@ -13,6 +14,7 @@
 #include "ops/structure.h"
 #include "plan/bodies.h"
 #include "plan/memory_planner.h"
+#include "plan/walks.h"
 #include "runtime/control_kernel.h"
 #include "runtime/known_program.h"
 #include "runtime/sample_steps.h"
@@ -175,6 +177,7 @@ Status Program::bind(Device& device, ConstantStore& constants, std::vector<MadeS
     for (size_t i = first; i < end; ++i) steps_[i].group_end = end;
   }
   bind_fetches();
+  bind_walks();
   for (int i = 0; i < step_count(); ++i) bind_own(i);
   for (int i = 0; i < step_count(); ++i) bind_loads(i);
   return prepare_starts(device);
@@ -241,6 +244,14 @@ void Program::bind_fetches() {
     const std::byte* const packed = steps_[fetch.step].kernel->packed().data();
     steps_[i].ahead = {packed + fetch.offset, static_cast<size_t>(fetch.bytes)};
   }
+}
+
+void Program::bind_walks() {
+  std::vector<WalkingStep> steps;
+  for (const BoundStep& step : steps_)
+    steps.push_back({step.node, step.kernel != nullptr && step.kernel->walks()});
+  const std::vector<Walk> walks = plan_walks(graph_, steps);
+  for (size_t i = 0; i < steps_.size(); ++i) steps_[i].walk = walks[i];
 }
 
 Status Program::prepare_starts(Device& device) const {
@@ -328,7 +339,8 @@ Status Program::launch(Device& device, const BoundStep& step, const Frame& frame
                                   .outputs = addresses.subspan(step.inputs),
                                   .workspace = address(step.scratch, frame, 0),
                                   .queue = queue,
-                                  .ahead = step.ahead};
+                                  .ahead = step.ahead,
+                                  .walk = step.walk};
   Status status = run_kernel(step, arguments, frame);
   if (status.ok()) return status;
   return std::move(status).error().with_context(fmt::format("layer '{}'", step.node->name));

@@ -149,6 +149,7 @@ class Program {
     size_t group_end = 0;
     int section = 0, stream = 0;
     bool fenced = false;
+    Walk walk;
     const MovableConstants* movable = nullptr;  ///< The kernel, where its constants are elsewhere.
     size_t first_own = 0, own = 0;              ///< Their addresses, of all.
     size_t first_load = 0, loads = 0;           ///< That begin there, of all.
@@ -188,6 +189,7 @@ class Program {
   Result<Operand> bind_operand(const Place& place, ConstantStore& constants,
                                const WeightRead* weight = nullptr) const;
   void bind_fetches();
+  void bind_walks();
   const WeightRead* read_of(int step, int operand, bool is_own) const;
   static Operand fixed_at(const void* address);
   Operand in_arena(int buffer) const;

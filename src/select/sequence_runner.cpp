@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ops/application.h"
+#include "plan/walks.h"
 
 namespace tenon {
 namespace {
@@ -148,11 +149,16 @@ Status SequenceRunner::grow_workspace() {
 
 Status SequenceRunner::run() const {
   TENON_ASSIGN(const Queue queue, measurer_.queue());
-  for (const Part& part : parts_)
-    TENON_TRY(part.kernel->run({.inputs = part.inputs,
-                                .outputs = part.outputs,
-                                .workspace = workspace_.get(),
-                                .queue = queue}));
+  std::vector<WalkingStep> steps;
+  for (size_t i = 0; i < parts_.size(); ++i)
+    steps.push_back({layers_.nodes[i], parts_[i].kernel->walks()});
+  const std::vector<Walk> walks = plan_walks(layers_.graph, steps);
+  for (size_t i = 0; i < parts_.size(); ++i)
+    TENON_TRY(parts_[i].kernel->run({.inputs = parts_[i].inputs,
+                                     .outputs = parts_[i].outputs,
+                                     .workspace = workspace_.get(),
+                                     .queue = queue,
+                                     .walk = walks[i]}));
   return {};
 }
 

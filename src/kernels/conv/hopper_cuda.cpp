@@ -134,6 +134,11 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   std::vector<ExtraStep> before = d.bias;
   TENON_ASSIGN(const JitArgument bias, take_bias(code, problem, t, loop, 1, region, before));
   TENON_ASSIGN(const std::vector<int> operands, add_epilogue(code, problem, region, loop, before));
+  const bool one_tap = d.window.kernel[1] * d.window.kernel[2] == 1;
+  const int64_t size = byte_size(problem.output().type);
+  const bool walks = add_walk(code, problem, {d.input, operands, one_tap},
+                              {t.tiles(p), at_a_time(t, multiprocessors(problem)),
+                               t.columns / t.splits * size, p.n * size});
   JitLaunch launch;
   TENON_TRY(set_source(launch, code,
                        {"jit/hopper.cuh", "gemm/hopper_tiles.cu", "gemm/hopper_products.cu",
@@ -150,6 +155,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
                   {}}};
   launch.add({JitArgument::map(0), JitArgument::map(1), bias, JitArgument::output()});
   launch.add_inputs(operands);
+  if (walks) launch.add(JitArgument::walk());
   JitPlan plan = plan_of(std::move(launch));
   if (!is_packed(d))
     plan.constants.push_back(packed_weights(*problem.input(d.weights).constant,

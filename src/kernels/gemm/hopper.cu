@@ -41,7 +41,7 @@ struct Destination {
   Y* y;
   __device__ Destination(Y* to, u32, u32) : y(to) {}
   __device__ static void create(u32) {}
-  __device__ void expect_tile(int, int) const {}
+  __device__ void expect_tile(int, int WALK_PARAMETERS) const {}
   __device__ void finish() const {}
   __device__ operator Y*() const { return y; }
 };
@@ -49,7 +49,7 @@ struct Destination {
 
 extern "C" __global__ void __launch_bounds__(kConsumers + kFetchers, kBlocksEach)
     kernel(const __grid_constant__ TensorMap a, const __grid_constant__ TensorMap b BOX_PARAMETERS, const Bias* __restrict__ bias,
-           Y* __restrict__ y ROWS_PARAMETERS EPILOGUE_PARAMETERS) {
+           Y* __restrict__ y GIVEN_ROWS EPILOGUE_PARAMETERS WALK_PARAMETERS) {
   extern __shared__ unsigned char raw[];
   release_next();
   const u32 stages = (shared_address(raw) + 1023) / 1024 * 1024;
@@ -75,22 +75,22 @@ extern "C" __global__ void __launch_bounds__(kConsumers + kFetchers, kBlocksEach
   const int warp = warp_of_block();
   if (warp >= kConsumers / 32) {
     if constexpr (kMovesRegisters) leave_registers<kFetchingRegisters>();
-    if (threadIdx.x == kConsumers) produce(a, b, stages, barriers, tiles, k_begin, k_end);
+    if (threadIdx.x == kConsumers) produce(a, b, stages, barriers, tiles, k_begin, k_end WALK_ARGUMENTS);
     return;
   }
   if constexpr (kMovesRegisters) take_registers<kComputingRegisters>();
   const int turn = kTurns > 1 ? warp / 4 : 0, group = kGroups > 1 && kTurns == 1 ? warp / 4 : 0, blocks = k_end - k_begin;
   const int first = tiles.first + turn * tiles.step, step = kTurns * tiles.step;  // Of this group.
   Start start;
-  if (kBiasConstant) start.fetch(tile_of(first), bias);
+  if (kBiasConstant) start.fetch(tile_of(first WALK_ARGUMENTS), bias);
   wait_previous();
-  if (!kBiasConstant) start.fetch(tile_of(first), bias);
+  if (!kBiasConstant) start.fetch(tile_of(first WALK_ARGUMENTS), bias);
   Destination to(y, scratch, exchanged + 16 BOX_ARGUMENTS);
-  to.expect_tile(first, tiles.end);
+  to.expect_tile(first, tiles.end WALK_ARGUMENTS);
   Ring at;
   at.skip(turn * blocks);
   for (int t = first; t < tiles.end; t += step, at.skip((kTurns - 1) * blocks)) {
-    const Tile tile = tile_of(t);
+    const Tile tile = tile_of(t WALK_ARGUMENTS);
     SlabOperands operands;
     if (kFetchesAhead) fetch_slab(operands, place_in(tile, 0, rank), 0 ROWS_ARGUMENTS EPILOGUE_ARGUMENTS);
     RowTerms rows[kParts];
@@ -101,7 +101,7 @@ extern "C" __global__ void __launch_bounds__(kConsumers + kFetchers, kBlocksEach
     await_turn(t == tiles.first);
     multiply_all<Start::kBiased>(sums, stages, barriers, at, group, k_begin, k_end, t + tiles.step >= tiles.end);
     // In turns registers are few here, and there is time behind the epilogue.
-    if (kTurns == 1 && t + step < tiles.end) start.fetch(tile_of(t + step), bias);
+    if (kTurns == 1 && t + step < tiles.end) start.fetch(tile_of(t + step WALK_ARGUMENTS), bias);
 #pragma unroll
     for (int part = 0; part < kParts; ++part) {
       const Place place = place_in(tile, part, rank);
@@ -109,8 +109,8 @@ extern "C" __global__ void __launch_bounds__(kConsumers + kFetchers, kBlocksEach
       exchange_sums(own, sums[part], received, exchanged, rank);
       store_tile(own, operands, rows[part], scratch, to, place ROWS_ARGUMENTS EPILOGUE_ARGUMENTS);
     }
-    to.expect_tile(t + step, tiles.end);
-    if (kTurns > 1 && t + step < tiles.end) start.fetch(tile_of(t + step), bias);
+    to.expect_tile(t + step, tiles.end WALK_ARGUMENTS);
+    if (kTurns > 1 && t + step < tiles.end) start.fetch(tile_of(t + step WALK_ARGUMENTS), bias);
   }
   to.finish();
 }

@@ -112,20 +112,20 @@ __device__ inline void fetch_pair(Fetched<At, 2, T>& to, const T* from, Index ro
   }
 }
 template <class At, class T>
-__device__ inline void fetch_pieces(uint4 (&to)[kItems], const T* from, const Place& at, int n) {
+__device__ inline void fetch_pieces(uint4 (&to)[kItems], const T* from, const Place& at, int n, CachePolicy policy) {
   const int column = at.column + n + int(threadIdx.x % 32) % kPieces * kUnit;
   const LanePieces<At, const T, kN> pieces(from, at, column < kN ? column : kN - kUnit);
 #pragma unroll
   for (int i = 0; i < kItems; ++i) {
     to[i] = uint4{};
-    if (pieces.exists(i)) to[i] = *reinterpret_cast<const uint4*>(pieces.place(i));
+    if (pieces.exists(i)) to[i] = load_piece(pieces.place(i), policy);
   }
 }
 /// Operands of the epilogue of a slab.
 __device__ inline void fetch_slab(SlabOperands& to, const Place& at, int n ROWS_PARAMETERS EPILOGUE_PARAMETERS) {
   to.columns.fetch(at.column + n ROWS_ARGUMENTS);
 #define FETCH_PIECES(i, T) \
-  if constexpr (kStaged == i) fetch_pieces<Epilogue##i##At>(to.pieces, e##i, at, n);
+  if constexpr (kStaged == i) fetch_pieces<Epilogue##i##At>(to.pieces, e##i, at, n, POLICY_OF(kAddend##i, ADDENDS_ALONE));
   EPILOGUE_EACH(FETCH_PIECES)
   [[maybe_unused]] const int row = row_lane(), pair = pair_lane();
 #pragma unroll

@@ -45,9 +45,10 @@ static_assert(!kHolds || (kSplits == 1 && kStages <= kBlocksK), "no stage is ahe
 struct Tile {
   int m, n, batch;
 };
-__device__ inline Tile tile_of(int number) {
-  const int others = DIVIDED_BY_TILES_M(number);
-  return {(number - others * kTilesM) * kTileM, others % kTilesN * kTileN, others / kTilesN};
+__device__ inline Tile tile_of(int number WALK_PARAMETERS) {
+  const int place = walked(number, kTiles WALK_ARGUMENTS);
+  const int others = DIVIDED_BY_TILES_M(place);
+  return {(place - others * kTilesM) * kTileM, others % kTilesN * kTileN, others / kTilesN};
 }
 
 /// The tiles of a block: every so many of all, or (kHolds) some that follow each other down the columns.
@@ -74,10 +75,10 @@ __device__ inline void fetch_rows(const TensorMap& map, u32 to, u32 barrier, int
   }
 }
 /// Of gemm/hopper_rows.cu or conv/hopper_pixels.cu: rows of kPanelK.
-__device__ inline void fetch_a(const TensorMap& map, u32 to, u32 barrier, const Tile& tile, int k);
-__device__ inline void fetch_a_stage(const TensorMap& map, u32 to, u32 barrier, const Tile& tile, int k) {
+__device__ inline void fetch_a(const TensorMap& map, u32 to, u32 barrier, const Tile& tile, int k, CachePolicy policy);
+__device__ inline void fetch_a_stage(const TensorMap& map, u32 to, u32 barrier, const Tile& tile, int k, CachePolicy policy) {
 #pragma unroll
-  for (int i = 0; i < kPanels; ++i) fetch_a(map, to + i * (kTileM * kRowBytes), barrier, tile, k + i * kPanelK);
+  for (int i = 0; i < kPanels; ++i) fetch_a(map, to + i * (kTileM * kRowBytes), barrier, tile, k + i * kPanelK, policy);
 }
 /// The products of a stage, block k of them, for the warp group of that number (0 where groups take turns), which all of
 /// the warp are known to have: gemm/hopper_products.cu or gemm/sparse_products.cu, which also fetch B.
@@ -103,7 +104,7 @@ struct Ring {
 
 template <class B>
 __device__ inline void produce(const TensorMap& a, const B& b, u32 stages, u32 barriers, const Tiles& tiles,
-                               int k_begin, int k_end) {
+                               int k_begin, int k_end WALK_PARAMETERS) {
   fetch_map(a);
   fetch_map(b);
   // Constant weights are there before the kernel ahead has ended.
@@ -112,14 +113,16 @@ __device__ inline void produce(const TensorMap& a, const B& b, u32 stages, u32 b
 #pragma unroll 1
   for (int i = 0; i < early; ++i) {
     barrier_expect(barriers + i * 16, kFetchedBytes);
-    fetch_b(b, columns_of(stages, i, i), barriers + i * 16, tile_of(tiles.first), (k_begin + i) * kTileK);
+    fetch_b(b, columns_of(stages, i, i), barriers + i * 16, tile_of(tiles.first WALK_ARGUMENTS), (k_begin + i) * kTileK);
   }
   wait_previous();
+  const CachePolicy policy = POLICY_OF(kImage, IMAGE_ALONE);
   Ring at;
   int number = 0;
   for (int t = tiles.first; t < tiles.end; t += tiles.step) {
-    const Tile tile = tile_of(t);
-    const bool has_columns = kHolds && t > tiles.first && tile.m > 0;
+    const Tile tile = tile_of(t WALK_ARGUMENTS);
+    const bool begins_columns = walk & 1 ? tile.m + kTileM >= kM : tile.m == 0;
+    const bool has_columns = kHolds && t > tiles.first && !begins_columns;
 #pragma unroll 1
     for (int k = k_begin; k < k_end; ++k, ++number, at.next()) {
       const u32 full = barriers + at.stage * 16, to = stages + at.stage * kStageBytes;
@@ -128,7 +131,7 @@ __device__ inline void produce(const TensorMap& a, const B& b, u32 stages, u32 b
         barrier_expect(full, has_columns ? kBytesA : kFetchedBytes);
         if (!has_columns) fetch_b(b, columns_of(stages, at.stage, k), full, tile, k * kTileK);
       }
-      fetch_a_stage(a, to, full, tile, k * kTileK);
+      fetch_a_stage(a, to, full, tile, k * kTileK, policy);
     }
   }
 }

@@ -154,6 +154,31 @@ void add_tiling(KernelCode& code, const Tiling& t) {
   code.constant("kStages", t.stages());
 }
 
+/// Bytes of a step's images. The second-level cache (50 MB) is of two halves, both of which hold
+/// lines that all multiprocessors read; three steps, as of a residual block, of less than a third
+/// of a half each leave the lines there that the block reads again.
+constexpr int64_t kLeastWalked = (int64_t{50} << 20) / 2 / 3;
+
+bool add_walk(KernelCode& code, const Problem& problem, const WalkedInputs& inputs,
+              const WalkedTiles& tiles) {
+  constexpr int64_t kLine = 128;  // Of the second-level cache.
+  int64_t bytes = 0;
+  for (const Operand& input : problem.inputs)
+    if (input.present && input.constant == nullptr) bytes += input.count() * byte_size(input.type);
+  for (const Operand& output : problem.outputs) bytes += output.count() * byte_size(output.type);
+  if (tiles.count <= tiles.at_a_time || bytes < kLeastWalked) return false;
+  code.exact_text(fmt::format(
+      "#define WALKS\n#define IMAGE_ALONE {}\n#define ADDENDS_ALONE {}\nenum : int {{ kImage = {} ",
+      inputs.image_once && tiles.own_bytes >= tiles.row_bytes ? "true" : "false",
+      tiles.own_bytes >= std::min(tiles.row_bytes, kLine) ? "true" : "false", inputs.image));
+  // One at least, which files name.
+  for (size_t i = 0; i < std::max<size_t>(inputs.addends.size(), 1); ++i)
+    code.exact_text(
+        fmt::format(", kAddend{} = {}", i, i < inputs.addends.size() ? inputs.addends[i] : 0));
+  code.exact_text(" };\n");
+  return true;
+}
+
 void shape_launch(JitLaunch& launch, const Tiling& t, const ProductSizes& p, int units) {
   const int64_t tiles = t.tiles(p);
   launch.grid[0] = t.splits > 1 ? tiles * t.splits : std::min<int64_t>(tiles, units * t.each);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -68,6 +69,26 @@ struct OperandType {
 void add_operand_type(KernelCode& code, const OperandType& type);
 /// The constants that the kernel's files take of the tiling.
 void add_tiling(KernelCode& code, const Tiling& t);
+/// Inputs of launches that walk (jit/hopper.cuh): an image or rows, and addends, which are the
+/// epilogue's operands.
+struct WalkedInputs {
+  int image = 0;
+  std::vector<int> addends;
+  bool image_once = false;  ///< Each element of it once for a tile.
+};
+/// Their tiles, how many are computed at a time, and a block's bytes of a row of results, which has
+/// `row_bytes`.
+struct WalkedTiles {
+  int64_t count = 1, at_a_time = 1, own_bytes = 0, row_bytes = 0;
+};
+/// Has the kernel follow walks where those pay; true if it then takes one as its last argument.
+/// Code for all extents never does.
+bool add_walk(KernelCode& code, const Problem& problem, const WalkedInputs& inputs,
+              const WalkedTiles& tiles);
+/// Tiles that the GPU computes at a time.
+inline int64_t at_a_time(const Tiling& t, int units) {
+  return std::max<int64_t>(units * t.each / t.splits, 1);
+}
 void shape_launch(JitLaunch& launch, const Tiling& t, const ProductSizes& p, int units);
 
 }  // namespace tenon::hopper

@@ -5,6 +5,43 @@ struct alignas(64) TensorMap {
   u64 words[16];
 };
 
+// How a launch goes through memory (Walk of kernels/tactic.h): bit 0: backwards; bit 1: each of its tensors fits into the
+// second-level cache; bit 2 + i: it is the last one that reads input i. Kernels that follow it are compiled with WALKS and take
+// it as their last argument; others have no trace of it.
+#ifdef WALKS
+#define WALK_PARAMETERS , u32 walk
+#define WALK_ARGUMENTS , walk
+#define POLICY_OF(input, is_alone) policy_of(reads_last(input, is_alone WALK_ARGUMENTS))
+enum : bool { kWalks = true };
+#else
+#define WALK_PARAMETERS
+#define WALK_ARGUMENTS
+#define POLICY_OF(input, is_alone) CachePolicy()
+enum : bool { kWalks = false };
+enum : u32 { walk = 0 };
+#endif
+/// Numbers behind the last one stay there.
+__device__ inline int walked(int number, int count WALK_PARAMETERS) {
+  return walk & 1 && number < count ? count - 1 - number : number;
+}
+/// How the second-level cache treats lines that are read: those of a last reader leave it first.
+struct CachePolicy {
+  u64 bits = 0;
+};
+#ifdef WALKS
+__device__ inline CachePolicy policy_of(bool is_last) {
+  CachePolicy first, normal;
+  asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(first.bits));
+  asm("createpolicy.fractional.L2::evict_normal.b64 %0, 1.0;" : "=l"(normal.bits));
+  return is_last ? first : normal;
+}
+/// `is_alone`: one block reads each line of the input, at one time. Where several do, and much else passes through the cache, a
+/// line may leave it too early.
+__device__ inline bool reads_last(int input, bool is_alone WALK_PARAMETERS) {
+  return (is_alone || walk & 2) && (walk >> (input + 2) & 1);
+}
+#endif
+
 /// Nothing that kernels ahead write is touched above wait_previous(); release_next() of the prelude comes before it.
 __device__ inline void wait_previous() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
 
@@ -46,6 +83,19 @@ __device__ inline void fetch_box(u32 to, const TensorMap& map, u32 barrier, int 
       "cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5, %6}], [%2];"
       ::"r"(to), "l"(&map), "r"(barrier), "r"(x), "r"(y), "r"(z), "r"(w) : "memory");
 }
+/// The same by a policy, of launches that walk.
+__device__ inline void fetch_box(u32 to, const TensorMap& map, u32 barrier, int x, int y, int z, CachePolicy policy) {
+  if constexpr (!kWalks) return fetch_box(to, map, barrier, x, y, z);
+  asm volatile(
+      "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1, {%3, %4, %5}], [%2], %6;"
+      ::"r"(to), "l"(&map), "r"(barrier), "r"(x), "r"(y), "r"(z), "l"(policy.bits) : "memory");
+}
+__device__ inline void fetch_box(u32 to, const TensorMap& map, u32 barrier, int x, int y, int z, int w, CachePolicy policy) {
+  if constexpr (!kWalks) return fetch_box(to, map, barrier, x, y, z, w);
+  asm volatile(
+      "cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1, {%3, %4, %5, %6}], [%2], %7;"
+      ::"r"(to), "l"(&map), "r"(barrier), "r"(x), "r"(y), "r"(z), "r"(w), "l"(policy.bits) : "memory");
+}
 /// Channels from `c` on of pixels that follow each other, those of a convolution's result in the first tap's view, seen
 /// from another tap; places outside of the image are 0.
 __device__ inline void fetch_pixels(u32 to, const TensorMap& map, u32 barrier, int c, int x, int y, int image, int tap_x,
@@ -53,6 +103,15 @@ __device__ inline void fetch_pixels(u32 to, const TensorMap& map, u32 barrier, i
   asm volatile(
       "cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5, %6}], [%2], {%7, %8};"
       ::"r"(to), "l"(&map), "r"(barrier), "r"(c), "r"(x), "r"(y), "r"(image), "h"(u16(tap_x)), "h"(u16(tap_y)) : "memory");
+}
+__device__ inline void fetch_pixels(u32 to, const TensorMap& map, u32 barrier, int c, int x, int y, int image, int tap_x,
+                                    int tap_y, CachePolicy policy) {
+  if constexpr (!kWalks) return fetch_pixels(to, map, barrier, c, x, y, image, tap_x, tap_y);
+  asm volatile(
+      "cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes.L2::cache_hint [%0], "
+      "[%1, {%3, %4, %5, %6}], [%2], {%7, %8}, %9;"
+      ::"r"(to), "l"(&map), "r"(barrier), "r"(c), "r"(x), "r"(y), "r"(image), "h"(u16(tap_x)), "h"(u16(tap_y)), "l"(policy.bits)
+      : "memory");
 }
 __device__ inline void fetch_map(const TensorMap& map) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
@@ -119,6 +178,28 @@ __device__ inline uint4 load_shared_piece(u32 address) {
   asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
                : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "r"(address) : "memory");
   return v;
+}
+/// 16 bytes of memory that no kernel under way writes.
+__device__ inline uint4 load_piece(const void* from, CachePolicy policy) {
+  if constexpr (!kWalks) return *reinterpret_cast<const uint4*>(from);
+  uint4 v;
+  asm volatile("ld.global.nc.L1::no_allocate.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
+               : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(from), "l"(policy.bits));
+  return v;
+}
+/// fetch_located() with a policy, where runs are whole pieces of 16 bytes.
+template <class At, int kCount, class T>
+__device__ inline void fetch_run(const T* from, Index at, Fetched<At, kCount, T>& to, [[maybe_unused]] CachePolicy policy) {
+  if constexpr (kWalks && packs_together<At, kCount>() && sizeof(to) % 16 == 0) {
+    const T* first = from + locate<At>(at);
+#pragma unroll
+    for (int i = 0; i < int(sizeof(to)) / 16; ++i) {
+      const uint4 piece = load_piece(reinterpret_cast<const char*>(first) + i * 16, policy);
+      memcpy(reinterpret_cast<char*>(to.v) + i * 16, &piece, 16);
+    }
+  } else {
+    fetch_located<At, kCount>(from, at, to);
+  }
 }
 __device__ inline void store_shared_piece(u32 address, const uint4& v) {
   asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w) : "memory");

@@ -95,9 +95,29 @@ const void* address_of(const JitArgument& argument, const LaunchArguments& launc
     case JitArgument::Kind::kConstant:
     case JitArgument::Kind::kMap:
     case JitArgument::Kind::kNull:
+    case JitArgument::Kind::kWalk:
       break;
   }
   return nullptr;
+}
+
+/// `walk` of jit/hopper.cuh, in its place.
+const void* walk_of(const Walk& walk, bool fits_cache) {
+  return reinterpret_cast<const void*>(static_cast<uintptr_t>(walk.last_reads) << 2 |
+                                       (fits_cache ? 2 : 0) | (walk.backwards ? 1 : 0));
+}
+
+/// Of a launch, planned or loaded.
+constexpr auto takes_walk = [](const auto& launch) {
+  return std::ranges::find(launch.arguments, JitArgument::walk()) != launch.arguments.end();
+};
+
+bool each_fits(const Problem& problem, size_t bytes) {
+  const auto fits = [&](const Operand& operand) {
+    return !operand.present ||
+           static_cast<size_t>(operand.count() * byte_size(operand.type)) <= bytes;
+  };
+  return std::ranges::all_of(problem.inputs, fits) && std::ranges::all_of(problem.outputs, fits);
 }
 
 CUtensorMapDataType map_type(const JitTensorMap& map) {
@@ -161,6 +181,7 @@ struct Launches {
   Status load(cuda::CudaDevice& on, JitLaunch launch, const Problem& problem) {
     device = &on;
     library = cuda::library_of(problem);
+    fits_cache = each_fits(problem, on.cache_bytes());
     LoadedLaunch loaded;
     loaded.keyed = choose_code(launch, library, on.target());
     if (loaded.keyed.is_open) loaded.open_constants = std::move(launch.open.words);
@@ -207,7 +228,7 @@ struct Launches {
 
   bool operator==(const Launches& other) const {
     return workspace_bytes == other.workspace_bytes && aliases == other.aliases &&
-           used == other.used && recipes == other.recipes &&
+           used == other.used && recipes == other.recipes && fits_cache == other.fits_cache &&
            std::ranges::equal(all, other.all, [](const LoadedLaunch& a, const LoadedLaunch& b) {
              return a.is_like(b);
            });
@@ -218,6 +239,7 @@ struct Launches {
   size_t workspace_bytes;
   std::vector<std::pair<int, int>> aliases;
   std::vector<bool> used;
+  bool fits_cache = false;           ///< Each tensor, into that of the device.
   std::vector<std::string> recipes;  ///< Of the constants.
   std::vector<LoadedLaunch> all;
 
@@ -317,7 +339,9 @@ class JitKernel final : public Kernel, public MovableConstants, public SharedLau
       size_t count = 0;
       if (!launch.open_constants.empty()) addresses[count++] = launch.open_constants.data();
       for (const JitArgument& argument : launch.arguments) {
-        values[count] = resolve(argument, arguments, blocks);
+        values[count] = argument.kind == JitArgument::Kind::kWalk
+                            ? walk_of(arguments.walk, launches_->fits_cache)
+                            : resolve(argument, arguments, blocks);
         addresses[count] = argument.kind == JitArgument::Kind::kMap
                                ? static_cast<const void*>(&maps[argument.index])
                                : &values[count];
@@ -331,6 +355,7 @@ class JitKernel final : public Kernel, public MovableConstants, public SharedLau
     return {};
   }
 
+  bool walks() const override { return std::ranges::any_of(launches_->all, takes_walk); }
   bool waits_for_previous() const override {
     return !launches_->all.empty() && launches_->all.front().starts_early;
   }
@@ -368,9 +393,14 @@ class JitKernel final : public Kernel, public MovableConstants, public SharedLau
 /// What is made for a device that is only described, or for its code: it compiles, and that is all.
 class CompiledKernel final : public Kernel {
  public:
+  explicit CompiledKernel(bool walks) : walks_(walks) {}
   Status run(const LaunchArguments&) const override {
     return user_error("the device is described, not present");
   }
+  bool walks() const override { return walks_; }
+
+ private:
+  bool walks_;
 };
 
 cuda::CodeTarget target_of(const Device& device) {
@@ -400,7 +430,8 @@ Result<std::unique_ptr<Kernel>> make_jit_kernel(const Problem& problem, JitPlan 
   const bool collects = library != nullptr && library->collects();
   if (device == nullptr || collects) {
     TENON_TRY(collect(plan, target_of(*problem.device), collects ? *library : nobodys));
-    return std::unique_ptr<Kernel>(std::make_unique<CompiledKernel>());
+    return std::unique_ptr<Kernel>(
+        std::make_unique<CompiledKernel>(std::ranges::any_of(plan.launches, takes_walk)));
   }
   auto launches = std::make_shared<Launches>(plan, problem);
   for (JitLaunch& launch : plan.launches)

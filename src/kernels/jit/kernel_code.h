@@ -161,6 +161,8 @@ class KernelCode {
     located(name, loop, operand, strides_of(operand));
   }
   void text(std::string_view text) { constants_.add(text); }
+  /// Text that code for all extents is without.
+  void exact_text(std::string_view text) { constants_.add(text, ""); }
   /// The operands of the tensor cores of jit/matrix.cuh: f16 or bf16.
   void matrix_type(DataType type);
   /// Division and square root of floats may be off in the last place, and denormals are zero: for

@@ -24,7 +24,8 @@ struct JitArgument {
     kConstant,
     kNumber,
     kMap,
-    kNull
+    kNull,
+    kWalk  ///< How the launch goes through memory: `walk` of jit/hopper.cuh.
   } kind = Kind::kInput;
   int index = 0;       ///< Of the input, output, constant or the launch's tensor map.
   int64_t offset = 0;  ///< In bytes; the number itself of a kNumber, which is an i64.
@@ -36,6 +37,7 @@ struct JitArgument {
   static JitArgument map(int index) { return {Kind::kMap, index}; }
   static JitArgument number(int64_t value) { return {Kind::kNumber, 0, value}; }
   static JitArgument null() { return {Kind::kNull}; }
+  static JitArgument walk() { return {Kind::kWalk}; }
   static JitArgument workspace(int64_t offset) { return {Kind::kWorkspace, 0, offset}; }
 };
 

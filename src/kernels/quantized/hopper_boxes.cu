@@ -55,10 +55,11 @@ struct Destination {
   }
 
   /// Asks for the addends of a tile that is not behind the block's last one.
-  __device__ void expect_tile(int number, int end) const {
+  __device__ void expect_tile(int number, int end WALK_PARAMETERS) const {
     if constexpr (BOX_ADDEND) {
       if (threadIdx.x % 32 == 0 && number < end) {
-        const Tile tile = tile_of(number);
+        const Tile tile = tile_of(number WALK_ARGUMENTS);
+        const CachePolicy policy = POLICY_OF(kAddend0, ADDENDS_ALONE);
         boxes_read();
         barrier_expect(arrived, 16 * kPitch);
 #pragma unroll
@@ -66,7 +67,7 @@ struct Destination {
 #pragma unroll
           for (int i = 0; i < kBoxes; ++i) {
             const Place at = place_in(tile, part, 0);
-            fetch_box(box(part, i), *addends, arrived, at.column + i * kBoxN, at.row, 0);
+            fetch_box(box(part, i), *addends, arrived, at.column + i * kBoxN, at.row, 0, policy);
           }
       }
       __syncwarp();

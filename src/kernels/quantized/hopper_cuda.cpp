@@ -345,6 +345,11 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
     add_kinds(code, {{}, {{0, 1}}}, {{}, {{0, 1}}});
   }
   TENON_ASSIGN(const std::vector<int> operands, add_quantized_epilogue(code, problem, d));
+  const int64_t size = byte_size(problem.output().type);
+  const bool walks =
+      d.is_convolution && add_walk(code, problem, {d.region.x, operands, d.taps() == 1},
+                                   {t.tiles(sizes_of(d)), at_a_time(t, multiprocessors(problem)),
+                                    t.columns / t.splits * size, d.columns * size});
   JitLaunch launch;
   TENON_TRY(set_source(
       launch, code,
@@ -374,6 +379,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   plan.constants.push_back(packed_weights(problem, d, order));
   add_column_constants(plan, launch, problem, d);
   launch.add_inputs(operands);
+  if (walks) launch.add(JitArgument::walk());
   plan.launches.push_back(std::move(launch));
   return plan;
 }

@@ -24,8 +24,13 @@ __device__ inline Index element_of(const Place& at, int row, int column) {
 __device__ inline void fetch_rows_of_slab(EpilogueOperands<kRun> (&to)[2], const Place& at,
                                           int n ROWS_PARAMETERS EPILOGUE_PARAMETERS) {
 #pragma unroll
-  for (int half = 0; half < 2; ++half)
-    fetch_epilogue<kRun>(to[half], element_of(at, threadIdx.x % 32 / 4 + half * 8, run_of(at, n)) EPILOGUE_ARGUMENTS);
+  for (int half = 0; half < 2; ++half) {
+    [[maybe_unused]] const Index element = element_of(at, threadIdx.x % 32 / 4 + half * 8, run_of(at, n));
+#define FETCH_RUN(i, T)                                             \
+  fetch_run<Epilogue##i##At, kRun>(e##i, element, to[half].o##i, \
+                                   POLICY_OF(kAddend##i, ADDENDS_ALONE));
+    EPILOGUE_EACH(FETCH_RUN)
+  }
 }
 __device__ inline void fetch_slab(SlabOperands& to, const Place& at, int ROWS_PARAMETERS EPILOGUE_PARAMETERS) {
   if constexpr (kColumnsAhead) to.columns.fetch_run(run_of(at, 0) ROWS_ARGUMENTS);

@@ -9,8 +9,9 @@
 #define SHIFT_PARAMETERS
 #define SHIFT_ARGUMENTS
 #endif
-#define ROWS_PARAMETERS , const float4* __restrict__ factors SHIFT_PARAMETERS
-#define ROWS_ARGUMENTS , factors SHIFT_ARGUMENTS
+#define GIVEN_ROWS , const float4* __restrict__ factors SHIFT_PARAMETERS
+#define ROWS_PARAMETERS GIVEN_ROWS WALK_PARAMETERS
+#define ROWS_ARGUMENTS , factors SHIFT_ARGUMENTS WALK_ARGUMENTS
 
 /// Of a thread's pairs of columns: scale and bias of each. Pairs are kPairStep apart. Where groups take turns, registers
 /// are few.

@@ -24,8 +24,8 @@ enum : int { kTiles1 = (kOut1 + kLines - 1) / kLines };
 struct Tile {
   int image, line;
 };
-__device__ inline Tile tile_of(int number) {
-  const int place = number / kTilesN;
+__device__ inline Tile tile_of(int number WALK_PARAMETERS) {
+  const int place = walked(number / kTilesN, kTiles / kTilesN WALK_ARGUMENTS);
 #if FLAT
   return {0, place * kSpan};
 #else
@@ -53,16 +53,17 @@ struct Patches {
   __device__ u32 full(int stage) const { return barriers + stage * 16; }
   __device__ u32 empty(int stage) const { return barriers + stage * 16 + 8; }
   /// By one thread.
-  __device__ void fetch(const TensorMap& x, int number, int stage) const {
+  __device__ void fetch(const TensorMap& x, int number, int stage WALK_PARAMETERS) const {
     if (number >= kTiles) return;
-    const Tile tile = tile_of(number);
+    const Tile tile = tile_of(number WALK_ARGUMENTS);
+    const CachePolicy policy = POLICY_OF(kImage, IMAGE_ALONE);
     barrier_expect(full(stage), kPatchBytes);
 #if FLAT
 #pragma unroll
     for (int i = 0; i < kPanels; ++i)
-      fetch_box(patch(stage) + i * kPanelBytes, x, full(stage), i * kRowBytes, tile.line, 0, 0);
+      fetch_box(patch(stage) + i * kPanelBytes, x, full(stage), i * kRowBytes, tile.line, 0, 0, policy);
 #else
-    fetch_box(patch(stage), x, full(stage), 0, -kBegin2, tile.line - kBegin1, tile.image);
+    fetch_box(patch(stage), x, full(stage), 0, -kBegin2, tile.line - kBegin1, tile.image, policy);
 #endif
   }
 };
@@ -127,9 +128,9 @@ struct KeptOperands {
 };
 
 /// `column`: the thread's first one.
-__device__ inline void fetch_operands(Operands& to, int number, int column EPILOGUE_PARAMETERS) {
+__device__ inline void fetch_operands(Operands& to, int number, int column WALK_PARAMETERS EPILOGUE_PARAMETERS) {
   if (number >= kTiles) return;
-  const Tile tile = tile_of(number);
+  const Tile tile = tile_of(number WALK_ARGUMENTS);
 #pragma unroll
   for (int part = 0; part < kParts; ++part)
 #pragma unroll
@@ -137,8 +138,13 @@ __device__ inline void fetch_operands(Operands& to, int number, int column EPILO
       bool exists;
       const Index row = pixel_of(tile, place_of(part, half), exists) * Index(kN);
 #pragma unroll
-      for (int slab = 0; slab < kSlabs; ++slab)
-        fetch_epilogue<kRun>(to.of[part][slab][half], row + Index(column + slab * kSlab) EPILOGUE_ARGUMENTS);
+      for (int slab = 0; slab < kSlabs; ++slab) {
+        [[maybe_unused]] const Index element = row + Index(column + slab * kSlab);
+#define FETCH_RUN(i, T)                                                             \
+  fetch_run<Epilogue##i##At, kRun>(e##i, element, to.of[part][slab][half].o##i, \
+                                   POLICY_OF(kAddend##i, ADDENDS_ALONE));
+        EPILOGUE_EACH(FETCH_RUN)
+      }
     }
 }
 __device__ inline void store_tile(const Accumulator (&sums)[kParts][kTileN / 2], const Operands& operands, Y* y,
@@ -167,7 +173,7 @@ __device__ inline void store_tile(const Accumulator (&sums)[kParts][kTileN / 2],
 
 extern "C" __global__ void __launch_bounds__(kBlock, 1)
     kernel(const __grid_constant__ TensorMap x, const __grid_constant__ TensorMap w, Y* __restrict__ y,
-           const float4* __restrict__ factors EPILOGUE_PARAMETERS) {
+           const float4* __restrict__ factors EPILOGUE_PARAMETERS WALK_PARAMETERS) {
   extern __shared__ unsigned char raw[];
   release_next();
   const u32 weights = (shared_address(raw) + 1023) / 1024 * 1024, patches = weights + kWeightsPitch;
@@ -197,11 +203,11 @@ extern "C" __global__ void __launch_bounds__(kBlock, 1)
   // Neighbouring blocks have neighbouring tiles.
   const int first = set * gridDim.x + blockIdx.x;
   if (speaks)
-    for (int i = 0; i + 1 < kStages; ++i) own.fetch(x, first + i * step, i);
+    for (int i = 0; i + 1 < kStages; ++i) own.fetch(x, first + i * step, i WALK_ARGUMENTS);
   KeptOperands kept = {};
   if constexpr (kFetchesAhead) {
     Operands fetched;
-    fetch_operands(fetched, first, column EPILOGUE_ARGUMENTS);
+    fetch_operands(fetched, first, column WALK_ARGUMENTS EPILOGUE_ARGUMENTS);
     kept.take(fetched);
   }
   barrier_wait(loaded, 0);
@@ -210,11 +216,11 @@ extern "C" __global__ void __launch_bounds__(kBlock, 1)
       // The last tile's part is read by then.
       const int before = stage == 0 ? kStages - 1 : stage - 1;
       if (number > first) barrier_wait(own.empty(before), stage == 0 ? phase ^ 1 : phase);
-      own.fetch(x, number + (kStages - 1) * step, before);
+      own.fetch(x, number + (kStages - 1) * step, before WALK_ARGUMENTS);
     }
     __syncwarp();
     Operands operands;
-    if constexpr (!kFetchesAhead) fetch_operands(operands, number, column EPILOGUE_ARGUMENTS);
+    if constexpr (!kFetchesAhead) fetch_operands(operands, number, column WALK_ARGUMENTS EPILOGUE_ARGUMENTS);
     barrier_wait(own.full(stage), phase);
     Accumulator sums[kParts][kTileN / 2];
     multiply_tile(sums, own.patch(stage), weights + own_columns * kRowBytes);
@@ -223,9 +229,9 @@ extern "C" __global__ void __launch_bounds__(kBlock, 1)
     if constexpr (kFetchesAhead) {
       kept.give(operands);
       Operands fetched;
-      fetch_operands(fetched, number + step, column EPILOGUE_ARGUMENTS);
+      fetch_operands(fetched, number + step, column WALK_ARGUMENTS EPILOGUE_ARGUMENTS);
       kept.take(fetched);
     }
-    store_tile(sums, operands, y, own_factors, tile_of(number), column);
+    store_tile(sums, operands, y, own_factors, tile_of(number WALK_ARGUMENTS), column);
   }
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "kernels/gemm/hopper_tiling_cuda.h"
 #include "kernels/image.h"
 #include "kernels/jit/hopper.h"
 #include "kernels/jit/sources.h"
@@ -221,6 +222,11 @@ Result<JitPlan> plan(const Problem& problem, std::string_view given) {
   TENON_ASSIGN(KernelCode code, begin_byte_code(problem, d));
   add_constants(code, problem, d, shape);
   TENON_ASSIGN(const std::vector<int> operands, add_quantized_epilogue(code, problem, d));
+  const int64_t size = byte_size(problem.output().type);
+  const bool walks =
+      hopper::add_walk(code, problem, {d.region.x, operands, d.taps() == 1},
+                       {shape.tiles(problem, d), multiprocessors(problem) * shape.sets(),
+                        shape.own_columns() * size, d.columns * size});
   // A block's columns are always the same.
   const int64_t across = d.columns / shape.own_columns();
   const int64_t blocks = std::min<int64_t>(blocks_for(shape.tiles(problem, d), shape.sets()),
@@ -243,6 +249,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view given) {
   launch.add(
       {JitArgument::map(0), JitArgument::map(1), JitArgument::output(), JitArgument::constant(1)});
   launch.add_inputs(operands);
+  if (walks) launch.add(JitArgument::walk());
   JitPlan plan = plan_of(std::move(launch));
   constexpr double kStart = 12582912;  // 1.5 * 2^23
   plan.constants = {packed_weights(problem, d, order),

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -278,6 +279,43 @@ TEST(JitKernels, CompileForAllExtents) {
     }
 }
 
+/// Steps of large images follow walks, others do not; code for all extents compiles without.
+TEST(JitKernels, LargeConvolutionsWalk) {
+  if (!cuda::load_nvrtc().ok()) GTEST_SKIP() << "no NVRTC here";
+  DescribedDevice device = described_gpu(90);
+  ConstantStore exact(device), open(device);
+  exact.set_code(std::make_shared<CodeLibrary>(CodeLibrary::Use::kCollect));
+  std::map<std::string_view, std::array<int, 2>> found;
+  for (const auto& one : all_cases()) {
+    const bool is_large = one->name.starts_with("hopper quantized conv that walks") ||
+                          one->name == "hopper conv f16 64x320";
+    if (!is_large && one->name != "hopper quantized conv of a patch 1" &&
+        one->name != "hopper conv f16 64x72")
+      continue;
+    Problem problem = one->describe(&device);
+    problem.constants = &exact;
+    for (const Tactic& tactic : cuda_tactics()) {
+      if (tactic.name != "cuda.conv.hopper" && tactic.name != "cuda.quantized.hopper" &&
+          tactic.name != "cuda.quantized.patch")
+        continue;
+      int& count = found[tactic.name][is_large ? 1 : 0];
+      if (count > 0 || !is_tried(*one, tactic) || !tactic.supports(problem)) continue;
+      ++count;
+      const std::string config = tactic.configs(problem).front();
+      const auto kernel = tactic.create(problem, config);
+      ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+      EXPECT_EQ((*kernel)->walks(), is_large) << one->name << ": " << tactic.name;
+      const auto of_all = make_open_kernel(tactic, problem, config, open, false);
+      ASSERT_TRUE(of_all.ok() && *of_all != nullptr) << one->name << ": " << tactic.name;
+    }
+  }
+  EXPECT_EQ(found.size(), 3u);
+  for (const auto& [name, counts] : found) {
+    EXPECT_GT(counts[0], 0) << name;
+    EXPECT_GT(counts[1], 0) << name;
+  }
+}
+
 TEST(JitKernels, HaveATinyCaseEach) {
   std::set<std::string_view> shown;
   const auto cases = tiny_cases();
@@ -365,7 +403,11 @@ class LaunchedCase {
     std::vector<const void*> inputs(inputs_.begin(), inputs_.end());
     for (size_t i = 0; i < inputs.size(); ++i)
       if (!kernel.uses_input(static_cast<int>(i))) inputs[i] = nullptr;
-    TENON_TRY(kernel.run({inputs, outputs, workspace.get(), queue_}));
+    LaunchArguments arguments{inputs, outputs, workspace.get(), queue_};
+    arguments.walk = walk_;
+    // The next one the other way, and as the last reader of all.
+    walk_ = walk_.backwards ? Walk{} : Walk{true, UINT32_MAX >> 1};
+    TENON_TRY(kernel.run(arguments));
     for (size_t i = 0; i < results.size(); ++i)
       TENON_TRY(device_.download(results[i].data(), buffers[i].get(), results[i].size(), queue_));
     TENON_TRY(device_.synchronize(queue_));
@@ -382,6 +424,7 @@ class LaunchedCase {
   Queue queue_;
   std::vector<DeviceBuffer> buffers_;
   std::vector<void*> inputs_;
+  Walk walk_;
 };
 
 /// The cases are dealt out to parts, which can run side by side.

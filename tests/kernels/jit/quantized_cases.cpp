@@ -346,6 +346,11 @@ void add_convs(Cases& cases) {
   for (const ConvShape& s : {ConvShape{256, 256, 60, 60, 1, 1, 0}, {32, 96, 80, 80, 3, 1, 1}})
     add_conv(cases, fmt::format("hopper quantized conv held {}", s.kernel), s, plain[0])
         .only("cuda.quantized.hopper");
+  // So large that launches walk (jit/hopper.cuh).
+  for (const ConvShape& s : {ConvShape{64, 256, 110, 110, 1, 1, 0},
+                             {256, 64, 110, 111, 1, 1, 0},
+                             {32, 64, 166, 167, 3, 1, 1}})
+    add_conv(cases, fmt::format("hopper quantized conv that walks {}", s.in), s, plain[1]);
   // Pixels that are no whole pieces of 16 bytes, two or four of which count as one.
   number = 0;
   for (const ConvShape& s : {ConvShape{24, 72, 20, 28, 1, 1, 0},
