@@ -11,6 +11,7 @@ constexpr size_t kInputs = 30;  ///< That launches have bits for.
 }  // namespace
 
 std::vector<Walk> plan_walks(const ConcreteGraph& graph, std::span<const WalkingStep> steps) {
+  if (std::ranges::none_of(steps, &WalkingStep::walks)) return std::vector<Walk>(steps.size());
   const auto root = [&](const Value* value) { return graph.storage(value).root; };
   std::unordered_map<const Value*, size_t> last;  // Of each root that a step computes.
   for (size_t i = 0; i < steps.size(); ++i) {
