@@ -192,8 +192,8 @@ class CheckedBuild {
     return drawn.get().empty() ? Status() : unsupported("{}", drawn.get());
   }
 
-  /// The network with a plan's rounding is evaluated while layers are timed in their sequence, where
-  /// so many layers show it that the check is likely to need that.
+  /// The network with a plan's rounding is evaluated while layers are timed in their sequence,
+  /// where so many layers show it that the check is likely to need that.
   void round_after_trials(const std::function<bool()>& asked) {
     const ReferenceWork work = reference_work(*network_, request_.profiles[0]);
     if (with_regions() || !plan_rounding().shows(work.kernels)) return;

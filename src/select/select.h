@@ -95,8 +95,8 @@ struct SelectOptions {
   /// Called when the first candidates are listed and none is tried yet, for work that must not run
   /// beside trials; may be null.
   std::function<void()> before_trials;
-  /// Called when all candidates were tried and layers are about to be timed in their sequence, which
-  /// leaves most cores idle; may be null.
+  /// Called when all candidates were tried and layers are about to be timed in their sequence,
+  /// which leaves most cores idle; may be null.
   std::function<void(const Graph& graph)> after_trials;
   /// Told how far the choice is; ends it early where the build's time is up. May be null.
   BuildWatch* watch = nullptr;
