@@ -113,8 +113,7 @@ struct Mixture {
 Value* unpacked_weights(NodeImporter& n, int weights, int scales, int zeros,
                         std::string_view bits_name) {
   if (!n.has_input(weights)) return nullptr;
-  const Tensor *bytes = n.input(weights)->constant(),
-               *shifts = n.has_input(zeros) ? n.input(zeros)->constant() : nullptr;
+  const Tensor *bytes = n.contents(weights), *shifts = n.contents(zeros);
   const int64_t bits = n.integer_attribute(bits_name, n.integer_attribute("expert_weight_bits", 4));
   const auto refuse = [&](std::string why) {
     n.fail(ImportCode::kUnsupportedNodeInput, std::move(why));

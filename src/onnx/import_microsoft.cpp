@@ -210,8 +210,7 @@ void import_matmul_nbits(NodeImporter& n, const OpRow&) {
     return n.fail(ImportCode::kUnsupportedNodeAttr,
                   "K, N and block_size must be at least 1, and bits 2, 4 or 8");
   const bool real_zeros = n.has_input(3) && is_real(n.type(n.input(3)));
-  const Tensor *bytes = n.input(1)->constant(),
-               *zeros = n.has_input(3) ? n.input(3)->constant() : nullptr;
+  const Tensor *bytes = n.contents(1), *zeros = n.contents(3);
   if (bytes == nullptr || (n.has_input(3) && !real_zeros && zeros == nullptr))
     return n.fail(ImportCode::kUnsupportedNodeDynamic,
                   "B and its zero points must be initializers");
@@ -272,7 +271,7 @@ void import_matmul_bnb4(NodeImporter& n, const OpRow&) {
   if (depth < 1 || rows < 1 || block < 1 || (kind != 0 && kind != 1))
     return n.fail(ImportCode::kUnsupportedNodeAttr,
                   "K, N and block_size must be at least 1, and quant_type 0 or 1");
-  const Tensor* bytes = n.input(1)->constant();
+  const Tensor* bytes = n.contents(1);
   if (bytes == nullptr)
     return n.fail(ImportCode::kUnsupportedNodeDynamic, "B must be an initializer");
   const int64_t count = rows * depth, blocks = ceil_div(count, block);
@@ -287,8 +286,7 @@ void import_matmul_bnb4(NodeImporter& n, const OpRow&) {
 
 /// Rows of a table of 4 or 8 bits with a scale for each block of a row.
 void import_gather_block_quantized(NodeImporter& n, const OpRow&) {
-  const Tensor *table = n.input(0)->constant(),
-               *zeros = n.has_input(3) ? n.input(3)->constant() : nullptr;
+  const Tensor *table = n.contents(0), *zeros = n.contents(3);
   const int64_t bits = n.integer_attribute("bits", 4),
                 block = n.integer_attribute("block_size", 128);
   if (table == nullptr || (n.has_input(3) && zeros == nullptr))

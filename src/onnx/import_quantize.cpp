@@ -151,7 +151,7 @@ Value* qlinear_conv_of_constants(NodeImporter& n, Value* bytes) {
 }
 
 Value* qlinear_conv(NodeImporter& n, Value* x) {
-  if (n.input(3)->constant() != nullptr) return qlinear_conv_of_constants(n, x);
+  if (n.contents(3) != nullptr) return qlinear_conv_of_constants(n, x);
   Value* sum = integer_conv(n, x, n.input(2), n.input(3), n.input(5));
   std::vector<int64_t> channels(static_cast<size_t>(std::max(n.rank(sum) - 1, 1)), 1);
   channels[0] = -1;
@@ -179,10 +179,10 @@ namespace {
 /// scale each, as in attention.
 bool multiplies_dequantized(const NodeImporter& n) {
   if (n.rank(n.input(1)) != 0) return false;
-  if (n.input(3)->constant() != nullptr) return true;
+  if (n.contents(3) != nullptr) return true;
   if (n.rank(n.input(4)) != 0) return false;
   for (const int number : {1, 2, 4, 5})
-    if (n.input(number)->constant() == nullptr) return false;
+    if (n.contents(number) == nullptr) return false;
   return true;
 }
 

@@ -11,13 +11,14 @@ RnnKind cell_of(std::string_view op_type) {
   return op_type == "RNN" ? RnnKind::kRnn : RnnKind::kLstm;
 }
 
-/// With the attributes of the node. Operand 2 of `inputs` are weights [directions, gates, hidden].
-void recurrence(NodeImporter& n, std::vector<Value*> inputs) {
+/// With the attributes of the node. `states`: weights [directions, gates, hidden], operand 2 of
+/// `inputs` where the node has so many.
+void recurrence(NodeImporter& n, std::vector<Value*> inputs, Value* states) {
   Rnn op;
   op.cell = cell_of(n.op_type());
   op.direction = static_cast<RnnDirection>(
       n.choice("direction", "forward", {"forward", "reverse", "bidirectional"}));
-  op.hidden = n.integer_attribute("hidden_size", n.constant_extent(inputs[2], 2));
+  op.hidden = n.integer_attribute("hidden_size", n.constant_extent(states, 2));
   op.activations = n.text_list("activations");
   op.activation_alpha = n.real_list("activation_alpha");
   op.activation_beta = n.real_list("activation_beta");
@@ -47,7 +48,7 @@ Value* weights_of_bytes(NodeImporter& n, Value* bytes, Value* scale, Value* zero
 }  // namespace
 
 void import_rnn(NodeImporter& n, const OpRow&) {
-  recurrence(n, n.inputs());
+  recurrence(n, n.inputs(), n.input(2));
 }
 
 /// Inputs and states stay reals, which ONNX Runtime makes bytes of at each step.
@@ -56,7 +57,8 @@ void import_dynamic_quantize_lstm(NodeImporter& n, const OpRow&) {
   inputs.resize(8);
   inputs[1] = weights_of_bytes(n, n.input(1), n.input(8), n.input(9));
   inputs[2] = weights_of_bytes(n, n.input(2), n.input(10), n.input(11));
-  recurrence(n, std::move(inputs));
+  Value* const states = inputs[2];
+  recurrence(n, std::move(inputs), states);
 }
 
 }  // namespace tenon::importer

@@ -99,6 +99,10 @@ void require_block(NodeImporter& n, int64_t only) {
 /// Axis and block for a scale with as many axes as the input.
 template <class Op>
 Op blocked(NodeImporter& n, Op op) {
+  if (!n.has_input(1)) {
+    n.fail(ImportCode::kInvalidNode, "it has no scale");
+    return op;
+  }
   const network::Blocks blocks = network::blocks_of(n, n.input(0), n.input(1));
   op.axis = std::max<int64_t>(blocks.axis, 0);
   op.block_size = std::max<int64_t>(blocks.size, 1);
@@ -298,6 +302,7 @@ void import_dist_collective(NodeImporter& n, const OpRow&) {
   }
   if (const auto status = operation.check(); !status.ok())
     return n.fail(ImportCode::kInvalidNode, status.error().message);
+  if (!n.has_input(0)) return n.fail(ImportCode::kInvalidNode, "it has no operand");
   n.output(network::collective(n, n.input(0), std::move(operation)));
 }
 

@@ -61,6 +61,10 @@ class NodeImporter : public Emitter {
   Value* input(int index) const {
     return index < input_count() ? inputs_[static_cast<size_t>(index)] : nullptr;
   }
+  /// Of an operand that is a constant; null for others and where there is none.
+  const Tensor* contents(int index) const {
+    return has_input(index) ? input(index)->constant() : nullptr;
+  }
   const std::vector<Value*>& inputs() const { return inputs_; }
   int output_count() const;
   bool wants(int index) const;

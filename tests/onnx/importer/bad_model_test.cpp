@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "models.h"
+#include "onnx/op_table.h"
 
 namespace tenon {
 namespace {
@@ -47,6 +48,28 @@ TEST(BadModel, EveryByteChangedIsSurvived) {
       EXPECT_TRUE(result.ok() || !result.error().message.empty());
     }
   }
+}
+
+/// Each operator with fewer and with more operands than it takes, of several ranks.
+TEST(BadModel, AnyNumberOfOperandsIsImportedOrRefused) {
+  for (const importer::OpRow& row : importer::op_rows())
+    for (const std::vector<int64_t>& extents : {Extents{}, Extents{2}, Extents{2, 3, 4, 4}})
+      for (const size_t operands : {0, 1, 2, 3, 12}) {
+        ModelBuilder model;
+        model.input("x", extents).output("y");
+        auto& node =
+            model.node(std::string(row.name), std::vector<std::string>(operands, "x"), {"y"});
+        node.set_domain(std::string(row.domain));
+        if (row.domain.empty()) {
+          model.model().mutable_opset_import(0)->set_version(row.first);
+        } else {
+          auto* const opset = model.model().add_opset_import();
+          opset->set_domain(std::string(row.domain));
+          opset->set_version(row.first);
+        }
+        const Result<ImportedModel> result = model.import();
+        EXPECT_TRUE(result.ok() || !result.error().message.empty()) << row.name;
+      }
 }
 
 TEST(BadModel, AllUnsupportedNodesAreListed) {
