@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <span>
@@ -35,7 +36,7 @@ struct Imports {
   /// Some loaders leave offsets from the library's beginning in its section.
   template <class T>
   const T* at(ElfW(Addr) address) const {
-    return reinterpret_cast<const T*>(address < base ? base + address : address);
+    return std::bit_cast<const T*>(address < base ? base + address : address);
   }
 
   bool names_symbol(const Relocation& relocation, const char* symbol) const {
@@ -52,9 +53,9 @@ struct Imports {
 /// The loader may have made its page read-only; it stays writable.
 bool write_place(ElfW(Addr) place, void* function) {
   const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
-  auto* const begin = reinterpret_cast<void*>(place / page * page);
+  auto* const begin = std::bit_cast<void*>(place / page * page);
   if (mprotect(begin, page, PROT_READ | PROT_WRITE) != 0) return false;
-  std::atomic_ref(*reinterpret_cast<void**>(place)).store(function);
+  std::atomic_ref(*std::bit_cast<void**>(place)).store(function);
   return true;
 }
 

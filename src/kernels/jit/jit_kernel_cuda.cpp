@@ -1,5 +1,6 @@
 // Kernels that are plans: compiled, loaded, launched one after the other.
 #include <algorithm>
+#include <bit>
 #include <mutex>
 
 #include "device/cuda/driver.h"
@@ -103,8 +104,8 @@ const void* address_of(const JitArgument& argument, const LaunchArguments& launc
 
 /// `walk` of jit/hopper.cuh, in its place.
 const void* walk_of(const Walk& walk, bool fits_cache) {
-  return reinterpret_cast<const void*>(static_cast<uintptr_t>(walk.last_reads) << 2 |
-                                       (fits_cache ? 2 : 0) | (walk.backwards ? 1 : 0));
+  return std::bit_cast<const void*>(static_cast<uintptr_t>(walk.last_reads) << 2 |
+                                    (fits_cache ? 2 : 0) | (walk.backwards ? 1 : 0));
 }
 
 /// Of a launch, planned or loaded.
