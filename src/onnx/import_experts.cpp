@@ -73,7 +73,7 @@ struct Mixture {
     return up == nullptr ? x : n.mul(x, up);
   }
 
-  /// Shares of the experts in a token, [tokens, experts]: 0 for those that are not chosen.
+  /// Shares of the experts in a token, [tokens, experts]: 0 for experts that are not chosen.
   /// `weights` stands in for the router's own shares where there are such.
   Value* shares(int64_t experts, Value* weights) const {
     Value* router = n.cast(n.input(1), DataType::kFloat32);
@@ -129,7 +129,7 @@ Value* unpacked_weights(NodeImporter& n, int weights, int scales, int zeros,
   const int64_t blocks = block == 0 ? 1 : ceil_div(depth, block);
   const DataType type = bits == 4 ? DataType::kUInt4 : DataType::kUInt8;
   auto numbers = unpacked_numbers(*bytes, rows, depth, bits, type);
-  // Those of whole rows are packed beside each other.
+  // Numbers of whole rows are packed beside each other.
   auto middle =
       block == 0 ? packed_zero_points(shifts, experts, rows / std::max<int64_t>(experts, 1), bits)
                  : packed_zero_points(shifts, rows, blocks, bits);

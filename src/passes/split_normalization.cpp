@@ -180,7 +180,7 @@ std::optional<Place> place_of(const Graph& graph, Node* norm, Rows count) {
   return reader == nullptr ? std::nullopt : std::optional(Place{writer, norm, reader});
 }
 
-/// Sums over numbers and what is lost of them by rounding, both of squares.
+/// Sums of the squares of numbers, and of the squares of their rounding errors.
 struct Losses {
   static constexpr int64_t kLanes = 16;  ///< Independent sums, so that loops vectorize.
   std::array<double, kLanes> lost{}, all{};

@@ -33,7 +33,7 @@ class PairBudget : public testing::TestWithParam<DataType> {
     graph_.add_output(doubled(graph_, pair(graph_, fine_, coarse(), GetParam()), "coarse"));
     ASSERT_TRUE(infer_graph(graph_).ok());
   }
-  /// Numbers of 8-bit floats have the same digits at any scale, but for those that are too small.
+  /// Numbers of 8-bit floats have the same digits at any scale, but for numbers that are too small.
   static float coarse() { return GetParam() == DataType::kInt8 ? 1.0F : 300.0F; }
 
   std::vector<KeptNode> kept(double budget) {

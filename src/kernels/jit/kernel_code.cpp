@@ -126,7 +126,7 @@ int64_t open_extent(const IndexLoop& loop, const std::vector<int64_t>& merged) {
   return kPrime * known;
 }
 
-// What is kept for the process is never destroyed: threads may make code while it ends.
+// Texts kept for the process are never destroyed: threads may make code while it ends.
 
 /// The line ahead of a file of the library, which lives as long as the process. Thread-safe.
 std::string_view line_of(std::string_view file) {

@@ -340,7 +340,7 @@ g (float[b,s,4,3] x, float[b,s,8] r, float[b,s,8] t, float[6,3,2,3] w_0, float[6
   gate = Mul (left, smooth)
 }""")
 
-# Experts: of each token the best two of the router's, gates and other halves in turns, and beside each other.
+# Experts: the router's best two of each token; gates interleaved with the other halves, and one behind the other.
 pattern("microsoft_experts", 17, """
 g (float[b,s,8] x, float[t,4] r, float[4,12,8] w_0, float[4,12] w_b, float[4,8,6] w_1, float[4,8] w_c, float[4,6,8] w_2, float[4,8,6] w_3)
     => (y, z, one) {
