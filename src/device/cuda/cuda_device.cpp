@@ -98,7 +98,6 @@ Status CudaDevice::read_properties(int ordinal) {
                device_);
   TENON_DRIVER(cuDeviceGetAttribute, &shared, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN,
                device_);
-  TENON_DRIVER(cuDeviceGetAttribute, &cache_bytes_, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, device_);
   TENON_DRIVER(cuDeviceTotalMem, &properties_.memory_bytes, device_);
   properties_.kind = DeviceKind::kCuda;
   properties_.name = name;

@@ -54,8 +54,6 @@ class CudaDevice final : public Device, public Streams, public FamilyMember {
   Result<DeviceHandle> make_event(bool timed, bool blocking) override;
   Result<DeviceHandle> make_pinned(size_t bytes) override;
   Result<size_t> free_memory() override;
-  /// Of the second-level cache.
-  size_t cache_bytes() const { return static_cast<size_t>(cache_bytes_); }
   Status record(void* event, void* stream) override;
   Status record_in_graph(void* event, void* stream) override;
   Status wait(void* stream, void* event) override;
@@ -124,7 +122,6 @@ class CudaDevice final : public Device, public Streams, public FamilyMember {
 
   DeviceProperties properties_;
   std::optional<DeviceProperties> own_;  ///< Where it stands for a family.
-  int cache_bytes_ = 0;
   CUdevice device_ = 0;
   CUcontext context_ = nullptr;
   std::mutex attachment_mutex_, fence_mutex_;

@@ -182,7 +182,7 @@ struct Launches {
   Status load(cuda::CudaDevice& on, JitLaunch launch, const Problem& problem) {
     device = &on;
     library = cuda::library_of(problem);
-    fits_cache = each_fits(problem, on.cache_bytes());
+    if (takes_walk(launch)) fits_cache = each_fits(problem, on.shared_cache_bytes());
     LoadedLaunch loaded;
     loaded.keyed = choose_code(launch, library, on.target());
     if (loaded.keyed.is_open) loaded.open_constants = std::move(launch.open.words);
@@ -240,7 +240,7 @@ struct Launches {
   size_t workspace_bytes;
   std::vector<std::pair<int, int>> aliases;
   std::vector<bool> used;
-  bool fits_cache = false;           ///< Each tensor, into that of the device.
+  bool fits_cache = false;           ///< Each tensor of a walk, into that of the device.
   std::vector<std::string> recipes;  ///< Of the constants.
   std::vector<LoadedLaunch> all;
 
