@@ -358,10 +358,11 @@ bool OpenText::is_narrow() const {
 }
 
 std::vector<uint32_t> OpenText::words() const {
+  const bool is_one_each = is_narrow();
   std::vector<uint32_t> words;
   for (const int64_t value : values_) {
     words.push_back(static_cast<uint32_t>(value));
-    if (!is_narrow()) words.push_back(static_cast<uint32_t>(value >> 32));
+    if (!is_one_each) words.push_back(static_cast<uint32_t>(value >> 32));
   }
   return words;
 }
