@@ -500,8 +500,9 @@ class CheckedBuild {
                           const Deadline& end) {
     if (rounded_.empty()) return;
     const StopScope stops([&end] { return end.passed(); });
+    const StoredTypes types = stored_types(plan);
     for (int draw = 1; draw <= kMoreDraws && !deviates_.empty() && !end.passed(); ++draw) {
-      const auto more = rounded(stored_types(plan), draw);
+      const auto more = rounded(types, draw);
       if (!more.ok()) return;
       std::vector<Deviation> found;
       (void)compare_outputs(*network_, outputs, reference_->outputs(), *more,
