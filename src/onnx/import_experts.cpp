@@ -129,7 +129,7 @@ Value* unpacked_weights(NodeImporter& n, int weights, int scales, int zeros,
   const int64_t blocks = block == 0 ? 1 : ceil_div(depth, block);
   const DataType type = bits == 4 ? DataType::kUInt4 : DataType::kUInt8;
   auto numbers = unpacked_numbers(*bytes, rows, depth, bits, type);
-  // Numbers of whole rows are packed beside each other.
+  // Zero points of rows are packed by experts, zero points of blocks by rows.
   auto middle =
       block == 0 ? packed_zero_points(shifts, experts, rows / std::max<int64_t>(experts, 1), bits)
                  : packed_zero_points(shifts, rows, blocks, bits);
