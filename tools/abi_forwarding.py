@@ -24,7 +24,7 @@ FORWARDING = {
     "NvInfer.h": ("include/impl/NvInferForwarding.h", "of the handles of NvInfer.h"),
 }
 DECLARATIONS = "include/impl/NvInferTables.h"
-IMPLEMENTATION = "src/surface/implementation.h"
+TABLES = "src/surface/tables.h"
 
 
 def cpp(kind: str) -> str:
@@ -88,31 +88,24 @@ def forwarding_header(table: Table, header: str, what: str) -> str:
     return "\n".join(out)
 
 
-def implementation(handle: Class, table: Table) -> list[str]:
-    """The class that implementations of a handle derive from."""
-    parts = [c.implementation for c in table.chain(handle) if c.implementation]
-    name = "nvinfer1::" + handle.short
-    bases = [name] + [part[1] for part in parts]
-    out = ["template <>", f"class Implementation<{name}> : " + ", ".join(f"public {base}" for base in bases) + " {"]
-    if any(slot.name == "getPImpl" for slot in table.classes[parts[-1][1]].slots):
-        out += [" public:", f"  {name}* getPImpl() noexcept final {{ return this; }}", ""]
-    assigned = " ".join(f"{member} = this;" for member, _ in parts)
-    return out + [" protected:", f"  Implementation() noexcept {{ {assigned} }}", "};", ""]
+def table_row(handle: Class, table: Table) -> str:
+    """The tables that the class that implements a handle derives from, beside that of all layers."""
+    *outer, (_, own) = [c.implementation for c in table.chain(handle) if c.implementation]
+    boundary = "".join(f" using Boundary = {name};" for member, name in outer if member == "mBoundary")
+    return f"template <> struct Tables<nvinfer1::{handle.short}> {{ using Own = {own};{boundary} }};"
 
 
-def implementation_header(table: Table) -> str:
-    out = [HEADER, '#include "NvInfer.h"', "", "namespace tenon::surface {", "",
-           "/// Bases of a class that implements a handle of the public headers: the handle itself, which",
-           "/// applications hold, and the virtual functions that its members call (of layers, also those of all layers).",
-           "template <class Handle>", "class Implementation;", ""]
-    for name in headers_of_handles(table):
-        out += implementation(table.classes[name], table)
-    return "\n".join(out + ["}  // namespace tenon::surface", ""])
+def tables_header(table: Table) -> str:
+    handles = [table.classes[name] for name in headers_of_handles(table)]
+    rows = [table_row(handle, table) for handle in handles if handle.implementation[0] == "mImpl"]
+    return "\n".join([HEADER, '#include "NvInfer.h"', "", "namespace tenon::surface {", "",
+                      "/// The virtual functions that the members of a handle call, and those of a boundary of several layers.",
+                      "template <class Handle>", "struct Tables;", *rows, "", "}  // namespace tenon::surface", ""])
 
 
 def generated() -> dict[str, str]:
     table = abi_table.read()
-    files = {DECLARATIONS: declarations(table), IMPLEMENTATION: implementation_header(table)}
+    files = {DECLARATIONS: declarations(table), TABLES: tables_header(table)}
     for header, (file, what) in FORWARDING.items():
         files[file] = forwarding_header(table, header, what)
     return files
