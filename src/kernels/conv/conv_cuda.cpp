@@ -81,10 +81,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   code.round_to(y.type);
   add_window(code, d.window);
   add_image_strides(code, "X", x);
-  code.constant("kChannels", d.out_channels);
-  code.constant("kVector", vector);
-  code.constant("kTile", tile);
-  code.constant("kRows", rows);
+  code.constants("kChannels kVector kTile kRows", d.out_channels, vector, tile, rows);
   code.constant("kBlocksTogether", registers_of(d.window, tile, vector) > 140 ? 2 : 3);
   code.open("kTasks", tasks);
   code.constant("kBlock", kBlock);
@@ -138,10 +135,7 @@ WeightStrides choose_weights(const DeviceConvolution& d, const Operand& w, JitPl
 void add_loop_strides(KernelCode& code, const Operand& y) {
   std::vector<int64_t> strides = dense_strides(y.extents, y.layout);
   strides.insert(strides.begin() + 2, static_cast<size_t>(5 - y.rank()), 0);
-  code.constant("kLoop0", strides[0]);
-  code.constant("kLoop1", strides[2]);
-  code.constant("kLoop2", strides[3]);
-  code.constant("kLoop3", strides[4]);
+  code.constants("kLoop0 kLoop1 kLoop2 kLoop3", strides[0], strides[2], strides[3], strides[4]);
   code.constant("kLoopC", strides[1]);
 }
 
@@ -158,26 +152,20 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   const int64_t tasks = y.extents[0] * d.window.output[0] * d.window.output[1] *
                         blocks_for(d.window.output[2], pixels) * (d.out_channels / vector);
   KernelCode code = begin_code(problem);
-  code.type("X", x.type);
-  code.type("W", w.type);
-  code.type("Y", y.type);
+  code.types("X W Y", x.type, w.type, y.type);
   const bool real = is_real(x.type);
   code.alias("Accumulator", !real ? "i32" : x.type == DataType::kFloat64 ? "f64" : "f32");
   code.round_to(y.type);
   add_window(code, d.window);
   add_image_strides(code, "X", x);
   add_loop_strides(code, y);
-  code.constant("kInChannels", d.in_channels);
-  code.constant("kOutChannels", d.out_channels);
-  code.constant("kGroups", d.groups);
+  code.constants("kInChannels kOutChannels kGroups", d.in_channels, d.out_channels, d.groups);
   // Weights of a transposed convolution have their group among the input channels.
   code.constant("kOwnGroup", d.transposed ? 1 : 0);
   code.flag("kTransposed", d.transposed);
-  code.constant("kWeightOut", weights.out);
-  code.constant("kWeightIn", weights.in);
+  code.constants("kWeightOut kWeightIn", weights.out, weights.in);
   for (int i = 0; i < 3; ++i) code.constant(fmt::format("kWeight{}", i), weights.place[i]);
-  code.constant("kVector", vector);
-  code.constant("kPixels", pixels);
+  code.constants("kVector kPixels", vector, pixels);
   code.open("kTasks", tasks);
   code.constant("kBlock", kBlock);
   const IndexLoop loop = memory_loop(y);

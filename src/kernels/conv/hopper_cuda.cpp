@@ -104,8 +104,7 @@ void add_result(KernelCode& code, const Problem& problem, const DeviceConvolutio
   code.open("kM", p.m);
   code.divider("DIVIDED_BY_TILES_M", "kTilesM", blocks_for(p.m, rows));
   code.whole_flag("kWholeTiles", p.m, y.extents[0], rows);
-  code.constant("kN", p.n);
-  code.constant("kK", p.k);
+  code.constants("kN kK", p.n, p.k);
 }
 
 void add_constants(KernelCode& code, const Problem& problem, const DeviceConvolution& d,

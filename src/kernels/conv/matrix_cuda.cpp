@@ -229,17 +229,11 @@ Result<JitLaunch> packing_launch(const Problem& problem, const DeviceConvolution
   const int64_t depth = packed_depth(s.channels, kernel[1] * kernel[2]);
   KernelCode code = begin_code(problem);
   code.alias("Word", word_type(byte_size(weights.type)));
-  code.constant("kBlock", kBlock);
-  code.constant("kFilters", d.out_channels);
+  code.constants("kBlock kFilters", kBlock, d.out_channels);
   code.constant("kFiltersOfGroup", d.out_channels / d.groups);
-  code.constant("kChannelsOfGroup", d.in_channels / d.groups);
-  code.constant("kBundle", s.bundle);
-  code.constant("kDepth", depth);
-  code.constant("kRows", kernel[1]);
-  code.constant("kColumns", kernel[2]);
-  code.constant("kFilterStride", strides[0]);
-  code.constant("kChannelStride", strides[1]);
-  code.constant("kRowStride", strides.size() > 3 ? strides[2] : 0);
+  code.constants("kChannelsOfGroup kBundle kDepth", d.in_channels / d.groups, s.bundle, depth);
+  code.constants("kRows kColumns kFilterStride", kernel[1], kernel[2], strides[0]);
+  code.constants("kChannelStride kRowStride", strides[1], strides.size() > 3 ? strides[2] : 0);
   code.constant("kColumnStride", strides.back());
   TENON_ASSIGN(JitLaunch launch, make_launch(code, {"conv/pack_weights.cu"},
                                              blocks_for(d.out_channels * depth, kBlock), kBlock));
@@ -286,21 +280,13 @@ Status check(const Problem& problem, const DeviceConvolution& d, const Sizes& s)
 
 void add_tile(KernelCode& code, const Tile& tile, const Sizes& s) {
   code.open("kM", s.m);
-  code.constant("kN", s.n);
-  code.constant("kK", s.k);
-  code.constant("kC", s.channels);
-  code.constant("kBundles", s.bundles);
-  code.constant("kTileM", tile.rows);
-  code.constant("kTileN", tile.columns);
-  code.constant("kTileK", kTileK);
-  code.constant("kStages", tile.stages);
-  code.constant("kAhead", ahead(tile, s));
+  code.constants("kN kK kC kBundles kTileM", s.n, s.k, s.channels, s.bundles, tile.rows);
+  code.constants("kTileN kTileK kStages kAhead", tile.columns, kTileK, tile.stages, ahead(tile, s));
   code.constant("kSplits", tile.splits);
   code.constant("kSteps", s.chunks() == 1 ? blocks_for(s.k, 16) : kTileK / 16);
   code.constant("kBlock", tile.warps() * 32);
   if (tile.groups == 0) {
-    code.constant("kWarpsM", tile.warps() / tile.warps_across());
-    code.constant("kWarpsN", tile.warps_across());
+    code.constants("kWarpsM kWarpsN", tile.warps() / tile.warps_across(), tile.warps_across());
   }
   code.text(fmt::format("#define WARP_GROUPS {}\n#define CLUSTER {}\n#define CACHE_IN_L1 {}\n",
                         tile.groups != 0 ? 1 : 0, tile.splits > 1 ? 1 : 0, tile.in_l1));
@@ -345,8 +331,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   if (!fits(tile, s)) return unsupported("the tile does not fit");
   const Operand &x = problem.input(d.input), &y = problem.output();
   KernelCode code = begin_code(problem);
-  code.type("X", x.type);
-  code.type("Y", y.type);
+  code.types("X Y", x.type, y.type);
   code.round_to(y.type);
   add_window(code, d.window);
   add_image_strides(code, "X", x);

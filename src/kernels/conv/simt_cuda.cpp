@@ -143,17 +143,9 @@ std::vector<std::string> tile_configs(const Problem& problem) {
 
 void add_tile(KernelCode& code, const Tile& tile, const Sizes& s) {
   code.open("kM", s.m);
-  code.constant("kN", s.n);
-  code.constant("kK", s.k);
-  code.constant("kGroups", s.groups);
-  code.constant("kTileM", tile.rows);
-  code.constant("kTileN", tile.columns);
-  code.constant("kTileK", kTileK);
-  code.constant("kQuads", tile.quads);
-  code.constant("kStages", kStages);
-  code.constant("kAhead", kStages - 1);
-  code.constant("kSplits", tile.splits);
-  code.constant("kBlock", tile.threads());
+  code.constants("kN kK kGroups kTileM kTileN", s.n, s.k, s.groups, tile.rows, tile.columns);
+  code.constants("kTileK kQuads kStages kAhead", kTileK, tile.quads, kStages, kStages - 1);
+  code.constants("kSplits kBlock", tile.splits, tile.threads());
   code.text(fmt::format("#define CLUSTER {}\n", tile.splits > 1 ? 1 : 0));
 }
 
@@ -166,14 +158,12 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   const Operand &x = problem.input(d.input), &y = problem.output();
   const int64_t channels = d.in_channels / d.groups, taps = s.k / channels;
   KernelCode code = begin_code(problem);
-  code.type("X", x.type);
-  code.type("Y", y.type);
+  code.types("X Y", x.type, y.type);
   code.round_to(y.type);
   add_window(code, d.window);
   add_image_strides(code, "X", x);
   add_tile(code, tile, s);
-  code.constant("kC", channels);
-  code.constant("kVector", vector_of(x, channels));
+  code.constants("kC kVector", channels, vector_of(x, channels));
   const IndexLoop loop = memory_loop(y);
   code.constant("kPack", s.n % 4 == 0 ? std::min<int64_t>(4, pack_width(loop, y)) : 1);
   code.located("YAt", loop, y);

@@ -65,9 +65,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   const int64_t each = p.m > 1 ? 4 : 1;
   KernelCode code = begin_code(problem);
   add_product(code, problem, p);
-  code.constant("kBlock", kBlock);
-  code.constant("kVector", vector);
-  code.constant("kEach", each);
+  code.constants("kBlock kVector kEach", kBlock, vector, each);
   TENON_ASSIGN(const std::vector<int> operands, add_epilogue(code, problem, p.region, p.loop));
   TENON_ASSIGN(JitLaunch launch, make_launch(code, {"gemm/skinny_columns.cu"},
                                              blocks_for(p.n, each * (kBlock / 32)), kBlock));
@@ -88,9 +86,7 @@ Result<JitLaunch> launch_of(const Problem& problem, const DeviceProduct& p, int 
                             int64_t columns, int64_t splits, bool finish) {
   KernelCode code = begin_code(problem);
   add_product(code, problem, p);
-  code.constant("kBlock", finish ? kFinishBlock : kBlock);
-  code.constant("kVector", vector);
-  code.constant("kColumns", columns);
+  code.constants("kBlock kVector kColumns", finish ? kFinishBlock : kBlock, vector, columns);
   code.constant("kSplits", splits);
   TENON_ASSIGN(const std::vector<int> operands, add_epilogue(code, problem, p.region, p.loop));
   JitLaunch launch;

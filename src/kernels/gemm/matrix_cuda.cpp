@@ -83,13 +83,8 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   TENON_TRY(check_shared(problem, "a tile", tile.shared_bytes()));
   KernelCode code = begin_code(problem);
   add_product(code, problem, p);
-  code.constant("kTileM", tile.rows);
-  code.constant("kTileN", tile.columns);
-  code.constant("kTileK", kTileK);
-  code.constant("kStages", kStages);
-  code.constant("kBlock", tile.block());
-  code.constant("kWarpsM", tile.warps_down);
-  code.constant("kWarpsN", tile.warps_across);
+  code.constants("kTileM kTileN kTileK kStages", tile.rows, tile.columns, kTileK, kStages);
+  code.constants("kBlock kWarpsM kWarpsN", tile.block(), tile.warps_down, tile.warps_across);
   code.matrix_type(problem.input(p.a).type);
   TENON_ASSIGN(const std::vector<int> operands, add_epilogue(code, problem, p.region, p.loop));
   JitLaunch launch = launch_of_tiles(p, tile.rows, tile.columns, tile.block(), operands);

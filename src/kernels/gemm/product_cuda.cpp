@@ -68,9 +68,7 @@ Result<DeviceProduct> describe_product(const Problem& problem, RegionExtras extr
 
 void add_product(KernelCode& code, const Problem& problem, const DeviceProduct& p) {
   const Operand &a = problem.input(p.a), &b = problem.input(p.b), &y = problem.output();
-  code.type("A", a.type);
-  code.type("B", b.type);
-  code.type("Y", y.type);
+  code.types("A B Y", a.type, b.type, y.type);
   code.round_to(y.type);
   const bool wide = byte_size(a.type) == 8;
   code.alias("Accumulator", is_real(a.type) ? (wide ? "f64" : "f32") : (wide ? "i64" : "i32"));
@@ -80,11 +78,7 @@ void add_product(KernelCode& code, const Problem& problem, const DeviceProduct& 
     code.open("kM", p.m);
   else
     code.constant("kM", p.m);
-  code.constant("kN", p.n);
-  code.constant("kK", p.k);
-  code.constant("kARow", p.a_row);
-  code.constant("kAColumn", p.a_column);
-  code.constant("kBRow", p.b_row);
+  code.constants("kN kK kARow kAColumn kBRow", p.n, p.k, p.a_row, p.a_column, p.b_row);
   code.constant("kBColumn", p.b_column);
   code.open("kBatches", p.batches());
   code.located("ABatchAt", p.batch, a, p.a_batch);

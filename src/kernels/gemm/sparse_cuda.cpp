@@ -188,13 +188,9 @@ void add_sparse_tiling(KernelCode& code, const SparseTiling& t, bool bf16) {
   code.text("#define SPARSE_WEIGHTS\n");
   add_operand_type(code, {.bytes = 2});
   add_group_shape(code, t.shape());
-  code.constant("kSparseBytes", kBlockBytes);
-  code.constant("kTileM", t.rows);
-  code.constant("kParts", t.parts);
-  code.constant("kSplits", 1);
+  code.constants("kSparseBytes kTileM kParts kSplits", kBlockBytes, t.rows, t.parts, 1);
   code.flag("kHolds", false);
-  code.constant("kTurns", t.turns);
-  code.constant("kStages", t.stages());
+  code.constants("kTurns kStages", t.turns, t.stages());
   for (const char* flag : {"kBBatched", "kAByColumns", "kBByColumns"}) code.flag(flag, false);
   code.flag("kBConstant", true);
   code.constant("kBatches", 1);

@@ -77,10 +77,7 @@ Result<JitLaunch> present(const Problem& problem, const Description& d, const Fo
                           int past, JitArgument to) {
   TENON_ASSIGN(KernelCode code, begin(seen_from(problem, input, past)));
   const int64_t count = form.batch * form.heads * d.keys() * form.size;
-  code.constant("kCount", count);
-  code.constant("kSize", form.size);
-  code.constant("kTotal", d.keys());
-  code.constant("kHeads", form.heads);
+  code.constants("kCount kSize kTotal kHeads", count, form.size, d.keys(), form.heads);
   code.constant("kPast", d.past);
   code.text(fmt::format("#define PRESENT_FORM {}\n", form.kind));
   if (!problem.has_input(past)) code.text("#define X4 X1\n");

@@ -32,8 +32,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   const int64_t size = x.extents.back(), count = problem.output().count();
   if (size > INT16_MAX) return unsupported("matrices of {} rows", size);
   TENON_ASSIGN(KernelCode code, operand_code(problem));
-  code.constant("kBlock", kBlock);
-  code.constant("kMatrix", size);
+  code.constants("kBlock kMatrix", kBlock, size);
   TENON_ASSIGN(JitLaunch launch, make_launch(code, {"generic/det.cu"}, count, kBlock));
   launch.add({JitArgument::output(), JitArgument::input(0), JitArgument::workspace(0)});
   const int64_t bytes = count * size * size * static_cast<int64_t>(sizeof(double));
@@ -60,8 +59,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   Formula constants;
   constants.list("natural", natural);
   code.text(constants.constants);
-  code.constant("kBlock", kBlock);
-  code.constant("kCount", x.count());
+  code.constants("kBlock kCount", kBlock, x.count());
   TENON_ASSIGN(JitLaunch launch, make_launch(code, {"jit/last_update.cuh", "generic/unpool.cu"},
                                              blocks_for(x.count(), kBlock), kBlock));
   launch.add({JitArgument::output(), JitArgument::input(0), JitArgument::input(1),
@@ -83,8 +81,7 @@ namespace {
 
 Result<JitLaunch> range_launch(const Problem& problem) {
   TENON_ASSIGN(KernelCode code, operand_code(problem));
-  code.constant("kBlock", 1024);
-  code.constant("kCount", problem.input(0).count());
+  code.constants("kBlock kCount", 1024, problem.input(0).count());
   TENON_ASSIGN(JitLaunch launch, make_launch(code, {"generic/range.cu"}, 1, 1024));
   launch.add({JitArgument::input(0), JitArgument::output(1), JitArgument::output(2)});
   return launch;
@@ -94,8 +91,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   if (!problem.operation.is<DynamicQuantize>()) return unsupported("not quantization by the data");
   TENON_ASSIGN(JitLaunch range, range_launch(problem));
   TENON_ASSIGN(KernelCode code, operand_code(problem));
-  code.constant("kBlock", kBlock);
-  code.constant("kCount", problem.input(0).count());
+  code.constants("kBlock kCount", kBlock, problem.input(0).count());
   TENON_ASSIGN(JitLaunch launch, make_launch(code, {"generic/quantize_range.cu"},
                                              blocks_for(problem.input(0).count(), kBlock), kBlock));
   launch.add({JitArgument::output(0), JitArgument::input(0), JitArgument::output(1),
@@ -118,8 +114,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   while (1 << size < byte_size(problem.output().type)) ++size;
   if (size > 3) return unsupported("type {}; takes up to 8 bytes", name_of(problem.output().type));
   code.alias("Word", words[size]);
-  code.constant("kBlock", kBlock);
-  code.constant("kCount", count);
+  code.constants("kBlock kCount", kBlock, count);
   TENON_ASSIGN(JitLaunch launch,
                make_launch(code, {"generic/bits.cu"}, blocks_for(count, kBlock), kBlock));
   launch.add({JitArgument::output(), JitArgument::input(0)});

@@ -137,9 +137,7 @@ int64_t GroupShape::computing_registers() const {
 }
 
 void add_group_shape(KernelCode& code, const GroupShape& shape) {
-  code.constant("kGroups", shape.groups);
-  code.constant("kBlocksEach", shape.each);
-  code.constant("kFetchers", shape.fetchers());
+  code.constants("kGroups kBlocksEach kFetchers", shape.groups, shape.each, shape.fetchers());
   code.flag("kMovesRegisters", shape.moves);
   code.constant("kFetchingRegisters", shape.fetching_registers());
   code.constant("kComputingRegisters", shape.computing_registers());

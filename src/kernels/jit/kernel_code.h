@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -116,10 +117,40 @@ class OpenText {
   std::vector<int64_t> values_;
 };
 
+/// As many names as there are values for them, with one space between two.
+template <size_t count>
+class Names {
+ public:
+  consteval Names(const char* text) : rest_(text) {
+    if (std::ranges::count(rest_, ' ') + 1 != count) throw "as many names as values";
+  }
+  std::string_view next() {
+    const std::string_view name = rest_.substr(0, rest_.find(' '));
+    rest_.remove_prefix(std::min(name.size() + 1, rest_.size()));
+    return name;
+  }
+
+ private:
+  std::string_view rest_;
+};
+
 /// Source of a kernel made for one problem: the prelude, the problem's constants, then files of
 /// the kernel families. Same problem, same text.
 class KernelCode {
  public:
+  /// Each of several: `constants("kRows kColumns", rows, columns)`.
+  template <class... Values>
+  void constants(Names<sizeof...(Values)> names, Values... values) {
+    (constant(names.next(), values), ...);
+  }
+  template <class... Values>
+  void flags(Names<sizeof...(Values)> names, Values... values) {
+    (flag(names.next(), values), ...);
+  }
+  template <class... Types>
+  void types(Names<sizeof...(Types)> names, Types... types) {
+    (type(names.next(), types), ...);
+  }
   /// `using name = ...;`
   void type(std::string_view name, DataType type);
   void alias(std::string_view name, std::string_view type);

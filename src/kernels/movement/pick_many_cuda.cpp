@@ -104,8 +104,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   const int bytes = byte_size(problem.output().type);
   KernelCode code = begin_code(problem);
   code.alias("Word", word_type(bytes));
-  code.constant("kBlock", block);
-  code.constant("kVector", vector);
+  code.constants("kBlock kVector", block, vector);
   JitLaunch launch;
   std::string functions, parameters, cases;
   for (size_t i = 0; i < members.size(); ++i) {

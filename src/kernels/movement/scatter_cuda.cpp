@@ -93,9 +93,7 @@ Result<JitLaunch> copy_launch(const Problem& problem) {
   KernelCode code = begin_code(problem);
   code.alias("Word", word_type(bytes));
   for (const char* name : {"kFromOffset", "kToOffset"}) code.constant(name, 0);
-  code.constant("kBlock", kBlock);
-  code.constant("kVector", vector);
-  code.constant("kUnroll", 1);
+  code.constants("kBlock kVector kUnroll", kBlock, vector, 1);
   code.open("kCount", y.count());
   code.located("FromAt", loop, x);
   code.located("ToAt", loop, y);
@@ -108,11 +106,8 @@ Result<JitLaunch> copy_launch(const Problem& problem) {
 KernelCode begin_updates(const Problem& problem, const Lines& lines, ScatterReduction reduction,
                          int block) {
   KernelCode code = begin_code(problem);
-  code.type("X", problem.input(0).type);
-  code.type("Place", problem.input(1).type);
-  code.constant("kReduction", static_cast<int64_t>(reduction));
-  code.constant("kBlock", block);
-  code.constant("kLines", lines.lines);
+  code.types("X Place", problem.input(0).type, problem.input(1).type);
+  code.constants("kReduction kBlock kLines", static_cast<int64_t>(reduction), block, lines.lines);
   code.constant("kSteps", lines.steps);
   code.text(lines.code);
   return code;
@@ -153,9 +148,7 @@ Status add_combined(const Problem& problem, const Lines& lines, const Places& pl
                     ScatterReduction reduction, JitPlan& plan) {
   constexpr int kThreads = 256;
   KernelCode code = begin_updates(problem, lines, reduction, kThreads);
-  code.constant("kSlots", lines.slots);
-  code.constant("kSlotsEach", places.slots);
-  code.constant("kWidth", places.width);
+  code.constants("kSlots kSlotsEach kWidth", lines.slots, places.slots, places.width);
   JitLaunch launch = launch_of_updates(kThreads);
   TENON_TRY(set_source(launch, code, {"movement/combined.cuh", "movement/scatter_by_place.cu"}));
   launch.grid[0] = places.blocks;
@@ -175,9 +168,7 @@ Status add_updates(const Problem& problem, const Lines& lines, ScatterReduction 
   if (!distinct && lines.steps >= UINT32_MAX) return unsupported("that many updates");
   KernelCode code = begin_updates(problem, lines, reduction, kBlock);
   code.constant("kSlice", lines.slice);
-  code.flag("kLinesFirst", lines.lines_first);
-  code.flag("kInOrder", in_order);
-  code.flag("kDistinct", distinct);
+  code.flags("kLinesFirst kInOrder kDistinct", lines.lines_first, in_order, distinct);
   JitLaunch launch = launch_of_updates(kBlock);
   TENON_TRY(set_source(launch, code,
                        {"jit/last_update.cuh", "movement/combined.cuh", "movement/scatter.cu"}));

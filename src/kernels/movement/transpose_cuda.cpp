@@ -67,9 +67,7 @@ IndexLoop all_axes(const Part& part) {
 KernelCode begin_copy(const Problem& problem, const Part& part, int bytes) {
   KernelCode code = begin_code(problem);
   code.alias("Word", word_type(bytes));
-  code.constant("kBlock", kBlock);
-  code.constant("kFromOffset", part.from_offset);
-  code.constant("kToOffset", part.to_offset);
+  code.constants("kBlock kFromOffset kToOffset", kBlock, part.from_offset, part.to_offset);
   return code;
 }
 
@@ -81,8 +79,7 @@ Result<JitLaunch> straight(const Problem& problem, const Part& part) {
   const int64_t packs = part.count() / vector;
   const int64_t unroll = packs > int64_t{2048} * multiprocessors(problem) ? 4 : 1;
   KernelCode code = begin_copy(problem, part, byte_size(from.type));
-  code.constant("kVector", vector);
-  code.constant("kUnroll", unroll);
+  code.constants("kVector kUnroll", vector, unroll);
   code.open("kCount", part.count());
   code.located("FromAt", loop, from, part.from);
   code.located("ToAt", loop, to, part.to);
@@ -123,11 +120,8 @@ Result<JitLaunch> crossing(const Problem& problem, const Part& part, size_t axis
   const int bytes = byte_size(from.type);
   const int64_t tile = bytes <= 2 ? 64 : 32;
   KernelCode code = begin_copy(problem, part, bytes);
-  code.constant("kTile", tile);
-  code.constant("kFromExtent", part.extents[axis]);
-  code.constant("kToExtent", part.extents[last]);
-  code.constant("kFromStride", part.from[last]);
-  code.constant("kToStride", part.to[axis]);
+  code.constants("kTile kFromExtent kToExtent", tile, part.extents[axis], part.extents[last]);
+  code.constants("kFromStride kToStride", part.from[last], part.to[axis]);
   code.constant("kFromVector", side_vector(part, part.from, axis, from));
   code.constant("kToVector", side_vector(part, part.to, last, to));
   IndexLoop rest = all_axes(part);

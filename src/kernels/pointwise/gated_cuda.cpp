@@ -21,15 +21,13 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   const bool whole = y.extents.back() % wide == 0 && alignment_in_elements(x) % wide == 0;
   const int64_t each = whole ? wide : 1;
   KernelCode code = begin_code(problem);
-  code.type("X", x.type);
-  code.type("Y", y.type);
+  code.types("X Y", x.type, y.type);
   code.round_to(y.type);
   code.alias("Real", wide_type(y.type));
   const bool rough = byte_size(y.type) == 2;
   TENON_TRY(add_step_function(code, 0, {op->function, op->alpha, op->beta}, rough));
   code.text("#define GATE(x) epilogue_step0(x, Real(0))\n");
-  code.constant("kBlock", kBlock);
-  code.constant("kEach", each);
+  code.constants("kBlock kEach", kBlock, each);
   code.open("kCount", y.count());
   std::vector<int> axes(y.extents.size());
   std::iota(axes.begin(), axes.end(), 0);

@@ -53,8 +53,7 @@ bool finds_greatest_bytes(const Problem& problem, const Pool& op, const Operand&
 void add_constants(KernelCode& code, const Problem& problem, const Pool& op, const Operand& x,
                    const DeviceWindow& window, int vector) {
   const Operand& y = problem.output();
-  code.type("X", x.type);
-  code.type("Y", y.type);
+  code.types("X Y", x.type, y.type);
   code.round_to(y.type);
   code.alias("Root", y.type == DataType::kFloat64 ? "f64" : "f32");
   add_window(code, window);
@@ -65,13 +64,10 @@ void add_constants(KernelCode& code, const Problem& problem, const Pool& op, con
   code.flag("kClamps", op.function == PoolFunction::kMax && problem.outputs.size() == 1 &&
                            meets_image(window));
   code.flag("kOfBytes", finds_greatest_bytes(problem, op, x) && vector % 4 == 0);
-  code.flag("kColumnMajor", op.column_major_indices);
-  code.flag("kIndices", problem.outputs.size() > 1);
-  code.constant("kPower", op.p);
-  code.constant("kChannels", x.extents[1]);
+  code.flags("kColumnMajor kIndices", op.column_major_indices, problem.outputs.size() > 1);
+  code.constants("kPower kChannels", op.p, x.extents[1]);
   code.open("kCount", y.count());
-  code.constant("kVector", vector);
-  code.constant("kBlock", kBlock);
+  code.constants("kVector kBlock", vector, kBlock);
   code.real("kLowest", lowest(y.type));
   const double infinity = std::numeric_limits<double>::infinity();
   code.real("kStart", is_real(y.type) ? -infinity : lowest(y.type));

@@ -65,8 +65,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   code.text(types);
   code.alias("X", reverse != nullptr ? byte_type(x.type) : device_type(x.type));
   code.alias("Y", reverse != nullptr ? device_type(y.type) : byte_type(y.type));
-  code.flag("kReverse", reverse != nullptr);
-  code.flag("kRounds", rounds);
+  code.flags("kReverse kRounds", reverse != nullptr, rounds);
   add_quotient(code, scale);
   code.real("kZero", zero);
   code.real("kLow", y.type == DataType::kInt8 ? -128 : 0);
@@ -75,9 +74,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   const int vector = vector_width(problem, loop);
   code.located("XAt", loop, x);
   code.located("YAt", loop, y);
-  code.constant("kVector", vector);
-  code.constant("kCount", y.count());
-  code.constant("kBlock", kBlock);
+  code.constants("kVector kCount kBlock", vector, y.count(), kBlock);
   TENON_ASSIGN(JitLaunch launch,
                make_launch(code, {"quantize/linear.cu"},
                            blocks_for(y.count(), int64_t{vector} * kBlock), kBlock));

@@ -278,14 +278,11 @@ void add_constants(KernelCode& code, const Problem& problem, const DeviceQuantiz
   code.open("kM", d.rows);
   code.divider("DIVIDED_BY_TILES_M", "kTilesM", blocks_for(d.rows, t.rows()));
   code.whole_flag("kWholeTiles", d.rows, y.extents[0], t.rows());
-  code.constant("kN", d.columns);
-  code.constant("kK", d.is_convolution ? d.taps() * tap_pitch(d) : d.channels);
-  code.constant("kBatches", 1);
-  code.constant("kPaddedN", padded_columns(d));
+  code.constants("kN kK", d.columns, d.is_convolution ? d.taps() * tap_pitch(d) : d.channels);
+  code.constants("kBatches kPaddedN", 1, padded_columns(d));
   for (const char* flag : {"kABatched", "kBBatched", "kAByColumns", "kBByColumns"})
     code.flag(flag, false);
-  code.flag("kBConstant", true);
-  code.flag("kInRuns", in_runs);
+  code.flags("kBConstant kInRuns", true, in_runs);
   code.alias("Word", word_type(byte_size(y.type)));
   code.text(fmt::format("#define SHIFTED {}\n", d.zero != 0 ? 1 : 0));
   add_operand_type(code, {.bytes = 1,

@@ -188,21 +188,14 @@ void add_constants(KernelCode& code, const Problem& problem, const DeviceQuantiz
   code.located("YAt", d.loop, y);
   add_window(code, d.window);
   code.open("kImages", y.extents[0]);
-  code.constant("kN", d.columns);
-  code.constant("kTileN", shape.columns);
-  code.constant("kSlab", shape.slab());
+  code.constants("kN kTileN kSlab", d.columns, shape.columns, shape.slab());
   code.flag("kFlat", Shape::is_flat(d));
   code.text(fmt::format("#define FLAT {}\n", Shape::is_flat(d) ? 1 : 0));
-  code.constant("kRowBytes", Shape::row_bytes(d));
-  code.constant("kLines", shape.lines(d));
-  code.constant("kGroups", shape.groups);
-  code.constant("kParts", shape.parts);
-  code.constant("kPatchPitch", shape.patch_bytes(d));
-  code.constant("kWeightsPitch", shape.weight_bytes(d));
-  code.constant("kAcross", shape.across);
+  code.constants("kRowBytes kLines kGroups", Shape::row_bytes(d), shape.lines(d), shape.groups);
+  code.constants("kParts kPatchPitch", shape.parts, shape.patch_bytes(d));
+  code.constants("kWeightsPitch kAcross", shape.weight_bytes(d), shape.across);
   code.flag("kFetchesAhead", shape.fetches_ahead(d, problem));
-  code.constant("kPanels", Shape::panels(d));
-  code.constant("kStages", shape.stages(d));
+  code.constants("kPanels kStages", Shape::panels(d), shape.stages(d));
   code.flag("kSmallSums", has_small_sums(problem, d));
   code.flag("kBiasTakesStart", bias_takes_start(problem, d));
   add_group_product(

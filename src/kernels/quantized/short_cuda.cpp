@@ -127,13 +127,8 @@ void add_constants(KernelCode& code, const Problem& problem, const DeviceQuantiz
   code.round_to(y.type);
   code.located("YAt", d.loop, y);
   code.open("kM", d.rows);
-  code.constant("kN", d.columns);
-  code.constant("kC", d.channels);
-  code.constant("kZero", d.zero);
-  code.constant("kSlab", shape.slab);
-  code.constant("kSlabs", shape.columns / shape.slab);
-  code.constant("kWords", shape.words);
-  code.constant("kBlock", kBlock);
+  code.constants("kN kC kZero kSlab", d.columns, d.channels, d.zero, shape.slab);
+  code.constants("kSlabs kWords kBlock", shape.columns / shape.slab, shape.words, kBlock);
   code.constant("kBlocksEach", shape.blocks_each());
   code.flag("kSmallSums", has_small_sums(problem, d));
 }

@@ -194,8 +194,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   code.round_to(y.type);
   code.constant("kBlock", kBlock);
   code.open("kThreads", threads);
-  code.constant("kVector", tile.vector);
-  code.constant("kShared", tile.shared);
+  code.constants("kVector kShared", tile.vector, tile.shared);
   code.constant("kFromShared", strides[tile.shared_axis]);
   code.constant("kToShared", strides_of(y)[tile.shared_axis]);
   code.flag("kResizesFastest", is_resized(axes, tile.fastest));

@@ -39,10 +39,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   if (tile * d.hidden * 8 > 40000) return unsupported("{} hidden units", d.hidden);
   KernelCode code;
   add_constants(code, problem, d);
-  code.constant("kCluster", kCluster);
-  code.constant("kLanes", lanes);
-  code.constant("kBlock", block);
-  code.constant("kTile", tile);
+  code.constants("kCluster kLanes kBlock kTile", kCluster, lanes, block, tile);
   code.constant("kCellRounds", blocks_for(tile * d.hidden / kCluster, block));
   TENON_ASSIGN(JitLaunch launch,
                make_launch(code, {"rnn/cell.cuh", "rnn/cluster.cu"},

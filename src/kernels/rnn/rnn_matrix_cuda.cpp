@@ -136,17 +136,11 @@ Result<Team> team_of(const Problem& problem, const Description& d, std::string_v
 void add_shares(KernelCode& code, const Problem& problem, const Description& d, const Shares& s) {
   add_constants(code, problem, d);
   code.matrix_type(d.type);
-  code.constant("kTeam", s.team.blocks);
-  code.constant("kGroups", s.groups);
-  code.constant("kSplit", s.split);
-  code.constant("kOwnChunks", s.chunks);
-  code.constant("kKept", s.kept);
-  code.constant("kStored", s.stored);
-  code.constant("kStateGroups", s.state_groups());
+  code.constants("kTeam kGroups kSplit kOwnChunks", s.team.blocks, s.groups, s.split, s.chunks);
+  code.constants("kKept kStored kStateGroups", s.kept, s.stored, s.state_groups());
   code.constant("kTiles", s.team.tiles);
   // Elements of the batch of a thread in a tile; of its two columns, the first.
-  code.constant("kEach", d.batch <= 4 ? 1 : 2);
-  code.constant("kBlock", s.block());
+  code.constants("kEach kBlock", d.batch <= 4 ? 1 : 2, s.block());
   // More than stays in the second-level cache beside all else.
   code.flag("kProductsFar", d.products_bytes() > (int64_t{16} << 20));
 }

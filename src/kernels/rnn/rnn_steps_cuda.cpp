@@ -58,8 +58,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   plan.workspace_bytes = at + 2 * state_bytes;
   KernelCode code;
   add_constants(code, problem, d);
-  code.constant("kTile", tile);
-  code.constant("kBlock", kBlock);
+  code.constants("kTile kBlock", tile, kBlock);
   const int64_t sums = d.directions * blocks_for(d.batch, tile) * d.hidden;
   TENON_ASSIGN(JitLaunch step,
                make_launch(code, {"rnn/cell.cuh", "rnn/stored_cell.cuh", "rnn/step.cu"},

@@ -149,8 +149,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   code.real("kEpsilon", d.op->epsilon);
   add_groups(code, groups);
   const int64_t each = std::max<int64_t>(1, threads_each(together) / groups.block);
-  code.constant("kBlocksEach", each);
-  code.constant("kTogether", together);
+  code.constants("kBlocksEach kTogether", each, together);
   TENON_ASSIGN(const std::string halves, device_source("rows/halves.cuh"));
   code.text(halves);
   add_row_inputs(code, problem, loop, d);

@@ -23,9 +23,7 @@ RowGroups choose_groups(const Problem& problem, int64_t rows, int64_t length, in
 
 void add_groups(KernelCode& code, const RowGroups& groups) {
   code.open("kRows", groups.rows);
-  code.constant("kLength", groups.length);
-  code.constant("kVector", groups.vector);
-  code.constant("kGroup", groups.group);
+  code.constants("kLength kVector kGroup", groups.length, groups.vector, groups.group);
   code.constant("kBlock", groups.block);
 }
 

@@ -132,16 +132,13 @@ constexpr int kBlock = 256;
 KernelCode begin_image(const Problem& problem, const Description& d, int64_t pieces, int vector) {
   const Operand& x = problem.input(d.input);
   KernelCode code = begin_code(problem);
-  code.type("X", x.type);
-  code.type("Y", problem.output().type);
+  code.types("X Y", x.type, problem.output().type);
   code.round_to(problem.output().type);
   code.constant("kChannels", x.extents[1]);
   code.constant("kGroups", d.op->norm == NormKind::kInstance ? x.extents[1] : d.op->groups);
   code.constant("kPixels", x.count() / x.extents[0] / x.extents[1]);
   code.located("XAt", memory_loop(problem.output()), x);
-  code.constant("kPieces", pieces);
-  code.constant("kVector", vector);
-  code.constant("kBlock", kBlock);
+  code.constants("kPieces kVector kBlock", pieces, vector, kBlock);
   code.real("kEpsilon", d.op->epsilon);
   return code;
 }

@@ -15,8 +15,7 @@ struct AxisLines {
     for (int64_t i = 0; i < rank; ++i)
       (i < axis ? outer : i == axis ? length : inner) *= extents[static_cast<size_t>(i)];
     code.open("kOuter", outer);
-    code.constant("kLength", length);
-    code.constant("kInner", inner);
+    code.constants("kLength kInner", length, inner);
   }
 };
 
@@ -40,9 +39,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   code.alias("Accumulator", !is_real(x.type)               ? "i64"
                             : x.type == DataType::kFloat64 ? "f64"
                                                            : "f32");
-  code.flag("kProduct", op->product);
-  code.flag("kExclusive", op->exclusive);
-  code.flag("kReverse", op->reverse);
+  code.flags("kProduct kExclusive kReverse", op->product, op->exclusive, op->reverse);
   code.constant("kBlock", kBlock);
   const AxisLines lines(code, x.extents, problem.input(1).constant->as_int64(0));
   const int64_t threads = lines.outer * (lines.inner == 1 ? 32 : lines.inner);
@@ -78,8 +75,7 @@ int64_t chosen(const Problem& problem, const TopK& op) {
 void add_order(KernelCode& code, DataType type, const TopK& op, int64_t k) {
   code.alias("Key", byte_size(type) == 8 ? "u64" : "u32");
   code.text(fmt::format("#define TOPK_FLOAT {}\n", is_real(type) ? 1 : 0));
-  code.flag("kSigned", name_of(type)[0] == 'i');
-  code.flag("kLargest", op.largest);
+  code.flags("kSigned kLargest", name_of(type)[0] == 'i', op.largest);
   code.constant("kK", k);
 }
 
@@ -104,10 +100,8 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   if (op->softmax && wide_type(x.type) != std::string_view("f32"))
     return unsupported("softmax of values that are no floats");
   add_order(code, x.type, *op, k);
-  code.constant("kPadded", power_above(k));
-  code.constant("kBlock", kBlock);
-  code.flag("kSoftmax", op->softmax);
-  code.flag("kLog", op->log);
+  code.constants("kPadded kBlock", power_above(k), kBlock);
+  code.flags("kSoftmax kLog", op->softmax, op->log);
   TENON_ASSIGN(JitLaunch launch, make_launch(code, {"rows/order.cuh", "rows/topk.cu"},
                                              lines.outer * lines.inner, kBlock));
   launch.add({JitArgument::input(0), JitArgument::output(0), JitArgument::output(1)});

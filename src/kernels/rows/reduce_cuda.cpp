@@ -87,8 +87,7 @@ int add_state(KernelCode& code, const Description& d, DataType type, int64_t cou
   code.text(fmt::format("#define REDUCE_PAIR {}\n", pair ? (d.function == kArgument ? 1 : 2) : 0));
   if (pair) code.alias("Second", d.function == kArgument ? "i64" : (real && !wide ? "f32" : "f64"));
   code.constant("kFunction", d.function);
-  code.flag("kLargest", d.largest);
-  code.flag("kLastIndex", d.last_index);
+  code.flags("kLargest kLastIndex", d.largest, d.last_index);
   code.constant("kCount", count);
   const int value = real && !wide ? 4 : 8;
   return !pair ? value : (d.function == kArgument ? 16 : 2 * value);
@@ -188,13 +187,10 @@ struct Writer {
 
   Status add_main(KernelCode& code, JitLaunch& launch) const {
     code.located("XAt", loops.all(), x);
-    code.constant("kLength", loop_count(loops.reduced));
-    code.constant("kVector", shape.vector);
-    code.constant("kBlock", shape.block);
+    code.constants("kLength kVector kBlock", loop_count(loops.reduced), shape.vector, shape.block);
     if (shape.columns) {
       code.open("kOuter", loop_count(loops.outer));
-      code.constant("kInner", loop_count(loops.inner));
-      code.constant("kLanes", shape.lanes);
+      code.constants("kInner kLanes", loop_count(loops.inner), shape.lanes);
     } else {
       code.open("kRows", loop_count(loops.outer));
       code.constant("kGroup", shape.group);

@@ -34,8 +34,7 @@ Result<SoftmaxProblem> describe_softmax(const Problem& problem) {
 KernelCode begin_softmax(const Problem& problem, const SoftmaxProblem& p, const IndexLoop& loop) {
   const Operand &x = problem.input(p.region.anchor_inputs[0]), &y = problem.output();
   KernelCode code = begin_code(problem);
-  code.type("X", x.type);
-  code.type("Y", y.type);
+  code.types("X Y", x.type, y.type);
   code.round_to(y.type);
   code.flag("kLog", p.log);
   code.located("XAt", loop, x);
@@ -116,11 +115,8 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   if (blocks_for(length, shape.shares) * shape.vector > kKept) return unsupported("a long axis");
   KernelCode code = begin_softmax(problem, p, c.all());
   code.open("kOuter", loop_count(c.outer));
-  code.constant("kLength", length);
-  code.constant("kInner", loop_count(c.inner));
-  code.constant("kVector", shape.vector);
-  code.constant("kShares", shape.shares);
-  code.constant("kLanes", shape.lanes());
+  code.constants("kLength kInner kVector", length, loop_count(c.inner), shape.vector);
+  code.constants("kShares kLanes", shape.shares, shape.lanes());
   TENON_ASSIGN(const std::vector<int> operands, add_epilogue(code, problem, p.region, c.all()));
   const int64_t packs = loop_count(c.kept()) / shape.vector;
   TENON_ASSIGN(JitLaunch launch, make_launch(code, {"rows/softmax_columns.cu"},

@@ -34,8 +34,7 @@ Result<JitLaunch> stage(const Problem& problem, std::string_view constants,
 Result<JitLaunch> scan(const Problem& problem, JitArgument numbers, JitArgument total,
                        int64_t count) {
   TENON_ASSIGN(KernelCode code, stage_code(problem, {}));
-  code.constant("kBlock", kScanBlock);
-  code.constant("kCount", count);
+  code.constants("kBlock kCount", kScanBlock, count);
   TENON_ASSIGN(JitLaunch launch, make_launch(code, {"sized/scan.cu"}, 1, kScanBlock));
   launch.arguments = {numbers, total};
   return launch;
