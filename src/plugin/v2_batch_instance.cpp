@@ -2,7 +2,7 @@
 // first axis of every operand.
 #include <algorithm>
 
-#include "plugin/instance.h"
+#include "plugin/v2_object.h"
 
 namespace tenon::plugin {
 namespace {
@@ -26,32 +26,12 @@ struct Configuration {
   int32_t batch = 1;
 };
 
-class BatchInstance final : public Instance {
+class BatchInstance final : public V2Object<IPluginV2Ext> {
  public:
   /// `with_types`: it is an IPluginV2IOExt.
   BatchInstance(OwnedV2 owned, bool with_types)
-      : owned_(std::move(owned)),
-        plugin_(static_cast<IPluginV2Ext*>(owned_.get())),
+      : V2Object(std::move(owned)),
         with_types_(with_types ? static_cast<IPluginV2IOExt*>(plugin_) : nullptr) {}
-  ~BatchInstance() override {
-    if (!initialized_) return;
-    plugin_->detachFromContext();
-    plugin_->terminate();
-  }
-
-  IPluginV2* second_generation() override { return owned_.get(); }
-  tenon::plugin::Identity identity() const override {
-    return {plugin_->getPluginType(), plugin_->getPluginVersion(), plugin_->getPluginNamespace()};
-  }
-  int32_t output_count() const override { return plugin_->getNbOutputs(); }
-
-  Result<std::vector<DataType>> output_types(std::span<const DataType> inputs) override {
-    std::vector<DataType> types;
-    const auto count = static_cast<int32_t>(inputs.size());
-    for (int32_t i = 0; i < output_count(); ++i)
-      types.push_back(plugin_->getOutputDataType(i, inputs.data(), count));
-    return types;
-  }
 
   Result<Words> output_shapes(std::span<const Dims> inputs, std::span<const int32_t>) override {
     TENON_ASSIGN(const std::vector<Dims> outputs, output_dims(inputs));
@@ -96,12 +76,6 @@ class BatchInstance final : public Instance {
     return {};
   }
 
-  Result<std::string> serialized() override {
-    std::string bytes(plugin_->getSerializationSize(), '\0');
-    plugin_->serialize(bytes.data());
-    return to_hex(bytes);
-  }
-
   Status prepare(std::span<const PluginTensorDesc> inputs,
                  std::span<const PluginTensorDesc> outputs, int32_t,
                  IPluginResourceContext*) override {
@@ -112,13 +86,10 @@ class BatchInstance final : public Instance {
       configuration.outputs.push_back(without_batch(tensor));
     configuration.batch = batch_of(inputs);
     tell(configuration);
-    if (!initialized_ && plugin_->initialize() != 0) return failed("initialize failed");
-    if (!initialized_) plugin_->attachToContext(nullptr, nullptr, nullptr);
-    initialized_ = true;
+    TENON_TRY(initialize());
     workspace_ = plugin_->getWorkspaceSize(configuration.batch);
     return {};
   }
-  size_t workspace_bytes() const override { return workspace_; }
 
   Status enqueue(std::span<const PluginTensorDesc> inputs, std::span<const PluginTensorDesc>,
                  const void* const* input_data, void* const* output_data, void* workspace,
@@ -179,11 +150,7 @@ class BatchInstance final : public Instance {
                              c.batch);
   }
 
-  OwnedV2 owned_;
-  IPluginV2Ext* plugin_;
   IPluginV2IOExt* with_types_;  ///< The same object, or null.
-  bool initialized_ = false;
-  size_t workspace_ = 0;
 };
 
 }  // namespace

@@ -1,34 +1,14 @@
 // IPluginV2DynamicExt.
-#include "plugin/instance.h"
+#include "plugin/v2_object.h"
 
 namespace tenon::plugin {
 namespace {
 
 using namespace nvinfer1;
 
-class V2Instance final : public Instance {
+class V2Instance final : public V2Object<IPluginV2DynamicExt> {
  public:
-  explicit V2Instance(OwnedV2 owned)
-      : owned_(std::move(owned)), plugin_(static_cast<IPluginV2DynamicExt*>(owned_.get())) {}
-  ~V2Instance() override {
-    if (!initialized_) return;
-    plugin_->detachFromContext();
-    plugin_->terminate();
-  }
-
-  IPluginV2* second_generation() override { return owned_.get(); }
-  tenon::plugin::Identity identity() const override {
-    return {plugin_->getPluginType(), plugin_->getPluginVersion(), plugin_->getPluginNamespace()};
-  }
-  int32_t output_count() const override { return plugin_->getNbOutputs(); }
-
-  Result<std::vector<DataType>> output_types(std::span<const DataType> inputs) override {
-    std::vector<DataType> types;
-    for (int32_t i = 0; i < output_count(); ++i)
-      types.push_back(
-          plugin_->getOutputDataType(i, inputs.data(), static_cast<int32_t>(inputs.size())));
-    return types;
-  }
+  using V2Object::V2Object;
 
   Result<Words> output_shapes(std::span<const Dims> inputs, std::span<const int32_t>) override {
     ExpressionBuilder builder(output_count());
@@ -59,26 +39,17 @@ class V2Instance final : public Instance {
     return {};
   }
 
-  Result<std::string> serialized() override {
-    std::string bytes(plugin_->getSerializationSize(), '\0');
-    plugin_->serialize(bytes.data());
-    return to_hex(bytes);
-  }
-
   Status prepare(std::span<const PluginTensorDesc> inputs,
                  std::span<const PluginTensorDesc> outputs, int32_t,
                  IPluginResourceContext*) override {
     const auto in = static_cast<int32_t>(inputs.size()), out = static_cast<int32_t>(outputs.size());
     const auto wide_in = dynamic_descriptions(inputs), wide_out = dynamic_descriptions(outputs);
     // As where a plan is loaded: once for the object, then for each set of shapes.
-    if (!initialized_ && plugin_->initialize() != 0) return failed("initialize failed");
-    if (!initialized_) plugin_->attachToContext(nullptr, nullptr, nullptr);
-    initialized_ = true;
+    TENON_TRY(initialize());
     plugin_->configurePlugin(wide_in.data(), in, wide_out.data(), out);
     workspace_ = plugin_->getWorkspaceSize(inputs.data(), in, outputs.data(), out);
     return {};
   }
-  size_t workspace_bytes() const override { return workspace_; }
 
   Status enqueue(std::span<const PluginTensorDesc> inputs,
                  std::span<const PluginTensorDesc> outputs, const void* const* input_data,
@@ -88,12 +59,6 @@ class V2Instance final : public Instance {
       return failed("enqueue failed");
     return {};
   }
-
- private:
-  OwnedV2 owned_;
-  IPluginV2DynamicExt* plugin_;
-  bool initialized_ = false;
-  size_t workspace_ = 0;
 };
 
 }  // namespace
