@@ -24,48 +24,40 @@ constexpr std::size_t default_pool_limit(MemoryPoolType pool) {
   return pool == MemoryPoolType::kTACTIC_SHARED_MEMORY ? std::size_t{1} << 30 : SIZE_MAX;
 }
 
+/// A setting of which api/builder_settings.def says the values that it may have.
+#define TENON_CONFIG_NUMBER(Type, Name, member)                      \
+  Type get##Name() const noexcept override {                         \
+    return member;                                                   \
+  }                                                                  \
+  void set##Name(Type value) noexcept override {                     \
+    if (accepts(#Name, static_cast<int64_t>(value))) member = value; \
+  }
+/// One that the application owns.
+#define TENON_CONFIG_OBJECT(Type, Name, member)  \
+  Type get##Name() const noexcept override {     \
+    return member;                               \
+  }                                              \
+  void set##Name(Type value) noexcept override { \
+    member = value;                              \
+  }
+
 /// IBuilderConfig: plain settings.
 class BuilderConfig final : public surface::Implementation<IBuilderConfig> {
  public:
   explicit BuilderConfig(std::shared_ptr<network::Reporter> reporter)
       : reporter_(std::move(reporter)) {}
 
-  int32_t getAvgTimingIterations() const noexcept override { return avg_timing_iterations_; }
-  void setAvgTimingIterations(int32_t value) noexcept override {
-    if (accepts("AvgTimingIterations", static_cast<int64_t>(value))) avg_timing_iterations_ = value;
-  }
-  EngineCapability getEngineCapability() const noexcept override { return engine_capability_; }
-  void setEngineCapability(EngineCapability value) noexcept override {
-    if (accepts("EngineCapability", static_cast<int64_t>(value))) engine_capability_ = value;
-  }
-  IInt8Calibrator* getInt8Calibrator() const noexcept override { return int8_calibrator_; }
-  void setInt8Calibrator(IInt8Calibrator* value) noexcept override { int8_calibrator_ = value; }
+  TENON_CONFIG_NUMBER(int32_t, AvgTimingIterations, avg_timing_iterations_)
+  TENON_CONFIG_NUMBER(EngineCapability, EngineCapability, engine_capability_)
+  TENON_CONFIG_OBJECT(IInt8Calibrator*, Int8Calibrator, int8_calibrator_)
   BuilderFlags getFlags() const noexcept override { return flags_; }
   void setFlags(BuilderFlags value) noexcept override;
-  int32_t getDLACore() const noexcept override { return d_l_a_core_; }
-  void setDLACore(int32_t value) noexcept override {
-    if (accepts("DLACore", static_cast<int64_t>(value))) d_l_a_core_ = value;
-  }
-  DeviceType getDefaultDeviceType() const noexcept override { return default_device_type_; }
-  void setDefaultDeviceType(DeviceType value) noexcept override {
-    if (accepts("DefaultDeviceType", static_cast<int64_t>(value))) default_device_type_ = value;
-  }
-  cudaStream_t getProfileStream() const noexcept override { return profile_stream_; }
-  void setProfileStream(cudaStream_t value) noexcept override { profile_stream_ = value; }
-  ProfilingVerbosity getProfilingVerbosity() const noexcept override {
-    return profiling_verbosity_;
-  }
-  void setProfilingVerbosity(ProfilingVerbosity value) noexcept override {
-    if (accepts("ProfilingVerbosity", static_cast<int64_t>(value))) profiling_verbosity_ = value;
-  }
-  IAlgorithmSelector* getAlgorithmSelector() const noexcept override { return algorithm_selector_; }
-  void setAlgorithmSelector(IAlgorithmSelector* value) noexcept override {
-    algorithm_selector_ = value;
-  }
-  QuantizationFlags getQuantizationFlags() const noexcept override { return quantization_flags_; }
-  void setQuantizationFlags(QuantizationFlags value) noexcept override {
-    if (accepts("QuantizationFlags", static_cast<int64_t>(value))) quantization_flags_ = value;
-  }
+  TENON_CONFIG_NUMBER(int32_t, DLACore, d_l_a_core_)
+  TENON_CONFIG_NUMBER(DeviceType, DefaultDeviceType, default_device_type_)
+  TENON_CONFIG_OBJECT(cudaStream_t, ProfileStream, profile_stream_)
+  TENON_CONFIG_NUMBER(ProfilingVerbosity, ProfilingVerbosity, profiling_verbosity_)
+  TENON_CONFIG_OBJECT(IAlgorithmSelector*, AlgorithmSelector, algorithm_selector_)
+  TENON_CONFIG_NUMBER(QuantizationFlags, QuantizationFlags, quantization_flags_)
   TacticSources getTacticSources() const noexcept override { return tactic_sources_; }
   bool setTacticSources(TacticSources value) noexcept override {
     if (!accepts("TacticSources", value)) return false;
@@ -77,34 +69,13 @@ class BuilderConfig final : public surface::Implementation<IBuilderConfig> {
   bool takes_from(TacticSource source) const {
     return !sources_given_ || (tactic_sources_ & bit(source)) != 0;
   }
-  int32_t getBuilderOptimizationLevel() const noexcept override {
-    return builder_optimization_level_;
-  }
-  void setBuilderOptimizationLevel(int32_t value) noexcept override {
-    if (accepts("BuilderOptimizationLevel", static_cast<int64_t>(value)))
-      builder_optimization_level_ = value;
-  }
-  HardwareCompatibilityLevel getHardwareCompatibilityLevel() const noexcept override {
-    return hardware_compatibility_level_;
-  }
-  void setHardwareCompatibilityLevel(HardwareCompatibilityLevel value) noexcept override {
-    if (accepts("HardwareCompatibilityLevel", static_cast<int64_t>(value)))
-      hardware_compatibility_level_ = value;
-  }
-  int32_t getMaxAuxStreams() const noexcept override { return max_aux_streams_; }
-  void setMaxAuxStreams(int32_t value) noexcept override {
-    if (accepts("MaxAuxStreams", static_cast<int64_t>(value))) max_aux_streams_ = value;
-  }
-  IProgressMonitor* getProgressMonitor() const noexcept override { return progress_monitor_; }
-  void setProgressMonitor(IProgressMonitor* value) noexcept override { progress_monitor_ = value; }
-  RuntimePlatform getRuntimePlatform() const noexcept override { return runtime_platform_; }
-  void setRuntimePlatform(RuntimePlatform value) noexcept override {
-    if (accepts("RuntimePlatform", static_cast<int64_t>(value))) runtime_platform_ = value;
-  }
-  int32_t getMaxNbTactics() const noexcept override { return max_nb_tactics_; }
-  void setMaxNbTactics(int32_t value) noexcept override {
-    if (accepts("MaxNbTactics", static_cast<int64_t>(value))) max_nb_tactics_ = value;
-  }
+  TENON_CONFIG_NUMBER(int32_t, BuilderOptimizationLevel, builder_optimization_level_)
+  TENON_CONFIG_NUMBER(HardwareCompatibilityLevel, HardwareCompatibilityLevel,
+                      hardware_compatibility_level_)
+  TENON_CONFIG_NUMBER(int32_t, MaxAuxStreams, max_aux_streams_)
+  TENON_CONFIG_OBJECT(IProgressMonitor*, ProgressMonitor, progress_monitor_)
+  TENON_CONFIG_NUMBER(RuntimePlatform, RuntimePlatform, runtime_platform_)
+  TENON_CONFIG_NUMBER(int32_t, MaxNbTactics, max_nb_tactics_)
   TilingOptimizationLevel getTilingOptimizationLevel() const noexcept override {
     return tiling_optimization_level_;
   }
