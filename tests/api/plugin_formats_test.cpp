@@ -260,32 +260,18 @@ TEST(PluginFormats, FollowThePrecisionOfTheNetwork) {
 }
 
 /// y = a + b of its inputs' own types: half and float, whatever the network has.
-class Mixed final : public plugin_test::Stateless<Mixed> {
+class Mixed final : public plugin_test::Copier<Mixed> {
  public:
   static constexpr const char* kName = "Mixed";
-  int32_t configurePlugin(const DynamicPluginTensorDesc*, int32_t, const DynamicPluginTensorDesc*,
-                          int32_t) noexcept override {
-    return 0;
-  }
   int32_t getOutputDataTypes(DataType* outputs, int32_t, const DataType*,
                              int32_t) const noexcept override {
     outputs[0] = DataType::kFLOAT;
-    return 0;
-  }
-  int32_t getOutputShapes(const DimsExprs* inputs, int32_t, const DimsExprs*, int32_t,
-                          DimsExprs* outputs, int32_t, IExprBuilder&) noexcept override {
-    outputs[0] = inputs[0];
     return 0;
   }
   bool supportsFormatCombination(int32_t pos, const DynamicPluginTensorDesc* all, int32_t,
                                  int32_t) noexcept override {
     constexpr DataType kTypes[] = {DataType::kHALF, DataType::kFLOAT, DataType::kFLOAT};
     return all[pos].desc.type == kTypes[pos] && all[pos].desc.format == TensorFormat::kLINEAR;
-  }
-  int32_t getNbOutputs() const noexcept override { return 1; }
-  size_t getWorkspaceSize(const DynamicPluginTensorDesc*, int32_t, const DynamicPluginTensorDesc*,
-                          int32_t) const noexcept override {
-    return 0;
   }
   int32_t enqueue(const PluginTensorDesc* in, const PluginTensorDesc*, const void* const* inputs,
                   void* const* outputs, void*, cudaStream_t) noexcept override {

@@ -8,14 +8,10 @@ namespace {
 using F = std::vector<float>;
 
 /// y: the positive elements of x[n]; their number is the second output.
-class Positive final : public plugin_test::Stateless<Positive> {
+class Positive final : public plugin_test::Copier<Positive> {
  public:
   static constexpr auto kName = "Positive";
   int32_t getNbOutputs() const noexcept override { return 2; }
-  int32_t configurePlugin(const DynamicPluginTensorDesc*, int32_t, const DynamicPluginTensorDesc*,
-                          int32_t) noexcept override {
-    return 0;
-  }
   int32_t getOutputDataTypes(DataType* outputs, int32_t, const DataType*,
                              int32_t) const noexcept override {
     outputs[0] = DataType::kFLOAT;

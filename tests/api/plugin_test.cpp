@@ -212,18 +212,12 @@ TEST(Plugin, FailuresOfEnqueueComeOut) {
 }
 
 /// Gives its input as many times as the shape input says.
-class Rows final : public plugin_test::Stateless<Rows> {
+class Rows final : public plugin_test::Copier<Rows> {
  public:
   static constexpr auto kName = "Rows";
-  int32_t getNbOutputs() const noexcept override { return 1; }
   int32_t configurePlugin(const DynamicPluginTensorDesc*, int32_t inputs,
                           const DynamicPluginTensorDesc*, int32_t) noexcept override {
     return inputs == 1 ? 0 : 1;
-  }
-  int32_t getOutputDataTypes(DataType* outputs, int32_t, const DataType* inputs,
-                             int32_t) const noexcept override {
-    outputs[0] = inputs[0];
-    return 0;
   }
   int32_t getOutputShapes(const DimsExprs* inputs, int32_t, const DimsExprs* values, int32_t,
                           DimsExprs* outputs, int32_t, IExprBuilder& builder) noexcept override {

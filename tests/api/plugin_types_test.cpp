@@ -9,46 +9,16 @@ using F = std::vector<float>;
 
 /// y = x, of one type only; in the memory of x, with 1 added to its first byte, where it is told
 /// so.
-class Copy final : public IPluginV3,
-                   public IPluginV3OneCore,
-                   public IPluginV3OneBuildV2,
-                   public IPluginV3OneRuntime {
+class Copy final : public plugin_test::Copier<Copy, IPluginV3OneBuildV2> {
  public:
+  static constexpr const char* kName = "Copy";
   Copy(int32_t type, int32_t in_place) : type_(type), in_place_(in_place) {}
-  IPluginCapability* getCapabilityInterface(PluginCapabilityType type) noexcept override {
-    if (type == PluginCapabilityType::kCORE) return static_cast<IPluginV3OneCore*>(this);
-    if (type == PluginCapabilityType::kBUILD) return static_cast<IPluginV3OneBuildV2*>(this);
-    return static_cast<IPluginV3OneRuntime*>(this);
-  }
-  IPluginV3* clone() noexcept override { return new Copy(type_, in_place_); }
-  const char* getPluginName() const noexcept override { return "Copy"; }
-  const char* getPluginVersion() const noexcept override { return "1"; }
-  const char* getPluginNamespace() const noexcept override { return ""; }
-  int32_t configurePlugin(const DynamicPluginTensorDesc*, int32_t, const DynamicPluginTensorDesc*,
-                          int32_t) noexcept override {
-    return 0;
-  }
-  int32_t getOutputDataTypes(DataType* outputs, int32_t, const DataType* inputs,
-                             int32_t) const noexcept override {
-    outputs[0] = inputs[0];
-    return 0;
-  }
-  int32_t getOutputShapes(const DimsExprs* inputs, int32_t, const DimsExprs*, int32_t,
-                          DimsExprs* outputs, int32_t, IExprBuilder&) noexcept override {
-    outputs[0] = inputs[0];
-    return 0;
-  }
   bool supportsFormatCombination(int32_t pos, const DynamicPluginTensorDesc* inOut, int32_t,
                                  int32_t) noexcept override {
     return inOut[pos].desc.type == static_cast<DataType>(type_) &&
            inOut[pos].desc.format == TensorFormat::kLINEAR;
   }
-  int32_t getNbOutputs() const noexcept override { return 1; }
   int32_t getAliasedInput(int32_t) noexcept override { return in_place_ != 0 ? 0 : -1; }
-  int32_t onShapeChange(const PluginTensorDesc*, int32_t, const PluginTensorDesc*,
-                        int32_t) noexcept override {
-    return 0;
-  }
   int32_t enqueue(const PluginTensorDesc* in, const PluginTensorDesc*, const void* const* inputs,
                   void* const* outputs, void*, cudaStream_t) noexcept override {
     int64_t bytes = bytes_of(in[0].type);
@@ -61,7 +31,6 @@ class Copy final : public IPluginV3,
     std::memcpy(outputs[0], inputs[0], static_cast<size_t>(bytes));
     return 0;
   }
-  IPluginV3* attachToContext(IPluginResourceContext*) noexcept override { return clone(); }
   const PluginFieldCollection* getFieldsToSerialize() noexcept override {
     fields_[0] = PluginField("type", &type_, PluginFieldType::kINT32, 1);
     fields_[1] = PluginField("in_place", &in_place_, PluginFieldType::kINT32, 1);

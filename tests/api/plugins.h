@@ -12,38 +12,21 @@ namespace plugin_test {
 
 using namespace nvinfer1;  // Their own names, as plugins are written.
 
-/// A plugin without state: `Plugin::kName` is its name, in no namespace. The rest of its functions
-/// it defines.
-template <class Plugin>
-class Stateless : public IPluginV3,
-                  public IPluginV3OneCore,
-                  public IPluginV3OneBuild,
-                  public IPluginV3OneRuntime {
+/// A plugin called `Plugin::kName`, in no namespace and without fields, with no workspace and one
+/// output that is like its first input. It defines the rest of its functions, and others where it
+/// differs.
+template <class Plugin, class Build = IPluginV3OneBuild>
+class Copier : public IPluginV3, public IPluginV3OneCore, public Build, public IPluginV3OneRuntime {
  public:
   IPluginCapability* getCapabilityInterface(PluginCapabilityType type) noexcept override {
     if (type == PluginCapabilityType::kCORE) return static_cast<IPluginV3OneCore*>(this);
-    if (type == PluginCapabilityType::kBUILD) return static_cast<IPluginV3OneBuild*>(this);
+    if (type == PluginCapabilityType::kBUILD) return static_cast<Build*>(this);
     return static_cast<IPluginV3OneRuntime*>(this);
   }
-  IPluginV3* clone() noexcept override { return new Plugin; }
+  IPluginV3* clone() noexcept override { return new Plugin(static_cast<const Plugin&>(*this)); }
   const char* getPluginName() const noexcept override { return Plugin::kName; }
   const char* getPluginVersion() const noexcept override { return "1"; }
   const char* getPluginNamespace() const noexcept override { return ""; }
-  int32_t onShapeChange(const PluginTensorDesc*, int32_t, const PluginTensorDesc*,
-                        int32_t) noexcept override {
-    return 0;
-  }
-  IPluginV3* attachToContext(IPluginResourceContext*) noexcept override { return clone(); }
-  const PluginFieldCollection* getFieldsToSerialize() noexcept override { return &none_; }
-
- private:
-  PluginFieldCollection none_{};
-};
-
-/// One with an output that is like its first input, and no workspace.
-template <class Plugin>
-class Copier : public Stateless<Plugin> {
- public:
   int32_t configurePlugin(const DynamicPluginTensorDesc*, int32_t, const DynamicPluginTensorDesc*,
                           int32_t) noexcept override {
     return 0;
@@ -63,6 +46,15 @@ class Copier : public Stateless<Plugin> {
                           int32_t) const noexcept override {
     return 0;
   }
+  int32_t onShapeChange(const PluginTensorDesc*, int32_t, const PluginTensorDesc*,
+                        int32_t) noexcept override {
+    return 0;
+  }
+  IPluginV3* attachToContext(IPluginResourceContext*) noexcept override { return clone(); }
+  const PluginFieldCollection* getFieldsToSerialize() noexcept override { return &none_; }
+
+ private:
+  PluginFieldCollection none_{};
 };
 
 template <class Plugin>
@@ -79,29 +71,14 @@ struct StatelessCreator final : IPluginCreatorV3One {
 };
 
 /// y = factor * x, with the rows doubled: [n, m] to [2 n, m].
-class Repeat : public IPluginV3,
-               public IPluginV3OneCore,
-               public IPluginV3OneBuild,
-               public IPluginV3OneRuntime {
+class Repeat : public Copier<Repeat> {
  public:
+  static constexpr const char* kName = "Repeat";
   explicit Repeat(float factor) : factor_(factor) {}
-  IPluginCapability* getCapabilityInterface(PluginCapabilityType type) noexcept override {
-    if (type == PluginCapabilityType::kCORE) return static_cast<IPluginV3OneCore*>(this);
-    if (type == PluginCapabilityType::kBUILD) return static_cast<IPluginV3OneBuild*>(this);
-    return static_cast<IPluginV3OneRuntime*>(this);
-  }
-  IPluginV3* clone() noexcept override { return new Repeat(factor_); }
-  const char* getPluginName() const noexcept override { return "Repeat"; }
-  const char* getPluginVersion() const noexcept override { return "1"; }
   const char* getPluginNamespace() const noexcept override { return "test"; }
   int32_t configurePlugin(const DynamicPluginTensorDesc*, int32_t nbInputs,
                           const DynamicPluginTensorDesc*, int32_t) noexcept override {
     return nbInputs == 1 ? 0 : 1;
-  }
-  int32_t getOutputDataTypes(DataType* outputs, int32_t, const DataType* inputs,
-                             int32_t) const noexcept override {
-    outputs[0] = inputs[0];
-    return 0;
   }
   int32_t getOutputShapes(const DimsExprs* inputs, int32_t, const DimsExprs*, int32_t,
                           DimsExprs* outputs, int32_t, IExprBuilder& builder) noexcept override {
@@ -115,7 +92,6 @@ class Repeat : public IPluginV3,
     return inOut[pos].desc.type == DataType::kFLOAT &&
            inOut[pos].desc.format == TensorFormat::kLINEAR;
   }
-  int32_t getNbOutputs() const noexcept override { return 1; }
   size_t getWorkspaceSize(const DynamicPluginTensorDesc* inputs, int32_t,
                           const DynamicPluginTensorDesc*, int32_t) const noexcept override {
     return static_cast<size_t>(inputs[0].max.d[0] * inputs[0].max.d[1]) * sizeof(float);
@@ -134,7 +110,6 @@ class Repeat : public IPluginV3,
     for (int64_t i = 0; i < 2 * count; ++i) static_cast<float*>(outputs[0])[i] = scratch[i % count];
     return 0;
   }
-  IPluginV3* attachToContext(IPluginResourceContext*) noexcept override { return clone(); }
   const PluginFieldCollection* getFieldsToSerialize() noexcept override {
     field_ = PluginField("factor", &factor_, PluginFieldType::kFLOAT32, 1);
     fields_ = {1, &field_};
