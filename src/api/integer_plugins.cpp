@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "api/calibration.h"
+#include "api/lower_plugins.h"
 #include "network/convert.h"
 #include "network/plugin_formats.h"
 #include "network/scaling.h"
@@ -30,11 +31,6 @@ std::optional<double> number_of(const Scaling& scaling) {
   const Tensor* zero = network::number_of(scaling.zero);
   if (scaling.zero != nullptr && (zero == nullptr || zero->as_double(0) != 0)) return std::nullopt;
   return scale->as_double(0);
-}
-
-size_t read_count(const Node& node) {
-  const int64_t read = node.as<Plugin>()->inputs;
-  return read < 0 ? node.inputs().size() : static_cast<size_t>(read);
 }
 
 /// An operand of a plugin, and its scale in 8 bits where that is known.

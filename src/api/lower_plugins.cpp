@@ -24,11 +24,6 @@ std::optional<DataType> type_for(const Node& node, const PassOptions& passes) {
   return passes.precision;
 }
 
-size_t read_count(const Node& node) {
-  const int64_t read = node.as<Plugin>()->inputs;
-  return read < 0 ? node.inputs().size() : static_cast<size_t>(read);
-}
-
 /// Inputs and outputs with FP32 in another type; nothing where a type has no public word.
 std::optional<std::vector<OperandType>> lowered_operands(const Node& node, DataType to) {
   std::vector<OperandType> operands;
@@ -91,6 +86,11 @@ Status lower_plugin(Graph& graph, Node& node, DataType to) {
 }
 
 }  // namespace
+
+size_t read_count(const Node& node) {
+  const int64_t read = node.as<Plugin>()->inputs;
+  return read < 0 ? node.inputs().size() : static_cast<size_t>(read);
+}
 
 Status lower_plugins(Graph& graph, const PassOptions& passes) {
   std::vector<Node*> plugins;

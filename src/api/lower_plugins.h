@@ -10,4 +10,7 @@ namespace tenon::api {
 /// type such operands, behind casts, so that they are not cast back and forth between such layers.
 Status lower_plugins(Graph& graph, const PassOptions& passes);
 
+/// The operands that a plugin reads; those behind only give shapes.
+size_t read_count(const Node& node);
+
 }  // namespace tenon::api

@@ -84,14 +84,8 @@ bool sums_over_sparse(const Node& node, const Tensor& weights) {
   return has_sparse_pattern(weights, conv || (matmul != nullptr && matmul->transpose_b) ? 1 : 0);
 }
 
-bool is_byte_integer(tenon::DataType type) {
-  return type == tenon::DataType::kInt8 || type == tenon::DataType::kUInt8;
-}
 bool is_small_float(tenon::DataType type) {
   return is_real(type) && byte_size(type) == 1;
-}
-bool is_half(tenon::DataType type) {
-  return type == tenon::DataType::kFloat16 || type == tenon::DataType::kBFloat16;
 }
 bool is_nibble(tenon::DataType type) {
   return type == tenon::DataType::kInt4 || type == tenon::DataType::kUInt4;

@@ -13,15 +13,11 @@
 namespace tenon {
 namespace {
 
-bool is_narrow(DataType type) {
-  return type == DataType::kFloat16 || type == DataType::kBFloat16;
-}
-
 /// Whether a region ends with the cast of a 16-bit value of its inside: its kernel may round that
 /// value or not.
 bool casts_narrow(const Node& region, const Value& output) {
   const Node* last = region.bodies[0]->outputs()[output.index()]->producer();
-  return last != nullptr && last->is<Cast>() && is_narrow(last->input(0)->type.type);
+  return last != nullptr && last->is<Cast>() && is_half(last->input(0)->type.type);
 }
 
 void note_types(const Graph& graph, StoredTypes& types) {
@@ -40,7 +36,7 @@ void note_types(const Graph& graph, StoredTypes& types) {
 void name_narrow_values(Graph& graph, int& named) {
   for (const auto& node : graph.nodes()) {
     for (Value* output : node->outputs())
-      if (output->name.empty() && is_narrow(output->type.type))
+      if (output->name.empty() && is_half(output->type.type))
         output->name = fmt::format("16 bits {}", named++);
     for (const auto& body : node->bodies) name_narrow_values(*body, named);
   }
@@ -153,7 +149,7 @@ Result<std::vector<Tensor>> NetworkReference::rounded(const StoredTypes& types,
   const bool rounds_lost = draw % 2 == 1;
   const auto own_type = [&](const Value& value) -> std::optional<DataType> {
     const auto found = own.find(value.name);
-    return found != own.end() && is_narrow(found->second) ? std::optional(found->second)
+    return found != own.end() && is_half(found->second) ? std::optional(found->second)
                                                           : std::nullopt;
   };
   const auto type_of_result = [&](const Value& value) -> std::optional<DataType> {
@@ -161,7 +157,7 @@ Result<std::vector<Tensor>> NetworkReference::rounded(const StoredTypes& types,
     if (!precision.has_value() || value.name.empty()) return precision;
     const auto found = types.find(value.name);
     if (found == types.end() && rounds_lost) return precision;
-    if (found == types.end() || !is_narrow(found->second)) return std::nullopt;
+    if (found == types.end() || !is_half(found->second)) return std::nullopt;
     return found->second;
   };
   // The passes give a node that computes in 16 bits operands of that type. Constants may have

@@ -27,10 +27,6 @@ double error_of(std::optional<DataType> stored) {
   return *stored == DataType::kFloat16 ? 1.0 / (1 << 12) : 1.0 / (1 << 9);
 }
 
-bool is_16_bits(DataType type) {
-  return type == DataType::kFloat16 || type == DataType::kBFloat16;
-}
-
 bool is_product(const Node& node) {
   return node.is<Conv>() || node.is<Deconv>() || node.is<MatMul>() || node.is<Einsum>();
 }
@@ -244,7 +240,7 @@ class Rounder {
 
   void store(std::optional<DataType> type, Value* value) {
     if (!type.has_value() || value->type.type != DataType::kFloat32) return;
-    if (const Tensor* constant = value->constant(); constant != nullptr && is_16_bits(*type)) {
+    if (const Tensor* constant = value->constant(); constant != nullptr && is_half(*type)) {
       Value* kept = graph_.add_constant(kept_in(*type, *constant));
       kept->type = value->type;
       put_behind(value, kept);

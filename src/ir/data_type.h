@@ -19,5 +19,9 @@ std::string_view name_of(DataType type);
 std::optional<DataType> data_type_by_name(std::string_view name);
 bool is_real(DataType type);
 bool is_integer(DataType type);
+/// f16 or bf16.
+bool is_half(DataType type);
+/// i8 or u8.
+bool is_byte_integer(DataType type);
 
 }  // namespace tenon

@@ -28,7 +28,7 @@ bool has_pattern(const Extents& extents, size_t axis, const Function& is_filled)
 bool has_sparse_pattern(const Tensor& weights, size_t axis) {
   if (!weights.defined() || axis >= weights.extents().size() || weights.count() == 0) return false;
   const Extents& extents = weights.extents();
-  const bool half = weights.type() == DataType::kFloat16 || weights.type() == DataType::kBFloat16;
+  const bool half = is_half(weights.type());
   if (!half)
     return has_pattern(extents, axis, [&](int64_t i) { return weights.as_double(i) != 0; });
   const uint16_t* bits = weights.values<uint16_t>().data();
@@ -40,7 +40,7 @@ bool is_sparse(std::string_view tactic) {
 }
 
 std::string_view sparse_word(const Tensor& weights) {
-  const bool half = weights.type() == DataType::kFloat16 || weights.type() == DataType::kBFloat16;
+  const bool half = is_half(weights.type());
   if (!half || weights.extents().size() < 2) return "";
   const bool columns_first = has_sparse_pattern(weights, 1);
   const bool depth_first = weights.extents().size() == 2 && has_sparse_pattern(weights, 0);

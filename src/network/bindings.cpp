@@ -9,7 +9,7 @@ namespace tenon::network {
 namespace {
 
 bool is_wide_real(DataType type) {
-  return type == DataType::kFloat32 || type == DataType::kFloat16 || type == DataType::kBFloat16;
+  return type == DataType::kFloat32 || is_half(type);
 }
 
 bool is_index(DataType type) {

@@ -65,8 +65,7 @@ std::optional<DataType> LayerCore::wanted_type(size_t index, DataType own) const
   if (!result_type_is_set(static_cast<int32_t>(index))) return std::nullopt;
   const PublicType given = *result_types_[index];
   // Of reals it is a wish: they are computed in INT8 where their range is known, and read as reals.
-  const bool real =
-      own == DataType::kFloat32 || own == DataType::kFloat16 || own == DataType::kBFloat16;
+  const bool real = own == DataType::kFloat32 || is_half(own);
   if (real && given == PublicType::kINT8) return std::nullopt;
   // Types that the surface has no word for are given as FLOAT: set again they change nothing.
   const bool stays = from_public(given) == own || (given == PublicType::kFLOAT && !to_public(own));

@@ -19,6 +19,9 @@ using nvinfer1::ITensor;
 using nvinfer1::LayerType;
 using nvinfer1::Weights;
 using PublicType = nvinfer1::DataType;
+inline bool is_index_type(PublicType type) {
+  return type == PublicType::kINT32 || type == PublicType::kINT64;
+}
 
 class Network;
 

@@ -9,10 +9,6 @@
 namespace tenon::network {
 namespace {
 
-bool is_index_type(PublicType type) {
-  return type == PublicType::kINT32 || type == PublicType::kINT64;
-}
-
 class ConcatenationLayer final
     : public LayerOf<nvinfer1::IConcatenationLayer, LayerType::kCONCATENATION> {
  public:

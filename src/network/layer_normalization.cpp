@@ -115,7 +115,7 @@ class NormalizationLayer final
 
 std::unique_ptr<LayerCore> adopt(Network& network, Node& node, const Normalization& op) {
   const auto rank = static_cast<int64_t>(node.input(0)->type.shape.size());
-  const bool tail = op.norm == NormKind::kLayer || op.norm == NormKind::kRms;
+  const bool tail = op.over_rows();
   uint32_t mask = 0;
   for (int64_t i = tail ? (op.axis < 0 ? op.axis + rank : op.axis) : 2; i < rank; ++i)
     mask |= 1U << i;

@@ -19,10 +19,6 @@ bool reduces(ReduceOperation operation) {
   return is_valid(operation) && operation != ReduceOperation::kNONE;
 }
 
-bool is_index_type(PublicType type) {
-  return type == PublicType::kINT32 || type == PublicType::kINT64;
-}
-
 uint32_t mask_of(const std::vector<int64_t>& axes, size_t rank) {
   uint32_t mask = 0;
   for (int64_t axis : axes) mask |= 1U << (axis < 0 ? axis + static_cast<int64_t>(rank) : axis);

@@ -72,7 +72,7 @@ Shape Network::input_shape(const std::string& name, const nvinfer1::Dims& dims) 
 
 bool Network::computes_in_32_bits(DataType type) const {
   const bool strong = getFlag(nvinfer1::NetworkDefinitionCreationFlag::kSTRONGLY_TYPED);
-  return !strong && (type == DataType::kFloat16 || type == DataType::kBFloat16);
+  return !strong && is_half(type);
 }
 
 ITensor* Network::addInput(const char* name, nvinfer1::DataType type,

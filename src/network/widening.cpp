@@ -20,8 +20,7 @@ std::vector<int> narrow_beside_wide(OpKind kind, std::span<Value* const> inputs)
     if (inputs[i] == nullptr) continue;
     const DataType type = inputs[i]->type.type;
     any_wide |= type == DataType::kFloat32;
-    if (type == DataType::kFloat16 || type == DataType::kBFloat16)
-      narrow.push_back(static_cast<int>(i));
+    if (is_half(type)) narrow.push_back(static_cast<int>(i));
   }
   return any_wide ? narrow : std::vector<int>();
 }

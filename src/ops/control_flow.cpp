@@ -3,14 +3,6 @@
 #include "ops/structure.h"
 
 namespace tenon {
-namespace {
-
-int64_t at(const std::vector<int64_t>& values, int index) {
-  return index < static_cast<int>(values.size()) ? values[index] : 0;
-}
-
-}  // namespace
-
 bool is_control_flow(const Operation& operation) {
   return operation.is<If>() || operation.is<Loop>() || operation.is<Scan>();
 }
@@ -40,19 +32,19 @@ Recurrence::Recurrence(const Node& node) {
 
 int64_t Recurrence::input_axis(const Node& node, int index) const {
   const auto* scan = node.as<Scan>();
-  return scan == nullptr ? 0 : at(scan->input_axes, index);
+  return scan == nullptr ? 0 : attribute_at(scan->input_axes, index);
 }
 int64_t Recurrence::output_axis(const Node& node, int index) const {
   const auto* scan = node.as<Scan>();
-  return scan == nullptr ? 0 : at(scan->output_axes, index);
+  return scan == nullptr ? 0 : attribute_at(scan->output_axes, index);
 }
 bool Recurrence::input_backward(const Node& node, int index) const {
   const auto* scan = node.as<Scan>();
-  return scan != nullptr && at(scan->input_directions, index) == 1;
+  return scan != nullptr && attribute_at(scan->input_directions, index) == 1;
 }
 bool Recurrence::output_backward(const Node& node, int index) const {
   const auto* scan = node.as<Scan>();
-  return scan != nullptr && at(scan->output_directions, index) == 1;
+  return scan != nullptr && attribute_at(scan->output_directions, index) == 1;
 }
 
 bool always_goes_on(const Node& loop) {

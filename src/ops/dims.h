@@ -3,7 +3,8 @@
 #include <optional>
 
 #include "ir/dim.h"
-#include "ops/op_kind.h"
+#include "ir/graph.h"
+#include "ops/structure.h"
 
 namespace tenon {
 
@@ -19,5 +20,10 @@ struct Dims final : OpBase<Dims> {
   /// The tensor under these values, or nothing when a symbol is missing.
   std::optional<Tensor> evaluate(const SymbolValues& symbols) const;
 };
+
+/// Reads nothing: a constant, or one as soon as shapes are known.
+inline bool is_constant(const Node& node) {
+  return node.is<Constant>() || node.is<Dims>();
+}
 
 }  // namespace tenon

@@ -100,10 +100,6 @@ Status evaluate(const Loop& op, EvalContext& context) {
 
 namespace {
 
-int64_t attribute_at(const std::vector<int64_t>& values, int index) {
-  return index < static_cast<int>(values.size()) ? values[index] : 0;
-}
-
 /// Counts of a scan's operands, checked against each other.
 Status check_counts(const Scan& op, const InferContext& context) {
   const int64_t inputs = context.input_count(), outputs = context.output_count();

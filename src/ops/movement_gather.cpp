@@ -9,13 +9,6 @@
 namespace tenon {
 namespace {
 
-/// An index that may count from the end as a place in [0, extent).
-Result<int64_t> place_of(int64_t index, int64_t extent, const Fail& fail) {
-  if (index < -extent || index >= extent)
-    return fail("index {} is outside [{}, {})", index, -extent, extent);
-  return index < 0 ? index + extent : index;
-}
-
 Status place_all(std::vector<int64_t>& indices, int64_t extent, const Fail& fail) {
   for (int64_t& index : indices) {
     TENON_ASSIGN(index, place_of(index, extent, fail));

@@ -56,12 +56,6 @@ void put(Tensor& y, int64_t at, const Tensor& updates, int64_t from, int64_t cou
   });
 }
 
-Result<int64_t> place_of(int64_t index, int64_t extent, const Fail& fail) {
-  if (index < -extent || index >= extent)
-    return fail("index {} is outside [{}, {})", index, -extent, extent);
-  return index < 0 ? index + extent : index;
-}
-
 /// A copy of x to change.
 Tensor& copied(EvalContext& context) {
   const Tensor& x = context.input(0);

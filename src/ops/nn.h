@@ -97,6 +97,8 @@ struct Normalization final : OpBase<Normalization> {
   double epsilon = 1e-5;
   DataType compute = DataType::kFloat32;
   TENON_ATTRIBUTES(norm, axis, groups, epsilon, compute);
+  /// Over the last axes, not the pixels of each channel.
+  bool over_rows() const { return norm == NormKind::kLayer || norm == NormKind::kRms; }
 };
 
 /// Mean and sum of squared deviations of each `group` elements along the last axis: x[..., k] gives

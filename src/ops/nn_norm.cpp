@@ -11,10 +11,6 @@
 namespace tenon {
 namespace {
 
-bool over_last_axes(const Normalization& op) {
-  return op.norm == NormKind::kLayer || op.norm == NormKind::kRms;
-}
-
 Status check_channel_vector(const InferContext& context, int index) {
   if (!context.has_input(index)) return {};
   const Shape& shape = context.shape(index);
@@ -33,7 +29,7 @@ bool broadcasts_to(const Shape& shape, const Shape& x, const InferContext& conte
 Status check_normalization(const Normalization& op, const InferContext& context) {
   const Shape& x = context.shape(0);
   if (!is_real(context.input(0).type)) return context.fail("x must have a real type");
-  if (over_last_axes(op)) {
+  if (op.over_rows()) {
     TENON_TRY(resolve_axis(op.axis, context.rank(0), context));
     for (int i = 1; i < 3; ++i)
       if (context.has_input(i) && !broadcasts_to(context.shape(i), x, context))
@@ -57,7 +53,7 @@ struct Rows {
 
 Result<Rows> rows_of(const Normalization& op, const Tensor& x, const Fail& fail) {
   Rows rows;
-  if (over_last_axes(op)) {
+  if (op.over_rows()) {
     TENON_ASSIGN(const int axis, resolve_axis(op.axis, x.rank(), fail));
     rows.count = count_between(x.extents(), 0, axis);
     rows.length = count_between(x.extents(), axis, x.rank());
@@ -80,7 +76,7 @@ Result<std::vector<T>> spread(const Normalization& op, const Tensor& vector, con
                               const Rows& rows, const Fail& fail) {
   const Values<T> values(vector);
   std::vector<T> result(static_cast<size_t>(x.count()));
-  if (!over_last_axes(op)) {
+  if (!op.over_rows()) {
     if (values.size() != rows.channels)
       return fail("{} numbers for {} channels", values.size(), rows.channels);
     auto* to = result.data();
@@ -154,7 +150,7 @@ Status normalize(const Normalization& op, EvalContext& context) {
   }
   context.set_output(0, tensor_of_values(x.type(), x.extents(), y));
   if (context.output_count() == 1) return {};
-  if (!over_last_axes(op)) return context.fail("only layer normalization gives mean and deviation");
+  if (!op.over_rows()) return context.fail("only layer normalization gives mean and deviation");
   Extents kept = x.extents();
   TENON_ASSIGN(const int axis, resolve_axis(op.axis, x.rank(), context));
   for (size_t i = axis; i < kept.size(); ++i) kept[i] = 1;
@@ -170,7 +166,7 @@ Status infer(const Normalization& op, InferContext& context) {
   TENON_TRY(check_normalization(op, context));
   context.set_output(0, context.input(0).type, context.shape(0));
   if (context.output_count() == 1) return {};
-  if (!over_last_axes(op)) return context.fail("only layer normalization gives mean and deviation");
+  if (!op.over_rows()) return context.fail("only layer normalization gives mean and deviation");
   TENON_ASSIGN(const int axis, resolve_axis(op.axis, context.rank(0), context));
   Shape kept = context.shape(0);
   for (size_t i = axis; i < kept.size(); ++i) kept[i] = 1;

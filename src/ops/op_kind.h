@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include "ir/op.h"
 
 namespace tenon {
@@ -9,6 +11,12 @@ enum class OpKind : uint16_t {
 #define TENON_OP(Struct, ...) k##Struct,
 #include "ops/ops.def"
 };
+
+/// An element of an attribute that may be left out, or have fewer elements.
+inline int64_t attribute_at(const std::vector<int64_t>& values, size_t index,
+                            int64_t otherwise = 0) {
+  return index < values.size() ? values[index] : otherwise;
+}
 
 }  // namespace tenon
 

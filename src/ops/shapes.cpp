@@ -63,6 +63,12 @@ Result<std::vector<int>> resolve_axes(std::span<const int64_t> axes, int rank, c
   return resolved;
 }
 
+Result<int64_t> place_of(int64_t index, int64_t extent, const Fail& fail) {
+  if (index < -extent || index >= extent)
+    return fail("index {} is outside [{}, {})", index, -extent, extent);
+  return index < 0 ? index + extent : index;
+}
+
 Shape shape_of(const Tensor& tensor) {
   return to_shape(tensor.extents());
 }

@@ -37,6 +37,9 @@ Result<int> resolve_axis(int64_t axis, int rank, const Fail& fail);
 /// The same for several, which must differ.
 Result<std::vector<int>> resolve_axes(std::span<const int64_t> axes, int rank, const Fail& fail);
 
+/// An index that may count from the end as a place in [0, extent).
+Result<int64_t> place_of(int64_t index, int64_t extent, const Fail& fail);
+
 Shape shape_of(const Tensor& tensor);
 /// The extents of a shape without symbols, none of them negative, not too many elements.
 Result<Extents> concrete(const Shape& shape, const Fail& fail);

@@ -30,8 +30,7 @@ class Tracer {
   static bool normalizes_rows(const Node& node) {
     const auto& norm = *node.as<Normalization>();
     const auto rank = static_cast<int64_t>(node.input(0)->type.shape.size());
-    return (norm.norm == NormKind::kLayer || norm.norm == NormKind::kRms) &&
-           (norm.axis == -1 || norm.axis == rank - 1);
+    return norm.over_rows() && (norm.axis == -1 || norm.axis == rank - 1);
   }
 
   /// Elements move, and those of a row stay together or are cut from it.

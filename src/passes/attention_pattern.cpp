@@ -110,8 +110,7 @@ class ScoreWalk {
   /// Whether steps may stand below the part found so far; a scale above them becomes one of them.
   bool may_step(const Value* scores) {
     const DataType type = scores->type.type;
-    const bool computed =
-        type == DataType::kFloat32 || type == DataType::kFloat16 || type == DataType::kBFloat16;
+    const bool computed = type == DataType::kFloat32 || is_half(type);
     if (!computed || pattern_.soft_cap != 0 || !pattern_.factors.empty()) return false;
     if (pattern_.scale != 1) add_step({k_mul, 0, 0, pattern_.scale});
     pattern_.scale = 1;

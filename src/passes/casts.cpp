@@ -5,10 +5,6 @@
 
 namespace tenon {
 
-bool is_half(DataType type) {
-  return type == DataType::kFloat16 || type == DataType::kBFloat16;
-}
-
 Node* widening(const Value* value) {
   if (produced_by<Cast>(value) == nullptr || value->type.type != DataType::kFloat32) return nullptr;
   Node* node = value->producer();

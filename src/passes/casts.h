@@ -4,9 +4,6 @@
 
 namespace tenon {
 
-/// 16-bit reals.
-bool is_half(DataType type);
-
 /// The Cast of a 16-bit tensor to f32 that gives `value`, else null.
 Node* widening(const Value* value);
 

@@ -31,8 +31,8 @@ Node* widening_step(const Graph& graph, const Value* running, const PassContext&
   if (running->uses().size() != 1 || graph.is_output(running)) return nullptr;
   Node* next = running->uses()[0].node;
   const DataType from = running->type.type;
-  const bool widens = next->is<Cast>() && next->output()->type.type == DataType::kFloat32 &&
-                      (from == DataType::kFloat16 || from == DataType::kBFloat16);
+  const bool widens =
+      next->is<Cast>() && next->output()->type.type == DataType::kFloat32 && is_half(from);
   return widens && graph.is_output(next->output()) && context.allows_fusion(*next) ? next : nullptr;
 }
 

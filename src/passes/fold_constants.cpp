@@ -277,7 +277,7 @@ bool fold_constants(Graph& graph, PassContext& context) {
   Room room(graph);
   std::vector<Node*> nodes = nodes_of(graph);
   std::erase_if(nodes, [&](const Node* node) {
-    return is_source(*node) || has_effects_or_chance(*node) || !context.allows(*node);
+    return is_constant(*node) || has_effects_or_chance(*node) || !context.allows(*node);
   });
   Evaluated evaluated = evaluate_casts(nodes);
   for (Node* node : nodes) {

@@ -7,7 +7,6 @@
 
 #include "ops/ops.h"
 #include "ops/region.h"
-#include "passes/casts.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 #include "passes/quantized.h"

@@ -6,7 +6,6 @@
 
 #include "ops/ops.h"
 #include "ops/region.h"
-#include "passes/casts.h"
 #include "passes/quantized.h"
 #include "passes/residual.h"
 

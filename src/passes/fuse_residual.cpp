@@ -46,8 +46,7 @@ bool ends_here(const Graph& graph, const Node& norm) {
 
 bool normalizes_rows(const Node& node) {
   const auto* op = node.as<Normalization>();
-  return op != nullptr && node.outputs().size() == 1 &&
-         (op->norm == NormKind::kLayer || op->norm == NormKind::kRms);
+  return op != nullptr && node.outputs().size() == 1 && op->over_rows();
 }
 
 bool waits_for_normalization(const Graph& graph, const Node& sum, const PassContext& context) {

@@ -25,10 +25,6 @@ int first_capture(const Node& node) {
   return scan == nullptr ? -1 : static_cast<int>(scan->states + scan->scanned);
 }
 
-int64_t attribute_at(const std::vector<int64_t>& values, size_t index) {
-  return index < values.size() ? values[index] : 0;
-}
-
 class Hoister {
  public:
   Hoister(Graph& graph, Node& node) : graph_(graph), node_(node), body_(*node.bodies[0]) {

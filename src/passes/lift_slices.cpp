@@ -83,7 +83,7 @@ std::optional<Axes> axes_of_rows(const Node& node, int64_t axis) {
   const auto rank = std::ssize(node.output()->type.shape);
   const int64_t first = op.axis + (op.axis < 0 ? rank : 0);
   const bool fits =
-      (op.norm == NormKind::kLayer || op.norm == NormKind::kRms) && axis < first &&
+      op.over_rows() && axis < first &&
       std::all_of(node.inputs().begin() + 1, node.inputs().end(), [&](const Value* x) {
         return x == nullptr || std::ssize(x->type.shape) <= rank - first;
       });

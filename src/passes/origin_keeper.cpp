@@ -31,7 +31,7 @@ bool has_elements(const Node& node) {
 template <class F>
 void for_each_layer(const Graph& graph, const F& f) {
   for (const auto& node : graph.nodes()) {
-    if (is_no_layer(*node)) continue;
+    if (is_constant(*node)) continue;
     f(*node);
     if (node->is<Fused>()) continue;  // Has the origins of its nodes.
     for (const auto& body : node->bodies) for_each_layer(*body, f);
@@ -76,7 +76,7 @@ void OriginKeeper::add(const Graph& graph, int parent) {
     record.origins = node->origins;
     record.parent = parent;
     record.body = body;
-    record.is_source = is_no_layer(*node);
+    record.is_source = is_constant(*node);
     if (node->is<Fused>()) continue;
     for (const auto& inner : node->bodies) add(*inner, place);
   }

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "ops/ops.h"
-#include "passes/casts.h"
 
 namespace tenon {
 namespace {
@@ -161,10 +160,6 @@ bool is_per_tensor(const Node& node) {
 
 bool is_symmetric(const Node& node) {
   return has_known_scaling(node) && all_zero(node.input(2));
-}
-
-bool is_byte_integer(DataType type) {
-  return type == DataType::kInt8 || type == DataType::kUInt8;
 }
 
 bool is_byte(DataType type) {

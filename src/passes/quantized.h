@@ -15,8 +15,6 @@ inline constexpr int64_t kFewRows = 8;
 bool has_known_scaling(const Node& node);
 /// Likewise, and they are the same for the whole tensor.
 bool is_per_tensor(const Node& node);
-/// 8-bit integers; others are computed as reals.
-bool is_byte_integer(DataType type);
 /// Any type of 8 bits that values are quantized to: moving elements keeps each of them.
 bool is_byte(DataType type);
 /// The type on the quantized side of a Quantize or Dequantize.

@@ -133,7 +133,7 @@ Value* factors_of(Graph& graph, const Node& user, const Value* x, int64_t axis) 
 /// Takes the product, then the sum behind a normalization in. True when it did.
 bool take_factors(Graph& graph, Node& norm) {
   const auto* op = norm.as<Normalization>();
-  const bool rows = op->norm == NormKind::kLayer || op->norm == NormKind::kRms;
+  const bool rows = op->over_rows();
   if (!rows || norm.outputs().size() != 1 || norm.inputs().size() > 2) return false;
   const int64_t rank = static_cast<int64_t>(norm.output()->type.shape.size());
   const int64_t axis = op->axis < 0 ? op->axis + rank : op->axis;

@@ -167,7 +167,7 @@ void spell_extents(Graph& graph, Node& node) {
 /// The cast keeps every number.
 bool widens(const Node& node) {
   const DataType from = node.input(0)->type.type, to = node.output()->type.type;
-  const bool from_16 = from == DataType::kFloat16 || from == DataType::kBFloat16;
+  const bool from_16 = is_half(from);
   return (from_16 && (to == DataType::kFloat32 || to == DataType::kFloat64)) ||
          (from == DataType::kFloat32 && to == DataType::kFloat64) ||
          (from == DataType::kInt32 && to == DataType::kInt64);

@@ -38,10 +38,10 @@ std::optional<Axis> axis_of(const Node& node, const Deconv& deconv, size_t axis)
   const Dim &image = node.input(0)->type.shape[axis + 2],
             &result = node.output()->type.shape[axis + 2];
   if (!image.is_constant() || !result.is_constant() || result.constant() < 1) return std::nullopt;
-  Axis a{.stride = value_at(deconv.strides, axis, 1),
+  Axis a{.stride = attribute_at(deconv.strides, axis, 1),
          .kernel = node.input(1)->constant()->extents()[axis + 2],
          .extent = result.constant()};
-  const int64_t cropped = value_at(deconv.pads_begin, axis, 0);
+  const int64_t cropped = attribute_at(deconv.pads_begin, axis);
   if (cropped < 0) return std::nullopt;
   const int64_t first = cropped / a.stride, last = (cropped + a.extent - 1) / a.stride;
   a.taps = ceil_div(a.kernel, a.stride);

@@ -45,8 +45,7 @@ struct Weights {
 };
 
 bool is_16_bit(const Value* value) {
-  const DataType type = value->type.type;
-  return type == DataType::kFloat16 || type == DataType::kBFloat16;
+  return is_half(value->type.type);
 }
 
 /// One number for each of `count` elements of a row.

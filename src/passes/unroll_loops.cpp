@@ -105,10 +105,6 @@ int64_t trips_of_loop(const Node& node) {
   return goes_on == body.inputs()[1] || is_true(goes_on) ? trips->as_int64(0) : 0;
 }
 
-int64_t attribute_at(const std::vector<int64_t>& values, size_t index) {
-  return index < values.size() ? values[index] : 0;
-}
-
 int64_t trips_of_scan(const Node& node) {
   const auto& op = *node.as<Scan>();
   const Shape& first = node.input(static_cast<int>(op.states))->type.shape;

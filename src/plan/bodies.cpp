@@ -9,10 +9,6 @@
 namespace tenon {
 namespace {
 
-int64_t bytes_of(const ConcreteGraph& graph, const Value* value) {
-  return element_count(graph.extents(value)) * byte_size(value->type.type);
-}
-
 /// Inputs of a branch, or of an iteration. Slices start anywhere in a sequence.
 void align_inputs(const ConcreteGraph& graph, const Node& node, ConcreteGraph& inside) {
   const bool branch = node.bodies.size() == 2;
@@ -24,7 +20,7 @@ void align_inputs(const ConcreteGraph& graph, const Node& node, ConcreteGraph& i
     if (outside == nullptr || !graph.resolved(outside) || !inside.resolved(inputs[i])) continue;
     int64_t alignment = graph.operand(outside).alignment;
     if (!branch && i >= scanned && i < scanned + recurrence.scanned)
-      alignment = std::gcd(alignment, bytes_of(inside, inputs[i]));
+      alignment = std::gcd(alignment, inside.bytes(inputs[i]));
     inside.align(inputs[i], alignment);
   }
   // The number of an iteration is an element of a table.
@@ -50,7 +46,7 @@ Result<ConcreteGraph> concrete_body(const ConcreteGraph& graph, const Node& node
   for (int i = 0; i < recurrence.stacked; ++i) {
     const Value* slice = inside.graph().outputs()[recurrence.results + recurrence.states + i];
     if (inside.resolved(slice))
-      inside.align(inside.storage(slice).root, std::gcd<int64_t>(256, bytes_of(inside, slice)));
+      inside.align(inside.storage(slice).root, std::gcd<int64_t>(256, inside.bytes(slice)));
   }
   return inside;
 }

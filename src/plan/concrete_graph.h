@@ -64,6 +64,9 @@ class ConcreteGraph {
   const Extents& extents(const Value* value) const {
     return of_value(value, extents_, &ConstantPlaces::extents);
   }
+  int64_t bytes(const Value* value) const {
+    return element_count(extents(value)) * byte_size(value->type.type);
+  }
   /// Contents known without running anything, or null.
   const Tensor* known(const Value* value) const;
   const Storage& storage(const Value* value) const {

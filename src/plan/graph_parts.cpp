@@ -46,11 +46,6 @@ void add_symbols(const Graph& graph, std::set<std::string>& symbols) {
   }
 }
 
-/// Contents that the symbols give: each stretch has a copy of its own.
-bool is_given(const Node& node) {
-  return node.is<Constant>() || node.is<Dims>();
-}
-
 class Splitter {
  public:
   Splitter(const Graph& graph, std::set<std::string> known)
@@ -59,7 +54,7 @@ class Splitter {
   Result<std::vector<GraphPart>> all() {
     there_.insert(graph_.inputs().begin(), graph_.inputs().end());
     for (const auto& node : graph_.nodes())
-      if (!is_given(*node)) pending_.push_back(node.get());
+      if (!is_constant(*node)) pending_.push_back(node.get());
     while (!pending_.empty()) {
       const size_t before = pending_.size();
       TENON_TRY(add_stretch());
@@ -77,7 +72,7 @@ class Splitter {
     return std::ranges::all_of(node.inputs(), [&](const Value* value) {
       if (value == nullptr || there_.contains(value)) return true;
       const Node* producer = value->producer();
-      if (producer == nullptr || !is_given(*producer)) return false;
+      if (producer == nullptr || !is_constant(*producer)) return false;
       const auto* dims = producer->as<Dims>();
       return dims == nullptr || std::ranges::all_of(symbols_of(*dims), [&](const auto& name) {
                return known_.contains(name);
@@ -163,7 +158,7 @@ class Splitter {
 
   static void add_operand(const Value& value, GraphPart& part,
                           std::unordered_map<const Value*, Value*>& twins) {
-    if (value.producer() != nullptr && is_given(*value.producer()))
+    if (value.producer() != nullptr && is_constant(*value.producer()))
       return copy(*value.producer(), part, twins);
     Value* twin = twins[&value] = part.graph->add_input(value.name, value.type);
     twin->elements = value.elements;

@@ -17,8 +17,7 @@ namespace {
 
 bool is_looked_at(const Value& value) {
   const DataType type = value.type.type;
-  const bool is_counted =
-      type == DataType::kFloat32 || type == DataType::kFloat16 || type == DataType::kBFloat16;
+  const bool is_counted = type == DataType::kFloat32 || is_half(type);
   return is_counted && value.constant() == nullptr;
 }
 

@@ -99,10 +99,6 @@ bool fills_root(const ConcreteGraph& graph, const Value* output) {
          element_count(graph.extents(storage.root)) == element_count(graph.extents(output));
 }
 
-int64_t bytes_of(const ConcreteGraph& graph, const Value* value) {
-  return element_count(graph.extents(value)) * byte_size(value->type.type);
-}
-
 }  // namespace
 
 /// Whether the list says the same of this program's values and kernels as lower() would, but for
@@ -129,8 +125,8 @@ bool Program::fits(const KnownList& known, const std::vector<MadeStep>& made,
   const auto nodes = graph_.graph().nodes();
   for (size_t i = 0; i < list.buffers.size(); ++i) {
     const StepBuffer& buffer = list.buffers[i];
-    if (buffer.node >= 0 && numbers[known.buffer_bytes(i)] !=
-                                bytes_of(graph_, nodes[buffer.node]->output(buffer.output)))
+    if (buffer.node >= 0 &&
+        numbers[known.buffer_bytes(i)] != graph_.bytes(nodes[buffer.node]->output(buffer.output)))
       return false;
   }
   return std::ranges::all_of(graph_.graph().outputs(), [&](const Value* output) {

@@ -19,11 +19,6 @@ constexpr int64_t kWidestVector = 16;
 // takes as long as two of the latter.
 constexpr int64_t kAsking = 3, kCopying = 2;
 
-float weight_at(const ConvProblem& p, const void* weights, int64_t index) {
-  if (p.weight_type == ElementType::f32) return static_cast<const float*>(weights)[index];
-  return bf16_to_float(static_cast<const uint16_t*>(weights)[index]);
-}
-
 }  // namespace
 
 DepthwiseFunction depthwise_function(Isa isa) {
@@ -42,7 +37,7 @@ void pack_depthwise(const ConvProblem& p, const void* weights, float* to) {
   const int64_t taps = volume(p.kernel), stride = padded_depthwise_channels(p.groups);
   std::fill_n(to, taps * stride, 0.0f);
   for (int64_t c = 0; c < p.groups; ++c)
-    for (int64_t t = 0; t < taps; ++t) to[t * stride + c] = weight_at(p, weights, c * taps + t);
+    for (int64_t t = 0; t < taps; ++t) to[t * stride + c] = p.weight_at(weights, c * taps + t);
 }
 
 bool DepthwiseConvolution::fits(const ConvProblem& p) {
@@ -55,10 +50,8 @@ Result<DepthwiseConvolution> DepthwiseConvolution::prepare(const ConvProblem& pr
   if (!fits(problem)) return unsupported("not a depthwise convolution over channels-last images");
   TENON_TRY(check_steps(problem));
   DepthwiseConvolution conv;
-  conv.problem_ = problem;
+  conv.problem_ = problem.with_strides();
   ConvProblem& p = conv.problem_;
-  if (p.input_pixel_stride == 0) p.input_pixel_stride = p.input_channels;
-  if (p.output_pixel_stride == 0) p.output_pixel_stride = p.output_channels;
   conv.repeats_ = p.output_channels / p.groups;
   conv.from_pixel_stride_ = p.input_pixel_stride;
   if (conv.repeats_ > 1) p.groups = p.input_channels = p.input_pixel_stride = p.output_channels;

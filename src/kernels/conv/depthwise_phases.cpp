@@ -19,10 +19,8 @@ Result<DepthwiseDeconvolution> DepthwiseDeconvolution::prepare(const ConvProblem
                                                                const void* weights) {
   if (!fits(problem)) return unsupported("not a transposed depthwise convolution");
   DepthwiseDeconvolution conv;
-  conv.problem_ = problem;
+  conv.problem_ = problem.with_strides();
   ConvProblem& p = conv.problem_;
-  if (p.input_pixel_stride == 0) p.input_pixel_stride = p.input_channels;
-  if (p.output_pixel_stride == 0) p.output_pixel_stride = p.output_channels;
   const Isa isa = capped_isa(p.isa);
   conv.kernel_ = depthwise_function(isa);
   conv.finish_ = finish_function(isa);

@@ -185,10 +185,8 @@ bool DirectConvolution::fits_tiles(const ConvProblem& p) {
 Result<DirectConvolution> DirectConvolution::prepare(const ConvProblem& problem,
                                                      const void* weights) {
   DirectConvolution conv;
-  conv.problem_ = problem;
+  conv.problem_ = problem.with_strides();
   ConvProblem& p = conv.problem_;
-  if (p.input_pixel_stride == 0) p.input_pixel_stride = p.input_channels;
-  if (p.output_pixel_stride == 0) p.output_pixel_stride = p.output_channels;
   TENON_TRY(check(p));
   const Isa isa = capped_isa(p.isa);
   if (p.tiles && !fits_tiles(p)) return unsupported("no tiles of such a convolution");

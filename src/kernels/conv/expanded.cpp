@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <vector>
 
 #include "base/arithmetic.h"
 #include "device/cpu/aligned_buffer.h"
@@ -27,11 +26,6 @@ constexpr int64_t kFetching = kTransferCycles / kTransfersAtOnce * 2;
 // Tiles that fetch the next panel of weights, a line a step of k each.
 constexpr int64_t kPanelLines = 2;
 
-bool is_float(const ConvProblem& p) {
-  return p.input_type == ElementType::f32 && p.output_type == ElementType::f32 &&
-         p.weight_type == ElementType::f32 && p.compute == ElementType::f32;
-}
-
 /// Lines [first, end) that are not of the thread's own part of `all`.
 int64_t lines_of_others(int64_t first, int64_t end, int64_t all, int64_t thread, int64_t threads) {
   const int64_t own_first = std::max(first, all * thread / threads);
@@ -43,7 +37,7 @@ int64_t lines_of_others(int64_t first, int64_t end, int64_t all, int64_t thread,
 
 Status ExpandedDepthwise::check(const ConvProblem& e, const ConvProblem& d) {
   const Spatial ones = {1, 1, 1};
-  if (!is_float(e) || !is_float(d)) return unsupported("a type other than f32");
+  if (!e.is_float() || !d.is_float()) return unsupported("a type other than f32");
   if (e.kernel != ones || e.stride != ones || e.pad != Spatial{} || e.groups != 1 ||
       e.input != e.output || e.channels_first_input)
     return unsupported("the first convolution is not 1x1 over a channels-last image");

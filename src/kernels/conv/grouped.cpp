@@ -38,11 +38,6 @@ double least_piece_bytes(const ConvProblem& p) {
   return reach(1) * (reach(2) + kColumns) * static_cast<double>(channels * sizeof(float));
 }
 
-float weight_at(const ConvProblem& p, const void* weights, int64_t index) {
-  if (p.weight_type == ElementType::f32) return static_cast<const float*>(weights)[index];
-  return bf16_to_float(static_cast<const uint16_t*>(weights)[index]);
-}
-
 }  // namespace
 
 bool GroupedConvolution::fits(const ConvProblem& p) {
@@ -66,10 +61,8 @@ Result<GroupedConvolution> GroupedConvolution::prepare(const ConvProblem& proble
     return unsupported("not a convolution of images with few channels in each group");
   TENON_TRY(check_steps(problem));
   GroupedConvolution conv;
-  conv.problem_ = problem;
+  conv.problem_ = problem.with_strides();
   ConvProblem& p = conv.problem_;
-  if (p.input_pixel_stride == 0) p.input_pixel_stride = p.input_channels;
-  if (p.output_pixel_stride == 0) p.output_pixel_stride = p.output_channels;
   const Isa isa = capped_isa(p.isa);
   conv.functions_ = &grouped_functions(isa);
   conv.finish_ = finish_function(isa);
@@ -183,7 +176,7 @@ void GroupedConvolution::pack_bundle(const void* weights, int64_t bundle, float*
       for (int64_t i = 0; i < in; ++i)
         for (int64_t t = 0; t < taps; ++t)
           to[panel.offset + (t * bundle_inputs() + group * in + i) * width + c] =
-              weight_at(p, weights, from + i * taps + t);
+              p.weight_at(weights, from + i * taps + t);
     }
 }
 

@@ -1,6 +1,5 @@
 // Convolutions on tensor cores, by a kernel of our own: tiles, and which of them are worth timing.
 #include <algorithm>
-#include <numeric>
 
 #include "kernels/conv/device_convolution_cuda.h"
 #include "kernels/image.h"

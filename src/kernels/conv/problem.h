@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "device/cpu/isa.h"
 #include "kernels/epilogue/epilogue.h"
+#include "kernels/gemm/pack.h"
 
 namespace tenon::cpu {
 
@@ -45,6 +46,23 @@ struct ConvProblem {
   Isa isa = detected_isa();
   int threads = 1;
   std::span<const std::byte> packed;  ///< See tenon::Problem.
+
+  /// All of it, and nothing is rounded to bf16.
+  bool is_float() const {
+    return input_type == ElementType::f32 && output_type == ElementType::f32 &&
+           weight_type == ElementType::f32 && compute == ElementType::f32;
+  }
+  float weight_at(const void* weights, int64_t index) const {
+    if (weight_type == ElementType::f32) return static_cast<const float*>(weights)[index];
+    return bf16_to_float(static_cast<const uint16_t*>(weights)[index]);
+  }
+  /// The same with strides of dense images where none are given.
+  ConvProblem with_strides() const {
+    ConvProblem problem = *this;
+    if (input_pixel_stride == 0) problem.input_pixel_stride = input_channels;
+    if (output_pixel_stride == 0) problem.output_pixel_stride = output_channels;
+    return problem;
+  }
 };
 
 /// Addresses of one run.

@@ -11,15 +11,10 @@ namespace {
 // The lines between two bands are convolved twice, so there are few bands.
 constexpr int64_t kBandsPerThread = 2;
 
-bool is_float(const ConvProblem& p) {
-  return p.input_type == ElementType::f32 && p.output_type == ElementType::f32 &&
-         p.weight_type == ElementType::f32 && p.compute == ElementType::f32;
-}
-
 }  // namespace
 
 Status StemDepthwise::check(const ConvProblem& s, const ConvProblem& d) {
-  if (!is_float(s) || !is_float(d)) return unsupported("a type other than f32");
+  if (!s.is_float() || !d.is_float()) return unsupported("a type other than f32");
   if (!StemConvolution::fits_images(s))
     return unsupported("not a convolution of a channels-first image with few channels");
   if (!DepthwiseConvolution::fits(d) || d.output_channels != d.groups ||

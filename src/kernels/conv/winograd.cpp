@@ -111,10 +111,8 @@ Result<WinogradConvolution<kTile>> WinogradConvolution<kTile>::prepare(const Con
   if (!fits(problem)) return unsupported("not a plain 3x3 convolution");
   TENON_TRY(check_steps(problem));
   WinogradConvolution conv;
-  conv.problem_ = problem;
+  conv.problem_ = problem.with_strides();
   ConvProblem& p = conv.problem_;
-  if (p.input_pixel_stride == 0) p.input_pixel_stride = p.input_channels;
-  if (p.output_pixel_stride == 0) p.output_pixel_stride = p.output_channels;
   conv.shape_ = WinogradShape::of(p, kTile);
   const Isa isa = capped_isa(p.isa);
   conv.kernels_ = &microkernels(ElementType::f32, isa);

@@ -22,10 +22,6 @@ using cusparselt::Matmul;
 /// Algorithms offered to the search.
 constexpr int kProposals = 4;
 
-bool is_half(DataType type) {
-  return type == DataType::kFloat16 || type == DataType::kBFloat16;
-}
-
 /// Rows and addresses that the library takes.
 bool is_aligned(const Matrix& m) {
   constexpr int64_t kElements = 8, kBytes = 16;

@@ -283,7 +283,7 @@ const char* device_type(DataType type) {
 }
 
 const char* wide_type(DataType type) {
-  if (type == DataType::kFloat16 || type == DataType::kBFloat16) return "f32";
+  if (is_half(type)) return "f32";
   if (type == DataType::kBool) return "bool";
   return device_type(type);
 }

@@ -201,7 +201,7 @@ class KernelCode {
   void allow_fast_math() { fast_ = true; }
   /// Results of `type` are wanted: fast_math where that is 16 bits wide.
   void round_to(DataType type) {
-    if (type == DataType::kFloat16 || type == DataType::kBFloat16) fast_ = true;
+    if (is_half(type)) fast_ = true;
   }
 
   /// All of it, ending in the given files of src/kernels ("rows/softmax.cu").

@@ -42,7 +42,7 @@ inline std::string quantized_expression(std::string_view value, DataType type, d
 inline const char* byte_type(DataType type) {
   if (type == DataType::kFloat8E4M3) return "e4m3";
   if (type == DataType::kFloat8E5M2) return "e5m2";
-  return type == DataType::kInt8 || type == DataType::kUInt8 ? device_type(type) : nullptr;
+  return is_byte_integer(type) ? device_type(type) : nullptr;
 }
 
 }  // namespace tenon

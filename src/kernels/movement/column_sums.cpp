@@ -3,15 +3,10 @@
 #include <algorithm>
 
 #include "base/arithmetic.h"
+#include "ir/tensor.h"
 
 namespace tenon::cpu {
 namespace {
-
-int64_t product(const std::vector<int64_t>& extents) {
-  int64_t count = 1;
-  for (const int64_t extent : extents) count *= extent;
-  return count;
-}
 
 /// The next place of the first `axes` axes; false behind the last one.
 bool advance(std::vector<int64_t>& place, const std::vector<int64_t>& extents, size_t axes) {
@@ -32,7 +27,7 @@ void add_line(const float* from, int64_t count, int64_t step, float* to) {
 }  // namespace
 
 void ColumnSums::run(const float* columns, float* images, ThreadPool& pool) const {
-  const int64_t size = product(image), matrix = product(block) * product(counts);
+  const int64_t size = element_count(image), matrix = element_count(block) * element_count(counts);
   pool.for_each(planes, 1, [&](int64_t plane) {
     std::fill_n(images + plane * size, size, 0.0f);
     add_plane(columns + plane * matrix, images + plane * size);
@@ -40,7 +35,7 @@ void ColumnSums::run(const float* columns, float* images, ThreadPool& pool) cons
 }
 
 void ColumnSums::add_plane(const float* columns, float* to) const {
-  const int64_t positions = product(counts);
+  const int64_t positions = element_count(counts);
   std::vector<int64_t> element(block.size(), 0);
   do {
     add_lines(element, columns, to);

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "base/arithmetic.h"
+#include "ir/tensor.h"
 #include "kernels/movement/odometer.h"
 #include "kernels/movement/words.h"
 
@@ -45,12 +46,6 @@ struct OffsetRow {
                      : resolve_as(static_cast<const int32_t*>(indices));
   }
 };
-
-int64_t element_count(const std::vector<int64_t>& extents) {
-  int64_t count = 1;
-  for (const int64_t extent : extents) count *= extent;
-  return count;
-}
 
 /// Rows cut so that also one long row is work for all threads.
 struct Pieces {

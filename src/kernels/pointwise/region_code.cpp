@@ -27,10 +27,6 @@ std::string literal(double value) {
   return fmt::format("({}0x{})", std::signbit(value) ? "-" : "", std::string_view(digits, end.ptr));
 }
 
-bool is_16_bit(DataType type) {
-  return type == DataType::kFloat16 || type == DataType::kBFloat16;
-}
-
 bool is_float8(DataType type) {
   return is_real(type) && byte_size(type) == 1;
 }
@@ -320,7 +316,7 @@ class LoopWriter {
     std::string result;
     if (in.to == DataType::kBool)
       result = is_real(from) ? value + " != 0" : fmt::format("{} != 0", value);
-    else if (is_16_bit(in.to))
+    else if (is_half(in.to))
       result = fmt::format("widen(narrow<{}>(float({})))", type, value);
     else if (is_real(in.to))
       result = fmt::format("{}({})", type, value);
@@ -345,7 +341,7 @@ class LoopWriter {
     const std::string value =
         fmt::format("(float({}) - float({})) * float({})", plain(in.sources[0]),
                     device_real(in.beta), device_real(in.alpha));
-    if (is_16_bit(in.to))
+    if (is_half(in.to))
       add("      const f32 r{} = widen(narrow<{}>({}));\n", reg, device_type(in.to), value);
     else
       add("      const {0} r{1} = {0}({2});\n", arithmetic_type(in.to), reg, value);

@@ -52,10 +52,6 @@ Status check_types(const PointwiseProgram& program, const std::vector<CodeOperan
   return {};
 }
 
-bool is_half(DataType type) {
-  return type == DataType::kFloat16 || type == DataType::kBFloat16;
-}
-
 /// Results all rounded to 16 bits, or quantized from such, do not show the last places of
 /// divisions.
 bool rounds_away(const Problem& problem, const PointwiseProgram& program) {

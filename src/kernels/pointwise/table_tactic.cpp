@@ -27,7 +27,7 @@ int byte_operand(const Problem& problem) {
   for (int i = 0; i < static_cast<int>(problem.inputs.size()); ++i) {
     const Operand& operand = problem.input(i);
     if (is_known_number(operand)) continue;
-    const bool byte = operand.type == DataType::kInt8 || operand.type == DataType::kUInt8;
+    const bool byte = is_byte_integer(operand.type);
     if (found >= 0 || !byte) return -1;
     found = i;
   }

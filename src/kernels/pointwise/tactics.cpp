@@ -34,12 +34,7 @@ std::optional<cpu::PointwiseType> stored_type(DataType type) {
 }
 
 bool is_register_type(DataType type) {
-  return type == DataType::kFloat32 || type == DataType::kBFloat16 || type == DataType::kFloat16 ||
-         type == DataType::kBool;
-}
-
-bool is_byte_type(DataType type) {
-  return type == DataType::kInt8 || type == DataType::kUInt8;
+  return type == DataType::kFloat32 || is_half(type) || type == DataType::kBool;
 }
 
 DataType type_of(const PointwiseProgram& program, const Problem& problem, int source) {
@@ -51,13 +46,14 @@ DataType type_of(const PointwiseProgram& program, const Problem& problem, int so
 /// quantized are dequantized by the only instructions that read them.
 Support check_types(const PointwiseProgram& program, const Problem& problem) {
   for (const auto& instruction : program.instructions) {
-    if (instruction.quantizes ? !is_byte_type(instruction.to) : !is_register_type(instruction.to))
+    if (instruction.quantizes ? !is_byte_integer(instruction.to)
+                              : !is_register_type(instruction.to))
       return Support::no("a value that is none of f32, bf16, f16 and bool");
     for (const int source : instruction.sources) {
       if (source < 0) continue;
       const DataType type = type_of(program, problem, source);
       if (instruction.dequantizes
-              ? !is_byte_type(type)
+              ? !is_byte_integer(type)
               : !is_register_type(type) && (!instruction.is_cast || source >= program.inputs))
         return Support::no("arithmetic on integers");
     }
@@ -103,7 +99,7 @@ Support supports(const Problem& problem) {
   const auto program = make_rounding_program(problem);
   if (!program.ok()) return Support::of(program);
   for (const Operand& output : problem.outputs) {
-    if (!is_register_type(output.type) && !(program->rounds() && is_byte_type(output.type)))
+    if (!is_register_type(output.type) && !(program->rounds() && is_byte_integer(output.type)))
       return Support::no("a result that is neither f32, bf16 nor bool");
     if (output.extents != problem.output().extents)
       return Support::no("outputs of different extents");

@@ -47,7 +47,7 @@ bool meets_image(const DeviceWindow& w) {
 /// Maxima of bytes are found several at a time.
 bool finds_greatest_bytes(const Problem& problem, const Pool& op, const Operand& x) {
   return op.function == PoolFunction::kMax && problem.outputs.size() == 1 &&
-         (x.type == DataType::kInt8 || x.type == DataType::kUInt8);
+         is_byte_integer(x.type);
 }
 
 void add_constants(KernelCode& code, const Problem& problem, const Pool& op, const Operand& x,

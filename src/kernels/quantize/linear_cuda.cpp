@@ -12,7 +12,7 @@ namespace {
 constexpr int kBlock = 256;
 
 bool is_real_type(DataType type) {
-  return type == DataType::kFloat32 || type == DataType::kFloat16 || type == DataType::kBFloat16;
+  return type == DataType::kFloat32 || is_half(type);
 }
 
 /// The one number that a constant operand holds; `otherwise` where there is none.

@@ -72,10 +72,6 @@ constexpr int64_t kFewestWarps = 8, kMostWarps = 16, kMostTiles = 16;
 constexpr int64_t kDigits = 3;  ///< Of a row's number.
 constexpr int64_t kBehindRows = 101;  ///< The launch behind starts when the first rows are here.
 
-bool is_half(DataType type) {
-  return type == DataType::kFloat16 || type == DataType::kBFloat16;
-}
-
 Status check_blocks(const DequantizedWeights& w) {
   if (!w.blocked || w.block == 32 || w.block == 64 || w.block % kStep == 0) return {};
   return unsupported("blocks of {}; takes 32, 64 and multiples of {}", w.block, kStep);

@@ -11,14 +11,10 @@
 namespace tenon::tactics {
 namespace {
 
-bool over_rows(const Normalization& op) {
-  return op.norm == NormKind::kLayer || op.norm == NormKind::kRms;
-}
-
 /// Strides of scale or bias over the output: along the last axes, or along the channels.
 Result<std::vector<int64_t>> factor_strides(const Normalization& op, const Operand& factor,
                                             const Extents& extents) {
-  if (over_rows(op)) return broadcast_strides(factor, extents);
+  if (op.over_rows()) return broadcast_strides(factor, extents);
   std::vector<int64_t> strides(extents.size(), 0);
   strides[1] = strides_of(factor)[0];
   return strides;
@@ -62,7 +58,7 @@ Result<Description> describe(const Problem& problem) {
 /// The axes that are normalized together (`reduced`), and the loop over all of these.
 SplitLoop loops_of(const Normalization& op, const Operand& y) {
   std::vector<bool> reduced(static_cast<size_t>(y.rank()), false);
-  if (over_rows(op)) {
+  if (op.over_rows()) {
     for (int64_t i = op.axis < 0 ? op.axis + y.rank() : op.axis; i < y.rank(); ++i)
       reduced[i] = true;
     return split_loop(y, reduced);
@@ -146,7 +142,7 @@ KernelCode begin_image(const Problem& problem, const Description& d, int64_t pie
 Result<JitPlan> plan(const Problem& problem, std::string_view) {
   TENON_ASSIGN(const Description d, describe(problem));
   const Operand &x = problem.input(d.input), &y = problem.output();
-  if (over_rows(*d.op)) return unsupported("not an instance or group normalization");
+  if (d.op->over_rows()) return unsupported("not an instance or group normalization");
   if (problem.outputs.size() > 1) return unsupported("statistics are wanted");
   if (!has_whole_pixels(x) || !pixel_stride(y)) return unsupported("not channels-last");
   if (wide_type(x.type) != std::string_view("f32") || x.type != y.type)

@@ -86,7 +86,7 @@ Support supports(const Problem& problem) {
   const auto region = anchored_region(problem);
   if (!region.ok()) return Support::of(region);
   const auto* op = region->anchor.as<Normalization>();
-  if (op == nullptr || op->norm == NormKind::kLayer || op->norm == NormKind::kRms)
+  if (op == nullptr || op->over_rows())
     return Support::no("not an instance or group normalization");
   if (const Support common = cpu::check_normalization(problem, *region, *op); !common)
     return common;

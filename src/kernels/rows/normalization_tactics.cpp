@@ -15,10 +15,6 @@
 namespace tenon::tactics {
 namespace {
 
-bool over_rows(const Normalization& op) {
-  return op.norm == NormKind::kLayer || op.norm == NormKind::kRms;
-}
-
 /// Scale or bias as floats: a copy when it is constant, else read at each launch.
 struct Factors {
   int input = -1;
@@ -112,7 +108,7 @@ Support supports(const Problem& problem) {
   const auto region = anchored_region(problem);
   if (!region.ok()) return Support::of(region);
   const auto* op = region->anchor.as<Normalization>();
-  if (op == nullptr || !over_rows(*op)) return Support::no("not a layer or RMS normalization");
+  if (op == nullptr || !op->over_rows()) return Support::no("not a layer or RMS normalization");
   if (const Support common = cpu::check_normalization(problem, *region, *op); !common)
     return common;
   const Operand& x = problem.input(region->anchor_inputs[0]);
@@ -228,7 +224,8 @@ Support supports(const Problem& problem) {
   const auto region = anchored_region(problem);
   if (!region.ok()) return Support::of(region);
   const auto* op = region->anchor.as<Normalization>();
-  if (op == nullptr || over_rows(*op)) return Support::no("not an instance or group normalization");
+  if (op == nullptr || op->over_rows())
+    return Support::no("not an instance or group normalization");
   if (const Support common = cpu::check_normalization(problem, *region, *op); !common)
     return common;
   const Operand& x = problem.input(region->anchor_inputs[0]);

@@ -23,10 +23,6 @@ Result<int64_t> pixel_of(const Operand& image) {
   return 0;
 }
 
-int64_t value_at(const std::vector<int64_t>& values, size_t axis, int64_t otherwise) {
-  return axis < values.size() ? values[axis] : otherwise;
-}
-
 const Operand* operand_of(const Problem& problem, int input) {
   return problem.has_input(input) ? &problem.input(input) : nullptr;
 }
@@ -49,8 +45,9 @@ Result<cpu::DeformProblem> describe(const Problem& problem) {
   p.groups = op->groups, p.offset_groups = op->offset_groups;
   for (size_t i = 0; i < p.input.size(); ++i) {
     p.input[i] = x.extents[i + 2], p.output[i] = y.extents[i + 2], p.kernel[i] = w.extents[i + 2];
-    p.stride[i] = value_at(op->strides, i, 1), p.dilation[i] = value_at(op->dilations, i, 1);
-    p.pad[i] = value_at(op->pads_begin, i, 0);
+    p.stride[i] = attribute_at(op->strides, i, 1),
+    p.dilation[i] = attribute_at(op->dilations, i, 1);
+    p.pad[i] = attribute_at(op->pads_begin, i);
   }
   p.has_bias = problem.has_input(kBias), p.has_mask = problem.has_input(kMask);
   p.isa = cpu::isa_up_to(problem.isa_limit);

@@ -1,10 +1,8 @@
-#include <algorithm>
-
 #include "device/cpu/thread_pool.h"
+#include "kernels/cpu_tactic.h"
 #include "kernels/epilogue/region_epilogue.h"
 #include "kernels/sampling/sampling.h"
 #include "kernels/strides.h"
-#include "kernels/tactic.h"
 #include "ops/nn.h"
 
 namespace tenon::tactics {
@@ -80,7 +78,7 @@ Result<cpu::LrnProblem> describe_lrn(const Problem& problem) {
 
 class GridSampleKernel final : public Kernel {
  public:
-  explicit GridSampleKernel(const cpu::GridSampleProblem& problem) : problem_(problem) {}
+  GridSampleKernel(const Problem&, const cpu::GridSampleProblem& problem) : problem_(problem) {}
   Status run(const LaunchArguments& arguments) const override {
     cpu::grid_sample(problem_, arguments.inputs[0], arguments.inputs[1], arguments.outputs[0],
                      *arguments.queue.pool);
@@ -93,7 +91,7 @@ class GridSampleKernel final : public Kernel {
 
 class LrnKernel final : public Kernel {
  public:
-  explicit LrnKernel(const cpu::LrnProblem& problem) : problem_(problem) {}
+  LrnKernel(const Problem&, const cpu::LrnProblem& problem) : problem_(problem) {}
   Status run(const LaunchArguments& arguments) const override {
     cpu::lrn(problem_, arguments.inputs[0], arguments.outputs[0], *arguments.queue.pool);
     return {};
@@ -106,27 +104,11 @@ class LrnKernel final : public Kernel {
 }  // namespace
 
 namespace grid_sample_points {
-
-Support supports(const Problem& problem) {
-  return Support::of(describe_sampling(problem));
-}
-Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
-  TENON_ASSIGN(const cpu::GridSampleProblem p, describe_sampling(problem));
-  return make_kernel<GridSampleKernel>(p);
-}
-
+TENON_DESCRIBED_TACTIC(describe_sampling, GridSampleKernel)
 }  // namespace grid_sample_points
 
 namespace lrn_channels {
-
-Support supports(const Problem& problem) {
-  return Support::of(describe_lrn(problem));
-}
-Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
-  TENON_ASSIGN(const cpu::LrnProblem p, describe_lrn(problem));
-  return make_kernel<LrnKernel>(p);
-}
-
+TENON_DESCRIBED_TACTIC(describe_lrn, LrnKernel)
 }  // namespace lrn_channels
 
 }  // namespace tenon::tactics

@@ -71,22 +71,18 @@ TEST_P(FusedGemmTypes, RowsOfAWiderTensor) {
   check(test, GetParam());
 }
 
-std::string refusal(RegionCase& test) {
-  const Support support = supports(test.problem());
-  return support ? "" : support.reason;
-}
-
 TEST(CudnnFusedGemmRefuses, UnalignedRowsAndFullF32) {
   RegionCase odd(DataType::kFloat16);
   odd.step(F::k_relu, odd.add(std::make_unique<MatMul>(),
                               {odd.input("a", {8, 13}), odd.input("b", {13, 16})}));
   odd.finish(Layout::kRowMajor);
-  EXPECT_EQ(refusal(odd), "rows that start at no multiple of 16 bytes");
+  EXPECT_EQ(refusal(supports(odd.problem())), "rows that start at no multiple of 16 bytes");
   RegionCase full(DataType::kFloat32);
   full.step(F::k_relu, full.add(std::make_unique<MatMul>(),
                                 {full.input("a", {8, 16}), full.input("b", {16, 16})}));
   full.finish(Layout::kRowMajor);
-  EXPECT_EQ(refusal(full), "cuDNN's products round f32 to tf32, which is not allowed");
+  EXPECT_EQ(refusal(supports(full.problem())),
+            "cuDNN's products round f32 to tf32, which is not allowed");
 }
 
 }  // namespace

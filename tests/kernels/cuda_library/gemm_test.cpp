@@ -179,21 +179,16 @@ TEST(CublasLt, RepeatsBitByBit) {
   }
 }
 
-std::string refusal(RegionCase& test) {
-  const Support support = supports(test.problem());
-  return support ? "" : support.reason;
-}
-
 TEST(CublasLtRefuses, OtherTypesAndScatteredElements) {
   RegionCase test(DataType::kInt32);
   test.add(matmul(), {test.input("a", {8, 8}), test.input("b", {8, 8})});
   test.finish(Layout::kRowMajor);
-  EXPECT_EQ(refusal(test), "a product of i32");
+  EXPECT_EQ(refusal(supports(test.problem())), "a product of i32");
   RegionCase apart(DataType::kFloat32);
   apart.add(matmul(), {apart.input("a", {8, 8}), apart.input("b", {8, 8})});
   apart.finish(Layout::kRowMajor);
   apart.problem().inputs[0].strides = {64, 2};
-  EXPECT_EQ(refusal(apart), "an operand whose elements lie apart");
+  EXPECT_EQ(refusal(supports(apart.problem())), "an operand whose elements lie apart");
 }
 
 }  // namespace

@@ -84,4 +84,9 @@ void check_configs(RegionCase& test, const CheckedTactic& tactic, double toleran
 /// The GPU, or null after saying why the test is skipped.
 Device* gpu_or_skip();
 
+/// Why a tactic does not take a problem; empty where it does.
+inline std::string refusal(const Support& support) {
+  return support ? "" : support.reason;
+}
+
 }  // namespace tenon

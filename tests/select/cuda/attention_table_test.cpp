@@ -10,6 +10,7 @@
 #include "ops/structure.h"
 #include "ops/table.h"
 #include "select/compile.h"
+#include "select/cuda/described_gpu.h"
 
 namespace tenon {
 namespace {
@@ -89,16 +90,6 @@ class Network {
   std::string text_;
   int next_ = 6;
 };
-
-Backend gpu(int architecture) {
-  const auto properties = parse_description(fmt::format(
-      "name = GPU\narchitecture = sm_{0}\nlibraries = driver 13.0, nvrtc 13.0\ncompute_units = 80\n"
-      "compute_capability = {0}\nmemory_bytes = 40000000000\nshared_memory_per_block = {1}\n"
-      "native_bf16 = {2}\nnative_fp16 = 1\n",
-      architecture, architecture == 75 ? 65536 : 101376, architecture >= 80 ? 1 : 0));
-  EXPECT_TRUE(properties.ok()) << properties.error().message;
-  return {std::make_shared<DescribedDevice>(*properties), cuda_tactics()};
-}
 
 Result<Plan> plan_of(const std::string& text, const Backend& backend) {
   TENON_ASSIGN(auto graph, parse_graph("graph \"\" " + text));
