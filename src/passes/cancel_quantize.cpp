@@ -5,20 +5,16 @@
 namespace tenon {
 
 bool cancel_quantize(Graph& graph, PassContext& context) {
-  bool changed = false;
-  for (const auto& node : graph.nodes()) {
-    if (!node->is<Quantize>() || !context.allows(*node)) continue;
-    if (produced_by<Dequantize>(node->input(0)) == nullptr) continue;
-    Node& before = *node->input(0)->producer();
-    if (!is_byte(quantized_type(*node)) || !same_scaling(*node, before)) continue;
+  return for_each_allowed(graph, context, [&](Node& node) {
+    if (!node.is<Quantize>() || produced_by<Dequantize>(node.input(0)) == nullptr) return false;
+    const Node& before = *node.input(0)->producer();
+    if (!is_byte(quantized_type(node)) || !same_scaling(node, before)) return false;
     Value* source = before.input(0);
-    if (graph.is_output(node->output())) continue;
-    if (source->producer() != nullptr) add_origins(*source->producer(), *node);
-    graph.replace_uses(node->output(), source);
-    context.applied(node->name + " undoes " + before.name);
-    changed = true;
-  }
-  return changed;
+    if (graph.is_output(node.output())) return false;
+    if (source->producer() != nullptr) add_origins(*source->producer(), node);
+    graph.replace_uses(node.output(), source);
+    return context.applied(node.name + " undoes " + before.name);
+  });
 }
 
 }  // namespace tenon

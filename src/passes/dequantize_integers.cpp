@@ -226,19 +226,17 @@ class IntegerProduct {
 
 bool dequantize_integers(Graph& graph, PassContext& context) {
   if (!context.options().dynamic_scales || !context.options().quantized_regions) return false;
-  bool changed = false, tried = false;
-  for (Node* node : nodes_of(graph)) {
-    if (!context.allows_fusion(*node)) continue;
-    IntegerProduct product(graph, *node);
-    if (!product.match()) continue;
+  bool tried = false;
+  const bool changed = for_each_fusible(graph, context, [&](Node& node) {
+    IntegerProduct product(graph, node);
+    if (!product.match()) return false;
     Node& real = product.build();
     tried = true;
-    if (!can_anchor_quantized(real, context.options())) continue;
+    if (!can_anchor_quantized(real, context.options())) return false;
     add_origins(real, product.last());
     stand_in(graph, product.last(), real.output());
-    context.applied(real.name + " is a product of dequantized numbers");
-    changed = true;
-  }
+    return context.applied(real.name + " is a product of dequantized numbers");
+  });
   if (tried && !changed) graph.remove_dead();
   return changed;
 }

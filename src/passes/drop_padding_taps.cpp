@@ -146,15 +146,12 @@ class KeptTaps {
 }  // namespace
 
 bool drop_padding_taps(Graph& graph, PassContext& context) {
-  bool changed = false;
-  for (Node* node : nodes_of(graph)) {
-    const auto window = KeptTaps::of(*node);
-    if (!window || !context.allows(*node)) continue;
-    window->apply(graph, *node);
-    context.applied(fmt::format("{} keeps {}", node->name, window->text()));
-    changed = true;
-  }
-  return changed;
+  return for_each_allowed(graph, context, [&](Node& node) {
+    const auto window = KeptTaps::of(node);
+    if (!window) return false;
+    window->apply(graph, node);
+    return context.applied(fmt::format("{} keeps {}", node.name, window->text()));
+  });
 }
 
 }  // namespace tenon

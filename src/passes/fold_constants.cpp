@@ -29,10 +29,6 @@ bool has_effects_or_chance(const Node& node) {
          node.is<Assertion>() || node.is<Plugin>() || node.outputs().empty();
 }
 
-bool is_source(const Node& node) {
-  return node.is<Constant>() || node.is<Dims>();
-}
-
 bool operands_constant(const Node& node) {
   return std::all_of(node.inputs().begin(), node.inputs().end(), [](const Value* value) {
     return value == nullptr || value->constant() != nullptr;

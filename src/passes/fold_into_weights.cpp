@@ -3,7 +3,6 @@
 // matmul's bias too. Must run before fuse_epilogue.
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include "passes/channel_constants.h"
 #include "passes/match.h"
@@ -192,20 +191,17 @@ bool fold(Graph& graph, Node& node) {
 }  // namespace
 
 bool fold_into_weights(Graph& graph, PassContext& context) {
-  bool changed = false;
-  for (Node* node : nodes_of(graph))
-    if (context.allows_fusion(*node) && node->is<BatchNorm>())
-      changed |= expand_batch_norm(graph, *node);
+  const bool expanded = for_each_fusible(graph, context, [&](Node& node) {
+    return node.is<BatchNorm>() && expand_batch_norm(graph, node);
+  });
   // New nodes stand at the end; the graph had no cycle, so it has none now.
   (void)graph.sort().ok();
-  for (Node* node : nodes_of(graph)) {
-    const std::string name = node->name;
-    if (!context.allows_fusion(*node)) continue;
-    if (!fold(graph, *node) && !spread(graph, *node, context)) continue;
-    context.applied(name + " goes into the weights before it");
-    changed = true;
-  }
-  return changed;
+  const bool folded = for_each_fusible(graph, context, [&](Node& node) {
+    const std::string name = node.name;
+    return (fold(graph, node) || spread(graph, node, context)) &&
+           context.applied(name + " goes into the weights before it");
+  });
+  return expanded || folded;
 }
 
 }  // namespace tenon

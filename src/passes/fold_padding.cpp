@@ -89,14 +89,10 @@ bool fold_transposed(Node& node) {
 }  // namespace
 
 bool fold_padding(Graph& graph, PassContext& context) {
-  bool changed = false;
-  for (const auto& node : graph.nodes()) {
-    if (!context.allows_fusion(*node) || node->inputs().empty()) continue;
-    if (!fold(*node) && !fold_transposed(*node)) continue;
-    context.applied(node->name + " pads its input itself");
-    changed = true;
-  }
-  return changed;
+  return for_each_fusible(graph, context, [&](Node& node) {
+    return !node.inputs().empty() && (fold(node) || fold_transposed(node)) &&
+           context.applied(node.name + " pads its input itself");
+  });
 }
 
 }  // namespace tenon

@@ -5,6 +5,7 @@
 // patterns that make pointwise functions out of groups (GELU, SiLU), and before fuse_pointwise.
 #include <algorithm>
 #include <cstdint>
+#include <ranges>
 #include <unordered_map>
 
 #include "ops/ops.h"
@@ -93,24 +94,19 @@ class Chain {
 }  // namespace
 
 bool fuse_epilogue(Graph& graph, PassContext& context) {
-  const std::vector<Node*> anchors = nodes_of(
-      graph, [&](const Node& node) { return takes_epilogue(node) && context.allows_fusion(node); });
+  const std::vector<Node*> anchors = fusible_nodes(graph, context, takes_epilogue);
   std::unordered_map<const Node*, size_t> order;
   for (const auto& node : graph.nodes()) order.emplace(node.get(), order.size());
-  bool changed = false;
   // From the back: where two anchors meet in a sum, the later one takes it, when its operand is
   // already there.
-  for (auto it = anchors.rbegin(); it != anchors.rend(); ++it) {
-    Chain chain(graph, *it, context, order);
+  return for_each_of(anchors | std::views::reverse, [&](Node& anchor) {
+    Chain chain(graph, &anchor, context, order);
     chain.grow();
     std::vector<Node*> members = chain.members();
-    Node* last = (*it)->is<MatMul>() ? widening_step(graph, chain.running(), context) : nullptr;
+    Node* last = anchor.is<MatMul>() ? widening_step(graph, chain.running(), context) : nullptr;
     if (last != nullptr) members.push_back(last);
-    if (members.size() == 1) continue;
-    context.applied(make_region(graph, members)->name);
-    changed = true;
-  }
-  return changed;
+    return members.size() > 1 && context.applied(make_region(graph, members)->name);
+  });
 }
 
 }  // namespace tenon

@@ -1,7 +1,6 @@
 // A 1x1 convolution that widens an image and the depthwise convolution behind it are one region
 // (inverted residual blocks). Only where the device has a kernel for it. Must run after
 // recognize_activations and before fuse_epilogue.
-#include <algorithm>
 
 #include "ops/ops.h"
 #include "ops/region.h"
@@ -9,10 +8,6 @@
 
 namespace tenon {
 namespace {
-
-bool all_are(const std::vector<int64_t>& values, int64_t wanted) {
-  return std::all_of(values.begin(), values.end(), [&](int64_t x) { return x == wanted; });
-}
 
 bool is_expansion(const Node& node) {
   const auto* conv = node.as<Conv>();
@@ -32,17 +27,9 @@ std::vector<Node*> region_of(const Graph& graph, const PassContext& context, Nod
 }  // namespace
 
 bool fuse_expansion(Graph& graph, PassContext& context) {
-  if (!context.options().expansion_regions) return false;
-  const std::vector<Node*> expansions = nodes_of(
-      graph, [&](const Node& node) { return is_expansion(node) && context.allows_fusion(node); });
-  bool changed = false;
-  for (Node* expansion : expansions) {
-    const std::vector<Node*> members = region_of(graph, context, *expansion);
-    if (members.empty()) continue;
-    context.applied(make_region(graph, members)->name);
-    changed = true;
-  }
-  return changed;
+  return context.options().expansion_regions &&
+         join_around(graph, context, is_expansion,
+                     [&](Node& node) { return region_of(graph, context, node); });
 }
 
 }  // namespace tenon

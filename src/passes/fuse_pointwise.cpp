@@ -3,6 +3,7 @@
 // Quantization with one scale and its reverse are members where the device's kernels round inside a
 // group. Runs after fuse_epilogue and fuse_quantized, which take what belongs to a product.
 #include <algorithm>
+#include <ranges>
 #include <unordered_set>
 
 #include "ops/ops.h"
@@ -125,22 +126,18 @@ std::string group_name(const std::vector<Node*>& nodes) {
 }  // namespace
 
 bool fuse_pointwise(Graph& graph, PassContext& context) {
-  const std::vector<Node*> roots = nodes_of(graph, [&](const Node& node) {
-    return is_member(node, context.options()) && context.allows_fusion(node);
-  });
+  const std::vector<Node*> roots = fusible_nodes(
+      graph, context, [&](const Node& node) { return is_member(node, context.options()); });
   std::unordered_set<const Node*> done;
-  bool changed = false;
-  for (auto it = roots.rbegin(); it != roots.rend(); ++it) {
-    if (done.contains(*it)) continue;
-    Group group(graph, *it, context.options());
+  return for_each_of(roots | std::views::reverse, [&](Node& root) {
+    if (done.contains(&root)) return false;
+    Group group(graph, &root, context.options());
     group.grow(context);
-    if (group.size() < 2) continue;
+    if (group.size() < 2) return false;
     const std::vector<Node*> members = group.ordered();
     done.insert(members.begin(), members.end());
-    context.applied(make_region(graph, members, group_name(members))->name);
-    changed = true;
-  }
-  return changed;
+    return context.applied(make_region(graph, members, group_name(members))->name);
+  });
 }
 
 }  // namespace tenon

@@ -6,6 +6,7 @@
 // 8 bits, without any quantization behind. Must run after the propagation of quantization, before
 // fuse_epilogue and lower_precision, and once more between these two, for rows of 16 bits.
 #include <algorithm>
+#include <ranges>
 
 #include "ops/ops.h"
 #include "ops/region.h"
@@ -170,20 +171,19 @@ std::string region_name(const std::vector<Node*>& steps) {
 
 bool fuse_quantized(Graph& graph, PassContext& context) {
   if (!context.options().quantized_regions) return false;
-  const std::vector<Node*> anchors = nodes_of(graph, [&](const Node& node) {
-    return context.allows_fusion(node) &&
-           (can_anchor_quantized(node, context.options()) ||
-            multiplies_small_weights(graph, node, context.options()));
+  const std::vector<Node*> anchors = fusible_nodes(graph, context, [&](const Node& node) {
+    return can_anchor_quantized(node, context.options()) ||
+           multiplies_small_weights(graph, node, context.options());
   });
   // From the back: where two anchors meet in a sum, the later one takes it.
-  for (auto it = anchors.rbegin(); it != anchors.rend(); ++it) {
-    Chain chain(graph, context, **it);
+  return for_each_of(anchors | std::views::reverse, [&](Node& anchor) {
+    Chain chain(graph, context, anchor);
     chain.grow();
     const std::string name = region_name(chain.steps());
     make_region(graph, chain.members(), name);
-    context.applied(name + (chain.rounds() ? " in 8-bit numbers" : " with quantized weights"));
-  }
-  return !anchors.empty();
+    return context.applied(name +
+                           (chain.rounds() ? " in 8-bit numbers" : " with quantized weights"));
+  });
 }
 
 }  // namespace tenon

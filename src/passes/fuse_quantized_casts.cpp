@@ -107,22 +107,17 @@ bool take_casts(Graph& graph, Node& region, const PassOptions& options) {
 
 bool fuse_quantized_casts(Graph& graph, PassContext& context) {
   if (!context.options().quantized_halves) return false;
-  bool changed = false;
   // Casts among them would go with a region.
-  const std::vector<Node*> nodes = nodes_of(graph, [&](const Node& node) {
-    return (node.is<Quantize>() || node.is<Dequantize>() || node.is<Fused>()) &&
-           context.allows_fusion(node);
+  const std::vector<Node*> nodes = fusible_nodes(graph, context, [](const Node& node) {
+    return node.is<Quantize>() || node.is<Dequantize>() || node.is<Fused>();
   });
-  for (Node* node : nodes) {
-    const std::string name = node->name;
-    const bool is_region = is_quantized_region(*node);
-    if (is_region ? !take_casts(graph, *node, context.options())
-                  : !quantize_halves(*node) && !dequantize_to_halves(graph, *node))
-      continue;
-    context.applied(name + " does without casts");
-    changed = true;
-  }
-  return changed;
+  return for_each_of(nodes, [&](Node& node) {
+    const std::string name = node.name;
+    const bool taken = is_quantized_region(node)
+                           ? take_casts(graph, node, context.options())
+                           : quantize_halves(node) || dequantize_to_halves(graph, node);
+    return taken && context.applied(name + " does without casts");
+  });
 }
 
 }  // namespace tenon

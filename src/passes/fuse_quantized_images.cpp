@@ -42,20 +42,15 @@ Node* quantization_ahead(const Graph& graph, const Node& region, const PassConte
 
 bool fuse_quantized_images(Graph& graph, PassContext& context) {
   if (!context.options().rounding_groups) return false;
-  bool changed = false;
-  for (Node* region : nodes_of(graph, [&](const Node& node) {
-         return node.is<Fused>() && context.allows_fusion(node);
-       })) {
-    Node* quantize = quantization_ahead(graph, *region, context);
-    if (quantize == nullptr) continue;
-    const std::string name = region->name;
-    std::vector<Node*> members = inline_region(graph, region);
+  return for_each_of(fusible_nodes(graph, context, is_region), [&](Node& region) {
+    Node* quantize = quantization_ahead(graph, region, context);
+    if (quantize == nullptr) return false;
+    const std::string name = region.name;
+    std::vector<Node*> members = inline_region(graph, &region);
     members.insert(members.begin(), quantize);
     make_region(graph, members, name);
-    context.applied(name + " quantizes its image");
-    changed = true;
-  }
-  return changed;
+    return context.applied(name + " quantizes its image");
+  });
 }
 
 }  // namespace tenon

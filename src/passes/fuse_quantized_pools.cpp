@@ -80,23 +80,18 @@ bool keeps_order(const Node& region) {
 
 bool fuse_quantized_pools(Graph& graph, PassContext& context) {
   if (!context.options().pooled_quantized_stems) return false;
-  bool changed = false;
-  for (Node* region : nodes_of(graph, [&](const Node& node) {
-         return node.is<Fused>() && context.allows_fusion(node);
-       })) {
-    if (region->outputs().size() != 1 || dequantized_image(*region) == nullptr) continue;
-    Node* pool = only_user(graph, region->output());
+  return for_each_of(fusible_nodes(graph, context, is_region), [&](Node& region) {
+    if (region.outputs().size() != 1 || dequantized_image(region) == nullptr) return false;
+    Node* pool = only_user(graph, region.output());
     if (pool == nullptr || !is_pooling(*pool) || !context.allows_fusion(*pool) ||
-        !keeps_order(*region))
-      continue;
-    const std::string name = region->name + " + " + pool->name;
-    std::vector<Node*> members = inline_region(graph, region);
+        !keeps_order(region))
+      return false;
+    const std::string name = region.name + " + " + pool->name;
+    std::vector<Node*> members = inline_region(graph, &region);
     members.push_back(pool);
     make_region(graph, members, name);
-    context.applied(name);
-    changed = true;
-  }
-  return changed;
+    return context.applied(name);
+  });
 }
 
 }  // namespace tenon

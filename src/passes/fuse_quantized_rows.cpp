@@ -93,8 +93,7 @@ bool take_only_quantization(Graph& graph, PassContext& context, Node& node) {
   members.push_back(&node);
   if (node.is<Fused>()) members = inline_region(graph, &node);
   if (quantize != nullptr) members.push_back(quantize);
-  context.applied(make_region(graph, members, name)->name);
-  return true;
+  return context.applied(make_region(graph, members, name)->name);
 }
 
 bool take_quantization(Graph& graph, PassContext& context, Node& node) {
@@ -107,22 +106,18 @@ bool take_quantization(Graph& graph, PassContext& context, Node& node) {
   std::vector<Node*> members = {&node};
   if (node.is<Fused>()) members = inline_region(graph, &node);
   members.push_back(quantize);
-  context.applied(make_region(graph, members)->name);
-  return true;
+  return context.applied(make_region(graph, members)->name);
 }
 
 }  // namespace
 
 bool fuse_quantized_rows(Graph& graph, PassContext& context) {
   if (!context.options().quantized_halves) return false;
-  const std::vector<Node*> nodes = nodes_of(graph, [&](const Node& node) {
-    const bool is_anchor = node.is<Normalization>() || node.is<Attention>() || node.is<Fused>() ||
-                           node.is<Conv>() || node.is<Reduce>();
-    return is_anchor && context.allows_fusion(node);
+  const std::vector<Node*> nodes = fusible_nodes(graph, context, [](const Node& node) {
+    return node.is<Normalization>() || node.is<Attention>() || node.is<Fused>() ||
+           node.is<Conv>() || node.is<Reduce>();
   });
-  bool changed = false;
-  for (Node* node : nodes) changed |= take_quantization(graph, context, *node);
-  return changed;
+  return for_each_of(nodes, [&](Node& node) { return take_quantization(graph, context, node); });
 }
 
 }  // namespace tenon

@@ -206,32 +206,20 @@ Value* share_among_chosen(Graph& graph, const Node& node) {
 }  // namespace
 
 bool fuse_reductions(Graph& graph, PassContext& context) {
-  bool changed = false;
-  for (Node* node :
-       nodes_of(graph)) {  // In order, so that a sum is met before the function around it.
-    if (!context.allows_fusion(*node)) continue;
-    if (order_without_softmax(graph, *node)) {
-      context.applied(node->name + " needs no softmax");
-      changed = true;
-      continue;
-    }
-    if (choose_from_scores(graph, *node)) {
-      context.applied(node->name);
-      changed = true;
-      continue;
-    }
-    Value* result = fuse_sum(graph, *node);
-    if (result == nullptr) result = fuse_outer(graph, *node);
-    if (result == nullptr) result = fuse_softmax(graph, *node);
-    if (result == nullptr) result = share_among_chosen(graph, *node);
-    if (result == nullptr) result = reduce_first(graph, *node);
-    if (result == nullptr) continue;
-    result->name = node->output()->name;
-    graph.replace_uses(node->output(), result);
-    context.applied(fmt::format("{} is {}", node->name, result->producer()->op->name()));
-    changed = true;
-  }
-  return changed;
+  // In order, so that a sum is met before the function around it.
+  return for_each_fusible(graph, context, [&](Node& node) {
+    if (order_without_softmax(graph, node)) return context.applied(node.name + " needs no softmax");
+    if (choose_from_scores(graph, node)) return context.applied(node.name);
+    Value* result = fuse_sum(graph, node);
+    if (result == nullptr) result = fuse_outer(graph, node);
+    if (result == nullptr) result = fuse_softmax(graph, node);
+    if (result == nullptr) result = share_among_chosen(graph, node);
+    if (result == nullptr) result = reduce_first(graph, node);
+    if (result == nullptr) return false;
+    result->name = node.output()->name;
+    graph.replace_uses(node.output(), result);
+    return context.applied(fmt::format("{} is {}", node.name, result->producer()->op->name()));
+  });
 }
 
 }  // namespace tenon

@@ -70,18 +70,11 @@ bool waits_for_normalization(const Graph& graph, const Node& sum, const PassCont
 }
 
 bool fuse_residual(Graph& graph, PassContext& context) {
-  bool changed = false;
-  const std::vector<Node*> norms = nodes_of(graph, [&](const Node& node) {
-    return normalizes_rows(node) && context.allows_fusion(node);
+  return join_around(graph, context, normalizes_rows, [&](Node& norm) {
+    std::vector<Node*> members = sums_before(graph, norm, context);
+    if (!members.empty()) members.push_back(&norm);
+    return members;
   });
-  for (Node* norm : norms) {
-    std::vector<Node*> members = sums_before(graph, *norm, context);
-    if (members.empty()) continue;
-    members.push_back(norm);
-    context.applied(make_region(graph, members)->name);
-    changed = true;
-  }
-  return changed;
 }
 
 }  // namespace tenon

@@ -70,18 +70,13 @@ std::vector<Node*> region_of(const Graph& graph, const PassContext& context, Nod
 
 bool fuse_squeeze(Graph& graph, PassContext& context) {
   if (!context.options().squeeze_regions || context.options().precision.has_value()) return false;
-  bool changed = false;
-  const std::vector<Node*> products = nodes_of(graph, [&](const Node& node) {
-    return is_function(node, PointwiseFunction::k_mul) && context.allows_fusion(node);
-  });
-  for (Node* product : products) {
-    std::vector<Node*> members = region_of(graph, context, *product);
-    if (members.empty()) continue;
-    std::reverse(members.begin(), members.end());
-    context.applied(make_region(graph, members)->name);
-    changed = true;
-  }
-  return changed;
+  return join_around(
+      graph, context, [](const Node& node) { return is_function(node, PointwiseFunction::k_mul); },
+      [&](Node& product) {
+        std::vector<Node*> members = region_of(graph, context, product);
+        std::reverse(members.begin(), members.end());
+        return members;
+      });
 }
 
 }  // namespace tenon

@@ -45,17 +45,9 @@ std::vector<Node*> region_of(const Graph& graph, const PassContext& context, Nod
 }  // namespace
 
 bool fuse_stem(Graph& graph, PassContext& context) {
-  if (!context.options().stem_regions) return false;
-  const std::vector<Node*> stems = nodes_of(
-      graph, [&](const Node& node) { return is_stem(node) && context.allows_fusion(node); });
-  bool changed = false;
-  for (Node* stem : stems) {
-    const std::vector<Node*> members = region_of(graph, context, *stem);
-    if (members.empty()) continue;
-    context.applied(make_region(graph, members)->name);
-    changed = true;
-  }
-  return changed;
+  return context.options().stem_regions && join_around(graph, context, is_stem, [&](Node& node) {
+           return region_of(graph, context, node);
+         });
 }
 
 }  // namespace tenon

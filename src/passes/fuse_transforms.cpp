@@ -54,8 +54,7 @@ bool takes_first_part(const Node& node) {
     return node.has_input(index) && node.input(index)->constant() != nullptr &&
            node.input(index)->constant()->to_int64s() == std::vector<int64_t>{number};
   };
-  return is(1, 0) && is(2, 1) && (is(3, rank - 1) || is(3, -1)) &&
-         (!node.has_input(4) || is(4, 1));
+  return is(1, 0) && is(2, 1) && (is(3, rank - 1) || is(3, -1)) && (!node.has_input(4) || is(4, 1));
 }
 
 /// The transform between a cast, a cast and the choice of real parts, as far as these are there.
@@ -79,23 +78,16 @@ std::vector<Node*> region_of(Graph& graph, Node& transform, const PassContext& c
 }  // namespace
 
 bool fuse_transforms(Graph& graph, PassContext& context) {
-  bool changed = false;
-  const std::vector<Node*> transforms = nodes_of(graph, [&](const Node& node) {
-    return node.is<Dft>() && node.output()->type.type == DataType::kFloat32 &&
-           context.allows_fusion(node);
+  const std::vector<Node*> transforms = fusible_nodes(graph, context, [](const Node& node) {
+    return node.is<Dft>() && node.output()->type.type == DataType::kFloat32;
   });
-  for (Node* transform : transforms) {
-    if (drop_zeros(graph, *transform)) {
-      context.applied(transform->name + " reads real numbers");
-      changed = true;
-    }
-    if (!context.options().transform_regions) continue;
-    const std::vector<Node*> members = region_of(graph, *transform, context);
-    if (members.size() == 1) continue;
-    context.applied(make_region(graph, members)->name);
-    changed = true;
-  }
-  return changed;
+  return for_each_of(transforms, [&](Node& transform) {
+    const bool changed =
+        drop_zeros(graph, transform) && context.applied(transform.name + " reads real numbers");
+    if (!context.options().transform_regions) return changed;
+    const std::vector<Node*> members = region_of(graph, transform, context);
+    return members.size() == 1 ? changed : context.applied(make_region(graph, members)->name);
+  });
 }
 
 }  // namespace tenon

@@ -181,14 +181,11 @@ const Node* join(Graph& graph, const Place& place) {
 
 bool gate_products(Graph& graph, PassContext& context) {
   if (!context.options().gated_products) return false;
-  bool changed = false;
-  for (Node* node : nodes_of(graph, [](const Node& n) { return is_function(n, k_mul); })) {
-    const auto place = place_of(graph, node, context);
-    if (!place) continue;
-    context.applied(join(graph, *place)->name);
-    changed = true;
-  }
-  return changed;
+  const auto products = nodes_of(graph, [](const Node& n) { return is_function(n, k_mul); });
+  return for_each_of(products, [&](Node& product) {
+    const auto place = place_of(graph, &product, context);
+    return place && context.applied(join(graph, *place)->name);
+  });
 }
 
 }  // namespace tenon

@@ -257,13 +257,10 @@ class Hoister {
 }  // namespace
 
 bool hoist_invariants(Graph& graph, PassContext& context) {
-  bool changed = false;
-  for (Node* node : nodes_of(graph)) {
-    if (first_capture(*node) < 0 || node->bodies.size() != 1 || !context.allows(*node)) continue;
-    if (!Hoister(graph, *node).run()) continue;
-    context.applied(node->name + " computes less in each iteration");
-    changed = true;
-  }
+  const bool changed = for_each_allowed(graph, context, [&](Node& node) {
+    return first_capture(node) >= 0 && node.bodies.size() == 1 && Hoister(graph, node).run() &&
+           context.applied(node.name + " computes less in each iteration");
+  });
   // Attempts that failed.
   if (!changed) graph.remove_dead();
   return changed;

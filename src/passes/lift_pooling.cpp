@@ -13,10 +13,6 @@ namespace {
 /// to this ratio of channels.
 constexpr int64_t kMostWiden = 8;
 
-bool all_are(const std::vector<int64_t>& values, int64_t wanted) {
-  return std::all_of(values.begin(), values.end(), [&](int64_t x) { return x == wanted; });
-}
-
 /// An average over fewer places than there were, of pixels of the image alone.
 bool averages(const Node& node) {
   const auto* pool = node.as<Pool>();
@@ -45,22 +41,19 @@ bool is_of_pixels(const Node& node) {
 }  // namespace
 
 bool lift_pooling(Graph& graph, PassContext& context) {
-  bool changed = false;
-  for (Node* node : nodes_of(graph)) {
-    if (!averages(*node) || !context.allows(*node)) continue;
-    Node* conv = node->input(0)->producer();
+  return for_each_allowed(graph, context, [&](Node& node) {
+    if (!averages(node)) return false;
+    const Node* conv = node.input(0)->producer();
     if (conv == nullptr || !is_of_pixels(*conv) || !context.allows(*conv) ||
-        only_user(graph, conv->output()) != node)
-      continue;
-    Value* averaged = add_op(graph, node->op->clone(), {conv->input(0)}, *node);
+        only_user(graph, conv->output()) != &node)
+      return false;
+    Value* averaged = add_op(graph, node.op->clone(), {conv->input(0)}, node);
     std::vector<Value*> operands = conv->inputs();
     operands[0] = averaged;
     Value* result = add_op(graph, conv->op->clone(), std::move(operands), *conv);
-    stand_in(graph, *node, result);
-    context.applied(fmt::format("{} before {}", node->name, conv->name));
-    changed = true;
-  }
-  return changed;
+    stand_in(graph, node, result);
+    return context.applied(fmt::format("{} before {}", node.name, conv->name));
+  });
 }
 
 }  // namespace tenon

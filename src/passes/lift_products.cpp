@@ -38,11 +38,6 @@ std::optional<PermutedRows> permuted_rows(const Graph& graph, Value* value) {
   return result.rows > 1 ? std::optional(result) : std::nullopt;
 }
 
-Value* reshaped(Graph& graph, Value* value, const Shape& shape, const Node& like) {
-  if (value->type.shape == shape) return value;
-  return add_op(graph, std::make_unique<Reshape>(), {value, add_shape(graph, shape)}, like);
-}
-
 /// A constant, or one that is dequantized, which may be transposed.
 bool is_constant_matrix(const Value* value) {
   if (value->type.shape.size() != 2) return false;

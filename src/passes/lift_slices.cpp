@@ -3,7 +3,6 @@
 // layer of an encoder computes only the token that its head reads. Must run after
 // recognize_attention, lift_products and sink_reshapes, when rows have axes of their own.
 #include <algorithm>
-#include <climits>
 #include <optional>
 
 #include "passes/match.h"

@@ -185,10 +185,7 @@ class Lowering {
   }
 
   Value* reshaped(Value* value, const Shape& shape) {
-    if (value->type.shape == shape) return value;
-    auto reshape = std::make_unique<Reshape>();
-    reshape->allow_zero = true;
-    return add(std::move(reshape), {value, add_shape(graph_, shape)});
+    return tenon::reshaped(graph_, value, shape, node_);
   }
 
   /// As a stack of matrices: `batch`, then the products of the extents of `rows` and `columns`.

@@ -86,9 +86,7 @@ class Lowering {
     return add_op(graph_, std::move(op), std::move(inputs), node_);
   }
   Value* transposed(Value* value, std::vector<int64_t> permutation) {
-    auto transpose = std::make_unique<Transpose>();
-    transpose->permutation = std::move(permutation);
-    return add(std::move(transpose), {value});
+    return tenon::transposed(graph_, value, std::move(permutation), node_);
   }
 
   /// [batch, patches, channels * pixels of a patch]
@@ -136,16 +134,12 @@ class Lowering {
 
 bool lower_patches(Graph& graph, PassContext& context) {
   if (!context.options().patches_as_products) return false;
-  bool changed = false;
-  for (Node* node : nodes_of(graph)) {
-    std::optional<Patches> patches = patches_of(*node);
-    if (!patches || !context.allows(*node)) continue;
-    Value* result = Lowering(graph, *node, std::move(*patches)).run();
-    stand_in(graph, *node, result);
-    context.applied(fmt::format("{} by patches", node->name));
-    changed = true;
-  }
-  return changed;
+  return for_each_allowed(graph, context, [&](Node& node) {
+    std::optional<Patches> patches = patches_of(node);
+    if (!patches) return false;
+    stand_in(graph, node, Lowering(graph, node, std::move(*patches)).run());
+    return context.applied(fmt::format("{} by patches", node.name));
+  });
 }
 
 }  // namespace tenon

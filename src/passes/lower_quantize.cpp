@@ -123,22 +123,19 @@ bool lower_quantize_alone(Graph& graph, Node& node) {
 bool lower_quantize(Graph& graph, PassContext& context) {
   // Elsewhere quantization is a member of groups as it is (fuse_pointwise).
   if (!context.options().bytes_in_groups || !context.options().quantized_halves) return false;
-  bool changed = false;
-  const auto visit = [&](Node* node, bool lowered) {
-    if (!lowered) return;
-    context.applied(node->name + " is computed together with its neighbours");
-    changed = true;
+  const auto reported = [&](const Node& node) {
+    return context.applied(node.name + " is computed together with its neighbours");
   };
-  for (Node* node : nodes_of(graph))
-    if (node->is<Dequantize>() && context.allows_fusion(*node))
-      visit(node, lower_pair(graph, *node));
+  const bool paired = for_each_fusible(graph, context, [&](Node& node) {
+    return node.is<Dequantize>() && lower_pair(graph, node) && reported(node);
+  });
   graph.remove_dead();
-  for (Node* node : nodes_of(graph)) {
-    if (!context.allows_fusion(*node)) continue;
-    if (node->is<Dequantize>()) visit(node, lower_dequantize(graph, *node));
-    if (node->is<Quantize>()) visit(node, lower_quantize_alone(graph, *node));
-  }
-  return changed;
+  const bool lowered = for_each_fusible(graph, context, [&](Node& node) {
+    return ((node.is<Dequantize>() && lower_dequantize(graph, node)) ||
+            (node.is<Quantize>() && lower_quantize_alone(graph, node))) &&
+           reported(node);
+  });
+  return paired || lowered;
 }
 
 }  // namespace tenon

@@ -157,6 +157,16 @@ Value* add_reshape(Graph& graph, Value* value, const Shape& shape, const Node& l
   return add_op(graph, std::move(reshape), {value, add_shape(graph, shape)}, like);
 }
 
+Value* reshaped(Graph& graph, Value* value, const Shape& shape, const Node& like) {
+  return value->type.shape == shape ? value : add_reshape(graph, value, shape, like);
+}
+
+Value* transposed(Graph& graph, Value* value, std::vector<int64_t> permutation, const Node& like) {
+  auto transpose = std::make_unique<Transpose>();
+  transpose->permutation = std::move(permutation);
+  return add_op(graph, std::move(transpose), {value}, like);
+}
+
 void stand_in(Graph& graph, const Node& node, Value* value) {
   value->name = node.output()->name;
   graph.replace_uses(node.output(), value);

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 
 #include "ir/graph.h"
 #include "ops/ops.h"
+#include "ops/region.h"
 #include "passes/pass.h"
 
 namespace tenon {
@@ -21,6 +23,13 @@ const T* produced_by(const Value* value) {
 Node* pointwise_producer(const Value* value, PointwiseFunction function);
 
 bool is_function(const Node& node, PointwiseFunction function);
+inline bool is_region(const Node& node) {
+  return node.is<Fused>();
+}
+
+inline bool all_are(const std::vector<int64_t>& values, int64_t wanted) {
+  return std::ranges::all_of(values, [&](int64_t value) { return value == wanted; });
+}
 
 /// The one number that a constant holds (in one element, or the same in all), else nothing.
 std::optional<double> scalar_of(const Value* value);
@@ -52,6 +61,9 @@ Value* add_integers(Graph& graph, std::vector<int64_t> values);
 Value* add_shape(Graph& graph, const Shape& shape);
 /// The value under that shape, whose extents may turn out to be 0.
 Value* add_reshape(Graph& graph, Value* value, const Shape& shape, const Node& like);
+/// The same, or the value itself where it has that shape.
+Value* reshaped(Graph& graph, Value* value, const Shape& shape, const Node& like);
+Value* transposed(Graph& graph, Value* value, std::vector<int64_t> permutation, const Node& like);
 
 /// `value` equals the node's one output: it takes that one's name and users.
 void stand_in(Graph& graph, const Node& node, Value* value);
@@ -73,12 +85,41 @@ std::vector<Node*> nodes_of(const Graph& graph, const Wanted& wanted) {
   return nodes;
 }
 
-/// Applies `rule`, which says whether it changed something, to every node that the pass may change.
+/// Those of them that fusion may touch.
+template <class Wanted>
+std::vector<Node*> fusible_nodes(const Graph& graph, const PassContext& context,
+                                 const Wanted& wanted) {
+  return nodes_of(graph,
+                  [&](const Node& node) { return wanted(node) && context.allows_fusion(node); });
+}
+
+/// Applies `rule`, which says whether it changed something, to every node of a range.
+template <class Nodes, class Rule>
+bool for_each_of(const Nodes& nodes, const Rule& rule) {
+  bool changed = false;
+  for (Node* node : nodes) changed |= rule(*node);
+  return changed;
+}
+/// To every node that the pass may change.
 template <class Rule>
 bool for_each_allowed(Graph& graph, const PassContext& context, const Rule& rule) {
-  bool changed = false;
-  for (Node* node : nodes_of(graph)) changed |= context.allows(*node) && rule(*node);
-  return changed;
+  return for_each_of(nodes_of(graph),
+                     [&](Node& node) { return context.allows(node) && rule(node); });
+}
+/// To every node that fusion may touch.
+template <class Rule>
+bool for_each_fusible(Graph& graph, const PassContext& context, const Rule& rule) {
+  return for_each_of(nodes_of(graph),
+                     [&](Node& node) { return context.allows_fusion(node) && rule(node); });
+}
+/// Joins the nodes that `members_of` gives for a wanted node to a region, where it gives any.
+template <class Wanted, class MembersOf>
+bool join_around(Graph& graph, PassContext& context, const Wanted& wanted,
+                 const MembersOf& members_of) {
+  return for_each_of(fusible_nodes(graph, context, wanted), [&](Node& node) {
+    const std::vector<Node*> members = members_of(node);
+    return !members.empty() && context.applied(make_region(graph, members)->name);
+  });
 }
 
 /// Adds the origins of `from` to `to`, once each.

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <ranges>
 
 #include "ops/table.h"
 #include "passes/match.h"
@@ -218,21 +219,16 @@ bool merge(Graph& graph, Moves& moves, Value* root) {
 }  // namespace
 
 bool merge_moves(Graph& graph, PassContext& context) {
-  bool changed = false;
   Moves moves(graph, context);
-  const std::vector<Node*> nodes = nodes_of(graph);
   // From the back: the longest come first, and the nodes that they make unused are gone then.
-  for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {
-    Node& node = **it;
-    if (node.outputs().size() != 1 || !is_move(node) || node.is<Slice>()) continue;
-    if (!context.allows_fusion(node)) continue;
-    if (node.output()->uses().empty() && !graph.is_output(node.output())) continue;
-    if (!merge(graph, moves, node.output())) continue;
+  return for_each_of(nodes_of(graph) | std::views::reverse, [&](Node& node) {
+    if (node.outputs().size() != 1 || !is_move(node) || node.is<Slice>()) return false;
+    if (!context.allows_fusion(node)) return false;
+    if (node.output()->uses().empty() && !graph.is_output(node.output())) return false;
+    if (!merge(graph, moves, node.output())) return false;
     node.truncate_inputs(0);
-    context.applied(node.name + " and the moves before it are one gather");
-    changed = true;
-  }
-  return changed;
+    return context.applied(node.name + " and the moves before it are one gather");
+  });
 }
 
 }  // namespace tenon

@@ -55,22 +55,20 @@ void forget_names(Node& conv, const Node& blocks) {
 }  // namespace
 
 bool order_blocks(Graph& graph, PassContext& context) {
-  bool changed = false;
-  for (Node* node : nodes_of(graph)) {
-    auto* blocks = node->as<DepthToSpace>();
-    if (blocks == nullptr || !blocks->column_row_depth || !context.allows(*node)) continue;
-    Node* conv = filters_of(graph, *node);
-    if (conv == nullptr || !context.allows(*conv)) continue;
+  return for_each_allowed(graph, context, [&](Node& node) {
+    auto* blocks = node.as<DepthToSpace>();
+    if (blocks == nullptr || !blocks->column_row_depth) return false;
+    Node* conv = filters_of(graph, node);
+    if (conv == nullptr || !context.allows(*conv)) return false;
     for (int i = 1; i < static_cast<int>(conv->inputs().size()); ++i)
       if (conv->has_input(i))
         conv->set_input(i, graph.add_constant(reordered(*conv->input(i)->constant(),
                                                         blocks->block * blocks->block)));
-    forget_names(*conv, *node);
+    forget_names(*conv, node);
     blocks->column_row_depth = false;
-    context.applied(fmt::format("{} gives the channels of {} together", conv->name, node->name));
-    changed = true;
-  }
-  return changed;
+    return context.applied(
+        fmt::format("{} gives the channels of {} together", conv->name, node.name));
+  });
 }
 
 }  // namespace tenon

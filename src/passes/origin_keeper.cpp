@@ -12,10 +12,6 @@
 namespace tenon {
 namespace {
 
-bool is_no_layer(const Node& node) {
-  return node.is<Constant>() || node.is<Dims>();
-}
-
 /// Moves or converts elements: passes put such nodes around computing nodes.
 bool only_moves(const Node& node) {
   return is_reshape(&node) || node.is<Transpose>() || node.is<Identity>() || node.is<Cast>() ||

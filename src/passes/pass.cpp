@@ -60,9 +60,10 @@ std::optional<DataType> PassContext::type_of(const Node& node) const {
   return std::nullopt;
 }
 
-void PassContext::applied(std::string_view what) {
+bool PassContext::applied(std::string_view what) {
   logger_.info("{}: {}", what, pass_);
   log_.push_back(fmt::format("{}: {}", pass_, what));
+  return true;
 }
 
 }  // namespace tenon

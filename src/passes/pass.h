@@ -89,8 +89,8 @@ class PassContext {
   bool allows_fusion(const Node& node) const;
   /// The 16-bit type that is wanted of this node alone.
   std::optional<DataType> type_of(const Node& node) const;
-  /// Reports one application: "ip1 + relu1".
-  void applied(std::string_view what);
+  /// Reports one application: "ip1 + relu1". True: rules end in it.
+  bool applied(std::string_view what);
 
   /// The graph is a form beside the one that serves all shapes: the pass changes what pays for
   /// some.

@@ -3,6 +3,7 @@
 // before fuse_epilogue.
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 
 #include "passes/match.h"
 #include "passes/pass.h"
@@ -208,22 +209,18 @@ std::optional<Match> match(const Graph& graph, Node& root) {
 }  // namespace
 
 bool recognize_activations(Graph& graph, PassContext& context) {
-  bool changed = false;
-  const std::vector<Node*> nodes = nodes_of(graph);
   // From the back, so that the outermost product is met first.
-  for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {
-    Node& root = **it;
-    if (!root.is<Pointwise>()) continue;
-    if (root.output()->uses().empty() && !graph.is_output(root.output())) continue;
-    if (!is_real(root.output()->type.type) || !context.allows_fusion(root)) continue;
+  return for_each_of(nodes_of(graph) | std::views::reverse, [&](Node& root) {
+    if (!root.is<Pointwise>()) return false;
+    if (root.output()->uses().empty() && !graph.is_output(root.output())) return false;
+    if (!is_real(root.output()->type.type) || !context.allows_fusion(root)) return false;
     const auto found = match(graph, root);
-    if (!found.has_value() || found->argument->type.shape != root.output()->type.shape) continue;
+    if (!found || found->argument->type.shape != root.output()->type.shape) return false;
     Value* result = add_pointwise(graph, found->function, {found->argument}, root, found->alpha);
     stand_in(graph, root, result);
-    context.applied(fmt::format("{} is {}", root.name, pointwise_info(found->function).name));
-    changed = true;
-  }
-  return changed;
+    return context.applied(
+        fmt::format("{} is {}", root.name, pointwise_info(found->function).name));
+  });
 }
 
 }  // namespace tenon

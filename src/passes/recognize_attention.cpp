@@ -21,11 +21,6 @@ constexpr int64_t kUsualHead = 256;
 /// Sums of this and a score are this.
 constexpr double kDrowning = -1e30;
 
-Value* reshaped(Graph& graph, Value* value, const Shape& shape, const Node& like) {
-  if (value->type.shape == shape) return value;
-  return add_reshape(graph, value, shape, like);
-}
-
 Value* number(Graph& graph, DataType type, double x) {
   Tensor tensor(type, {});
   tensor.set_from_double(0, x);
@@ -329,22 +324,17 @@ bool has_usual_heads(const AttentionPattern& pattern) {
 }  // namespace
 
 bool recognize_attention(Graph& graph, PassContext& context) {
-  bool changed = false;
-  for (Node* root : nodes_of(graph)) {
-    if (!context.allows_fusion(*root)) continue;
-    // Where f16 is computed in another type, casts around attention come from widen_half.
-    const auto foreign =
-        context.options().half_as.has_value() ? std::optional(DataType::kFloat16) : std::nullopt;
-    const auto pattern = match_attention(graph, *root, foreign);
-    if (!pattern.has_value()) continue;
-    if (!context.options().wide_heads && !has_usual_heads(*pattern)) continue;
-    Rewriter rewriter(graph, *root, *pattern);
-    if (!rewriter.can_place_masks()) continue;
+  // Where f16 is computed in another type, casts around attention come from widen_half.
+  const auto foreign =
+      context.options().half_as.has_value() ? std::optional(DataType::kFloat16) : std::nullopt;
+  return for_each_fusible(graph, context, [&](Node& root) {
+    const auto pattern = match_attention(graph, root, foreign);
+    if (!pattern || !(context.options().wide_heads || has_usual_heads(*pattern))) return false;
+    Rewriter rewriter(graph, root, *pattern);
+    if (!rewriter.can_place_masks()) return false;
     rewriter.run();
-    context.applied(root->name + " is attention");
-    changed = true;
-  }
-  return changed;
+    return context.applied(root.name + " is attention");
+  });
 }
 
 }  // namespace tenon

@@ -91,13 +91,9 @@ bool rewrite(Graph& graph, Node& node) {
 }  // namespace
 
 bool recognize_group_norm(Graph& graph, PassContext& context) {
-  bool changed = false;
-  for (Node* node : nodes_of(graph)) {
-    if (!context.allows_fusion(*node) || !rewrite(graph, *node)) continue;
-    context.applied(node->name + " is group normalization");
-    changed = true;
-  }
-  return changed;
+  return for_each_fusible(graph, context, [&](Node& node) {
+    return rewrite(graph, node) && context.applied(node.name + " is group normalization");
+  });
 }
 
 }  // namespace tenon

@@ -205,19 +205,16 @@ Node* replace(Graph& graph, Node& root, const Pattern& pattern) {
 }  // namespace
 
 bool recognize_normalization(Graph& graph, PassContext& context) {
-  bool changed = false;
   std::vector<Node*> norms;
-  for (Node* node : nodes_of(graph)) {
-    if (!context.allows_fusion(*node)) continue;
-    if (node->is<Normalization>()) norms.push_back(node);
-    auto pattern = match(*node);
-    if (!pattern.has_value()) pattern = match_unit_length(*node);
-    if (!pattern.has_value()) continue;
-    norms.push_back(replace(graph, *node, *pattern));
-    context.applied(fmt::format("{} is {} normalization", node->name,
-                                pattern->kind == NormKind::kRms ? "RMS" : "layer"));
-    changed = true;
-  }
+  bool changed = for_each_fusible(graph, context, [&](Node& node) {
+    if (node.is<Normalization>()) norms.push_back(&node);
+    auto pattern = match(node);
+    if (!pattern.has_value()) pattern = match_unit_length(node);
+    if (!pattern.has_value()) return false;
+    norms.push_back(replace(graph, node, *pattern));
+    return context.applied(fmt::format("{} is {} normalization", node.name,
+                                       pattern->kind == NormKind::kRms ? "RMS" : "layer"));
+  });
   for (Node* norm : norms)
     while (take_factors(graph, *norm)) changed = true;
   return changed;

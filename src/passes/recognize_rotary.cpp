@@ -328,14 +328,10 @@ bool partial_rotation(Graph& graph, Node& node) {
 }  // namespace
 
 bool recognize_rotary(Graph& graph, PassContext& context) {
-  bool changed = false;
-  for (Node* node : nodes_of(graph)) {
-    if (!context.allows_fusion(*node)) continue;
-    if (!whole_rotation(graph, *node) && !partial_rotation(graph, *node)) continue;
-    context.applied(node->name + " is rotary embedding");
-    changed = true;
-  }
-  return changed;
+  return for_each_fusible(graph, context, [&](Node& node) {
+    return (whole_rotation(graph, node) || partial_rotation(graph, node)) &&
+           context.applied(node.name + " is rotary embedding");
+  });
 }
 
 }  // namespace tenon

@@ -146,17 +146,13 @@ bool drop_relu(Graph& graph, Node& node) {
 }  // namespace
 
 bool sink_dequantize(Graph& graph, PassContext& context) {
-  bool changed = false;
-  for (Node* node : nodes_of(graph)) {
-    if (node->inputs().empty() || node->input(0) == nullptr || !context.allows(*node)) continue;
-    if (!sink_behind(graph, *node) && !sink_behind_transpose(graph, *node, context.options()) &&
-        !sink_behind_concat(graph, *node) && !sink_behind_pad(graph, *node) &&
-        !sink_behind_cast(graph, *node, context.options()) && !drop_relu(graph, *node))
-      continue;
-    context.applied("dequantization moves behind " + node->name);
-    changed = true;
-  }
-  return changed;
+  return for_each_allowed(graph, context, [&](Node& node) {
+    if (node.inputs().empty() || node.input(0) == nullptr) return false;
+    return (sink_behind(graph, node) || sink_behind_transpose(graph, node, context.options()) ||
+            sink_behind_concat(graph, node) || sink_behind_pad(graph, node) ||
+            sink_behind_cast(graph, node, context.options()) || drop_relu(graph, node)) &&
+           context.applied("dequantization moves behind " + node.name);
+  });
 }
 
 }  // namespace tenon

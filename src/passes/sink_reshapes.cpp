@@ -20,12 +20,6 @@ bool is_computed(const Value* value) {
   return node != nullptr && (node->is<MatMul>() || node->is<Conv>() || node->is<Pointwise>());
 }
 
-Value* transposed(Graph& graph, Value* value, std::vector<int64_t> permutation, const Node& like) {
-  auto transpose = std::make_unique<Transpose>();
-  transpose->permutation = std::move(permutation);
-  return add_op(graph, std::move(transpose), {value}, like);
-}
-
 /// A reshape or transpose that a pointwise operator is to change places with, or several of a kind
 /// behind each other, which are one: each by itself would take steps that grow with the square of a
 /// chain of them.

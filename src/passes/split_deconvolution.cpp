@@ -25,14 +25,6 @@ struct Axis {
   int64_t blocks = 1;  ///< Pixels of the convolution.
 };
 
-bool all_are(const std::vector<int64_t>& values, int64_t wanted) {
-  return std::ranges::all_of(values, [&](int64_t x) { return x == wanted; });
-}
-
-int64_t value_at(const std::vector<int64_t>& values, size_t axis, int64_t otherwise) {
-  return axis < values.size() ? values[axis] : otherwise;
-}
-
 /// Nothing where the convolution would have to leave pixels of the image out.
 std::optional<Axis> axis_of(const Node& node, const Deconv& deconv, size_t axis) {
   const Dim &image = node.input(0)->type.shape[axis + 2],
@@ -169,15 +161,12 @@ class Phases {
 
 bool split_deconvolution(Graph& graph, PassContext& context) {
   if (!context.options().phases_as_channels) return false;
-  bool changed = false;
-  for (Node* node : nodes_of(graph)) {
-    const auto axes = axes_of(*node);
-    if (!axes || !context.allows(*node)) continue;
-    Phases(graph, *node, *axes).run();
-    context.applied(fmt::format("{} by phases", node->name));
-    changed = true;
-  }
-  return changed;
+  return for_each_allowed(graph, context, [&](Node& node) {
+    const auto axes = axes_of(node);
+    if (!axes) return false;
+    Phases(graph, node, *axes).run();
+    return context.applied(fmt::format("{} by phases", node.name));
+  });
 }
 
 }  // namespace tenon

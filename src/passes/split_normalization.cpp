@@ -441,17 +441,15 @@ bool split(Graph& graph, const Place& place, PassContext& context) {
 
 bool split_normalization(Graph& graph, PassContext& context) {
   if (!context.options().moments_in_products) return false;
-  bool changed = false;
-  for (Node* norm : nodes_of(graph, normalizes_rows)) {
-    if (!context.allows_fusion(*norm)) continue;
+  return for_each_of(nodes_of(graph, normalizes_rows), [&](Node& norm) {
+    if (!context.allows_fusion(norm)) return false;
     const bool is_form = context.is_form(), has_form = context.options().leaves_forms && !is_form;
-    const auto few = place_of(graph, norm, Rows::kFew);
-    const auto place = few || !(is_form || has_form) ? few : place_of(graph, norm, Rows::kAny);
+    const auto few = place_of(graph, &norm, Rows::kFew);
+    const auto place = few || !(is_form || has_form) ? few : place_of(graph, &norm, Rows::kAny);
     if (!place || !context.allows_fusion(*place->writer) || !context.allows_fusion(*place->reader))
-      continue;
-    changed |= few || is_form ? split(graph, *place, context) : fold(graph, *place, context);
-  }
-  return changed;
+      return false;
+    return few || is_form ? split(graph, *place, context) : fold(graph, *place, context);
+  });
 }
 
 }  // namespace tenon

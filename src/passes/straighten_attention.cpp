@@ -17,9 +17,7 @@ bool is_wanted(const Graph& graph, const Node& node, int output) {
 }
 
 Value* swapped(Graph& graph, Value* value, const Node& like) {
-  auto transpose = std::make_unique<Transpose>();
-  transpose->permutation = {0, 2, 1, 3};
-  return add_op(graph, std::move(transpose), {value}, like);
+  return transposed(graph, value, {0, 2, 1, 3}, like);
 }
 
 /// [B,heads,S,H] of [B,S,heads*H].
@@ -115,14 +113,13 @@ bool by_position(Graph& graph, Node& node) {
 }  // namespace
 
 bool straighten_attention(Graph& graph, PassContext& context) {
-  bool changed = false;
-  for (Node* node : nodes_of(graph)) {
-    if (!node->is<Attention>() || !context.allows(*node)) continue;
-    changed |= take_scale(*node);
-    changed |= use_fewer_heads(graph, *node);
-    changed |= join_past(graph, *node) || by_position(graph, *node);
-  }
-  return changed;
+  return for_each_allowed(graph, context, [&](Node& node) {
+    if (!node.is<Attention>()) return false;
+    bool changed = take_scale(node);
+    changed |= use_fewer_heads(graph, node);
+    changed |= join_past(graph, node) || by_position(graph, node);
+    return changed;
+  });
 }
 
 }  // namespace tenon

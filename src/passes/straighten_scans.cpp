@@ -16,12 +16,6 @@ std::vector<int64_t> moved(int64_t from, int64_t to, int64_t rank) {
   return axes;
 }
 
-Value* transposed(Graph& graph, Value* value, std::vector<int64_t> permutation, const Node& like) {
-  auto op = std::make_unique<Transpose>();
-  op->permutation = std::move(permutation);
-  return add_op(graph, std::move(op), {value}, like);
-}
-
 int64_t positive(int64_t axis, int64_t rank) {
   return axis < 0 ? axis + rank : axis;
 }
@@ -74,15 +68,11 @@ bool straighten_outputs(Graph& graph, Node& node) {
 }  // namespace
 
 bool straighten_scans(Graph& graph, PassContext& context) {
-  std::vector<Node*> scans;
-  for (const auto& node : graph.nodes())
-    if (node->is<Scan>() && context.allows(*node)) scans.push_back(node.get());
-  bool changed = false;
-  for (Node* node : scans) {
-    changed |= straighten_inputs(graph, *node);
-    changed |= straighten_outputs(graph, *node);
-  }
-  return changed;
+  return for_each_allowed(graph, context, [&](Node& node) {
+    if (!node.is<Scan>()) return false;
+    const bool changed = straighten_inputs(graph, node);
+    return straighten_outputs(graph, node) || changed;
+  });
 }
 
 }  // namespace tenon

@@ -17,11 +17,6 @@ Shape without_ones(const Shape& shape) {
   return result;
 }
 
-Value* reshaped(Graph& graph, Value* value, const Shape& shape, const Node& like) {
-  if (value->type.shape == shape) return value;
-  return add_reshape(graph, value, shape, like);
-}
-
 /// whole / part where that is exact, else nothing.
 std::optional<Dim> exact_quotient(const Dim& whole, const Dim& part) {
   if (part.is_constant() && part.constant() == 0) return std::nullopt;
@@ -87,12 +82,6 @@ Value* as_one_transpose(Graph& graph, Node& last) {
   return reshaped(graph, result, wanted, last);
 }
 
-Value* transposed(Graph& graph, Value* value, std::vector<int64_t> permutation, const Node& like) {
-  auto transpose = std::make_unique<Transpose>();
-  transpose->permutation = std::move(permutation);
-  return add_op(graph, std::move(transpose), {value}, like);
-}
-
 /// The places in `parts` of the axes that each axis of `whole` is made of.
 std::vector<std::vector<int64_t>> parts_of(const Shape& parts, const Shape& whole) {
   return joined_axes(parts, whole).value_or(std::vector<std::vector<int64_t>>());
@@ -152,19 +141,16 @@ Value* as_reshape(Graph& graph, Node& node) {
 }  // namespace
 
 bool straighten_transposes(Graph& graph, PassContext& context) {
-  bool changed = false;
-  for (Node* node : nodes_of(graph)) {
-    if (!context.allows(*node)) continue;
-    Value* result = as_reshape(graph, *node);
-    if (result == nullptr) result = as_one_transpose(graph, *node);
-    if (result == nullptr) result = between_transposes(graph, *node);
-    if (result == nullptr || (result == node->input(0) && graph.is_output(node->output())))
-      continue;
-    if (graph.is_output(node->output())) result->name = node->output()->name;
-    graph.replace_uses(node->output(), result);
-    changed = true;
-  }
-  return changed;
+  return for_each_allowed(graph, context, [&](Node& node) {
+    Value* result = as_reshape(graph, node);
+    if (result == nullptr) result = as_one_transpose(graph, node);
+    if (result == nullptr) result = between_transposes(graph, node);
+    const bool is_output = result != nullptr && graph.is_output(node.output());
+    if (result == nullptr || (result == node.input(0) && is_output)) return false;
+    if (is_output) result->name = node.output()->name;
+    graph.replace_uses(node.output(), result);
+    return true;
+  });
 }
 
 }  // namespace tenon

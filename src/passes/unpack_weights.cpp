@@ -10,26 +10,21 @@ namespace tenon {
 
 bool unpack_weights(Graph& graph, PassContext& context) {
   if (context.options().quantized_weights) return false;
-  bool changed = false;
-  const std::vector<Node*> nodes = nodes_of(
-      graph, [&](const Node& node) { return node.is<Dequantize>() && context.allows(node); });
-  for (Node* node : nodes) {
+  return for_each_allowed(graph, context, [&](Node& node) {
+    if (!node.is<Dequantize>()) return false;
     std::vector<const Tensor*> operands;
-    for (const Value* value : node->inputs())
+    for (const Value* value : node.inputs())
       operands.push_back(value == nullptr ? nullptr : value->constant());
-    const bool known =
-        std::none_of(node->inputs().begin(), node->inputs().end(),
-                     [](const Value* v) { return v != nullptr && v->constant() == nullptr; });
-    if (!known) continue;
-    const auto results = evaluate_node(*node, operands);
-    if (!results.ok()) continue;  // Running it reports the error.
-    Value* weights = graph.add_constant(results->front(), node->output()->name);
-    weights->type = node->output()->type;
-    graph.replace_uses(node->output(), weights);
-    context.applied(node->name + " is done at build time");
-    changed = true;
-  }
-  return changed;
+    const bool known = std::ranges::all_of(
+        node.inputs(), [](const Value* v) { return v == nullptr || v->constant() != nullptr; });
+    if (!known) return false;
+    const auto results = evaluate_node(node, operands);
+    if (!results.ok()) return false;  // Running it reports the error.
+    Value* weights = graph.add_constant(results->front(), node.output()->name);
+    weights->type = node.output()->type;
+    graph.replace_uses(node.output(), weights);
+    return context.applied(node.name + " is done at build time");
+  });
 }
 
 }  // namespace tenon
