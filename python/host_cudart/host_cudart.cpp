@@ -101,11 +101,8 @@ TENON_HOST_CUDART int cudaGetLastError() {
 }
 TENON_HOST_CUDART const char* cudaGetErrorString(int error) {
   switch (error) {
-    case kSuccess:
-      return "no error";
-    case kInvalidDevice:
-      return "invalid device ordinal";
-    default:
-      return "out of memory";
+    case kSuccess: return "no error";
+    case kInvalidDevice: return "invalid device ordinal";
+    default: return "out of memory";
   }
 }

@@ -12,18 +12,13 @@ namespace {
 nb::object item_size(DataType type) {
   switch (type) {
     case DataType::kINT4:
-    case DataType::kFP4:
-      return nb::float_(0.5);
+    case DataType::kFP4: return nb::float_(0.5);
     case DataType::kFLOAT:
-    case DataType::kINT32:
-      return nb::int_(4);
-    case DataType::kINT64:
-      return nb::int_(8);
+    case DataType::kINT32: return nb::int_(4);
+    case DataType::kINT64: return nb::int_(8);
     case DataType::kHALF:
-    case DataType::kBF16:
-      return nb::int_(2);
-    default:
-      return nb::int_(1);
+    case DataType::kBF16: return nb::int_(2);
+    default: return nb::int_(1);
   }
 }
 

@@ -174,12 +174,9 @@ struct PluginAdapter final : IPluginV3, FromPython {
       const nb::object given = held.get().attr("get_capability_interface")(type);
       if (given.is_none()) return nullptr;
       switch (type) {
-        case PluginCapabilityType::kCORE:
-          return made(core_, given);
-        case PluginCapabilityType::kBUILD:
-          return made(build_, given);
-        default:
-          return made(runtime_, given);
+        case PluginCapabilityType::kCORE: return made(core_, given);
+        case PluginCapabilityType::kBUILD: return made(build_, given);
+        default: return made(runtime_, given);
       }
     });
   }

@@ -43,19 +43,14 @@ size_t bytes_of(const Dims& dims, DataType type) {
   size_t count = 1;
   for (int32_t i = 0; i < dims.nbDims; ++i) count *= static_cast<size_t>(dims.d[i]);
   switch (type) {
-    case DataType::kINT64:
-      return count * 8;
+    case DataType::kINT64: return count * 8;
     case DataType::kFLOAT:
-    case DataType::kINT32:
-      return count * 4;
+    case DataType::kINT32: return count * 4;
     case DataType::kHALF:
-    case DataType::kBF16:
-      return count * 2;
+    case DataType::kBF16: return count * 2;
     case DataType::kINT4:
-    case DataType::kFP4:
-      return (count + 1) / 2;
-    default:
-      return count;
+    case DataType::kFP4: return (count + 1) / 2;
+    default: return count;
   }
 }
 

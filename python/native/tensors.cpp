@@ -17,8 +17,7 @@ nb::handle class_of(const ILayer& layer) {
     return nb::type<class_name>();
 #include "layer_classes.def"
 #undef TENON_LAYER_CLASS
-    default:
-      return nb::type<ILayer>();
+    default: return nb::type<ILayer>();
   }
 }
 

@@ -137,18 +137,13 @@ void bind_permutation(nb::module_& m) {
 int64_t weight_bytes(const Weights& weights) {
   switch (weights.type) {
     case DataType::kINT4:
-    case DataType::kFP4:
-      return (weights.count + 1) / 2;
+    case DataType::kFP4: return (weights.count + 1) / 2;
     case DataType::kFLOAT:
-    case DataType::kINT32:
-      return weights.count * 4;
-    case DataType::kINT64:
-      return weights.count * 8;
+    case DataType::kINT32: return weights.count * 4;
+    case DataType::kINT64: return weights.count * 8;
     case DataType::kHALF:
-    case DataType::kBF16:
-      return weights.count * 2;
-    default:
-      return weights.count;
+    case DataType::kBF16: return weights.count * 2;
+    default: return weights.count;
   }
 }
 

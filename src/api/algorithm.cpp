@@ -45,12 +45,9 @@ nvinfer1::Dims AlgorithmContext::getDimensions(int32_t index,
   if (index < 0 || index >= static_cast<int32_t>(shapes_.size())) return {-1, {}};
   const Shapes& shapes = shapes_[static_cast<size_t>(index)];
   switch (select) {
-    case nvinfer1::OptProfileSelector::kMIN:
-      return shapes.least;
-    case nvinfer1::OptProfileSelector::kOPT:
-      return shapes.usual;
-    case nvinfer1::OptProfileSelector::kMAX:
-      return shapes.most;
+    case nvinfer1::OptProfileSelector::kMIN: return shapes.least;
+    case nvinfer1::OptProfileSelector::kOPT: return shapes.usual;
+    case nvinfer1::OptProfileSelector::kMAX: return shapes.most;
   }
   return {-1, {}};
 }

@@ -73,10 +73,8 @@ bool jumps(PointwiseFunction function) {
     case PointwiseFunction::k_mod:
     case PointwiseFunction::k_fmod:
     case PointwiseFunction::k_thresholded_relu:
-    case PointwiseFunction::k_shrink:
-      return true;
-    default:
-      return pointwise_info(function).category == PointwiseClass::compare;
+    case PointwiseFunction::k_shrink: return true;
+    default: return pointwise_info(function).category == PointwiseClass::compare;
   }
 }
 

@@ -16,14 +16,10 @@ std::optional<int64_t> apply(AtomKind kind, int64_t a, int64_t b) {
     case AtomKind::kMod:
       if (b == 0) return std::nullopt;
       return floor_modulo(a, b);
-    case AtomKind::kMin:
-      return std::min(a, b);
-    case AtomKind::kMax:
-      return std::max(a, b);
-    case AtomKind::kMultiply:
-      return saturating_multiply(a, b);
-    case AtomKind::kSymbol:
-      break;
+    case AtomKind::kMin: return std::min(a, b);
+    case AtomKind::kMax: return std::max(a, b);
+    case AtomKind::kMultiply: return saturating_multiply(a, b);
+    case AtomKind::kSymbol: break;
   }
   return std::nullopt;
 }
@@ -90,16 +86,11 @@ Range range_of(const DimAtom& atom, const SymbolRanges& ranges) {
   const Range a = atom.a.range(ranges);
   const Range b = atom.b.range(ranges);
   switch (atom.kind) {
-    case AtomKind::kFloorDiv:
-      return floor_div(a, b);
-    case AtomKind::kMod:
-      return mod(a, b);
-    case AtomKind::kMin:
-      return {std::min(a.min, b.min), std::min(a.max, b.max)};
-    case AtomKind::kMax:
-      return {std::max(a.min, b.min), std::max(a.max, b.max)};
-    default:
-      return multiply(a, b);
+    case AtomKind::kFloorDiv: return floor_div(a, b);
+    case AtomKind::kMod: return mod(a, b);
+    case AtomKind::kMin: return {std::min(a.min, b.min), std::min(a.max, b.max)};
+    case AtomKind::kMax: return {std::max(a.min, b.min), std::max(a.max, b.max)};
+    default: return multiply(a, b);
   }
 }
 

@@ -173,16 +173,11 @@ std::string symbol_text(std::string_view name) {
 
 std::string atom_text(AtomKind kind, const Dim& a, const Dim& b) {
   switch (kind) {
-    case AtomKind::kMin:
-      return fmt::format("min({},{})", a.to_string(), b.to_string());
-    case AtomKind::kMax:
-      return fmt::format("max({},{})", a.to_string(), b.to_string());
-    case AtomKind::kFloorDiv:
-      return fmt::format("({}/{})", operand_text(a), operand_text(b));
-    case AtomKind::kMod:
-      return fmt::format("({}%{})", operand_text(a), operand_text(b));
-    default:
-      return fmt::format("({}*{})", operand_text(a), operand_text(b));
+    case AtomKind::kMin: return fmt::format("min({},{})", a.to_string(), b.to_string());
+    case AtomKind::kMax: return fmt::format("max({},{})", a.to_string(), b.to_string());
+    case AtomKind::kFloorDiv: return fmt::format("({}/{})", operand_text(a), operand_text(b));
+    case AtomKind::kMod: return fmt::format("({}%{})", operand_text(a), operand_text(b));
+    default: return fmt::format("({}*{})", operand_text(a), operand_text(b));
   }
 }
 

@@ -29,8 +29,7 @@ std::unique_ptr<LayerCore> adopt_node(Network& network, Node& node) {
   case OpKind::k##Struct:              \
     return adopt(network, node, *node.as<tenon::Struct>());
 #include "network/layer_types.def"
-    default:
-      return adopt_other(network, node);
+    default: return adopt_other(network, node);
   }
 }
 

@@ -36,18 +36,14 @@ int first_shape_operand(OpKind kind) {
     case OpKind::kOneHot:
     case OpKind::kDft:
     case OpKind::kStft:
-    case OpKind::kNms:
-      return 1;
-    case OpKind::kMaxUnpool:
-      return 2;
+    case OpKind::kNms: return 1;
+    case OpKind::kMaxUnpool: return 2;
     case OpKind::kFill:
     case OpKind::kRandom:
     case OpKind::kRangeOf:
     case OpKind::kWindow:
-    case OpKind::kMelWeights:
-      return 0;
-    default:
-      return -1;
+    case OpKind::kMelWeights: return 0;
+    default: return -1;
   }
 }
 

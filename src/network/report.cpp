@@ -8,14 +8,10 @@ namespace {
 
 nvinfer1::ErrorCode code_of(ErrorKind kind) {
   switch (kind) {
-    case ErrorKind::kUser:
-      return nvinfer1::ErrorCode::kINVALID_ARGUMENT;
-    case ErrorKind::kUnsupported:
-      return nvinfer1::ErrorCode::kUNSUPPORTED_STATE;
-    case ErrorKind::kInternal:
-      return nvinfer1::ErrorCode::kINTERNAL_ERROR;
-    case ErrorKind::kResource:
-      return nvinfer1::ErrorCode::kFAILED_ALLOCATION;
+    case ErrorKind::kUser: return nvinfer1::ErrorCode::kINVALID_ARGUMENT;
+    case ErrorKind::kUnsupported: return nvinfer1::ErrorCode::kUNSUPPORTED_STATE;
+    case ErrorKind::kInternal: return nvinfer1::ErrorCode::kINTERNAL_ERROR;
+    case ErrorKind::kResource: return nvinfer1::ErrorCode::kFAILED_ALLOCATION;
   }
   return nvinfer1::ErrorCode::kUNSPECIFIED_ERROR;
 }

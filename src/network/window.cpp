@@ -8,12 +8,9 @@ namespace tenon::network {
 
 PadMode Window::pad_mode() const {
   switch (mode) {
-    case nvinfer1::PaddingMode::kSAME_UPPER:
-      return PadMode::kSameUpper;
-    case nvinfer1::PaddingMode::kSAME_LOWER:
-      return PadMode::kSameLower;
-    default:
-      return PadMode::kExplicit;
+    case nvinfer1::PaddingMode::kSAME_UPPER: return PadMode::kSameUpper;
+    case nvinfer1::PaddingMode::kSAME_LOWER: return PadMode::kSameLower;
+    default: return PadMode::kExplicit;
   }
 }
 

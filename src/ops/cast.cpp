@@ -38,18 +38,12 @@ void widen(const Tensor& tensor, int64_t begin, int64_t count, Wide* out) {
 
 std::optional<SmallFloat> small_format(DataType type) {
   switch (type) {
-    case DataType::kFloat8E4M3:
-      return SmallFloat::kE4M3;
-    case DataType::kFloat8E4M3Fnuz:
-      return SmallFloat::kE4M3Fnuz;
-    case DataType::kFloat8E5M2:
-      return SmallFloat::kE5M2;
-    case DataType::kFloat8E5M2Fnuz:
-      return SmallFloat::kE5M2Fnuz;
-    case DataType::kFloat4E2M1:
-      return SmallFloat::kE2M1;
-    default:
-      return std::nullopt;
+    case DataType::kFloat8E4M3: return SmallFloat::kE4M3;
+    case DataType::kFloat8E4M3Fnuz: return SmallFloat::kE4M3Fnuz;
+    case DataType::kFloat8E5M2: return SmallFloat::kE5M2;
+    case DataType::kFloat8E5M2Fnuz: return SmallFloat::kE5M2Fnuz;
+    case DataType::kFloat4E2M1: return SmallFloat::kE2M1;
+    default: return std::nullopt;
   }
 }
 

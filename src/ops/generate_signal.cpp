@@ -23,12 +23,9 @@ std::optional<Dim> scalar_element(const InferContext& context, int index) {
 double window_value(WindowKind window, double turn) {
   const double c = std::cos(turn);
   switch (window) {
-    case WindowKind::kHann:
-      return 0.5 - 0.5 * c;
-    case WindowKind::kHamming:
-      return 25.0 / 46.0 - 21.0 / 46.0 * c;
-    default:
-      return 0.42 - 0.5 * c + 0.08 * std::cos(2 * turn);
+    case WindowKind::kHann: return 0.5 - 0.5 * c;
+    case WindowKind::kHamming: return 25.0 / 46.0 - 21.0 / 46.0 * c;
+    default: return 0.42 - 0.5 * c + 0.08 * std::cos(2 * turn);
   }
 }
 

@@ -27,14 +27,10 @@ template <class T>
 T reduced(T a, T b, ScatterReduction reduction) {
   switch (reduction) {
     case ScatterReduction::kAdd:
-    case ScatterReduction::kMul:
-      return wrapped(a, b, reduction == ScatterReduction::kMul);
-    case ScatterReduction::kMax:
-      return a > b || a != a ? a : b;
-    case ScatterReduction::kMin:
-      return a < b || a != a ? a : b;
-    default:
-      return b;
+    case ScatterReduction::kMul: return wrapped(a, b, reduction == ScatterReduction::kMul);
+    case ScatterReduction::kMax: return a > b || a != a ? a : b;
+    case ScatterReduction::kMin: return a < b || a != a ? a : b;
+    default: return b;
   }
 }
 

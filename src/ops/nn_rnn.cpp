@@ -15,28 +15,17 @@ template <class T>
 T apply(const GateActivation& f, T x) {
   const T a = static_cast<T>(f.alpha), b = static_cast<T>(f.beta);
   switch (f.function) {
-    case PointwiseFunction::k_relu:
-      return x > 0 ? x : T(0);
-    case PointwiseFunction::k_tanh:
-      return std::tanh(x);
-    case PointwiseFunction::k_sigmoid:
-      return 1 / (1 + std::exp(-x));
-    case PointwiseFunction::k_affine:
-      return a * x + b;
-    case PointwiseFunction::k_leaky_relu:
-      return x >= 0 ? x : a * x;
-    case PointwiseFunction::k_thresholded_relu:
-      return x > a ? x : T(0);
-    case PointwiseFunction::k_scaled_tanh:
-      return a * std::tanh(b * x);
-    case PointwiseFunction::k_hard_sigmoid:
-      return std::clamp(a * x + b, T(0), T(1));
-    case PointwiseFunction::k_elu:
-      return x >= 0 ? x : a * (std::exp(x) - 1);
-    case PointwiseFunction::k_softsign:
-      return x / (1 + std::abs(x));
-    default:
-      return std::log1p(std::exp(-std::abs(x))) + std::max(x, T(0));
+    case PointwiseFunction::k_relu: return x > 0 ? x : T(0);
+    case PointwiseFunction::k_tanh: return std::tanh(x);
+    case PointwiseFunction::k_sigmoid: return 1 / (1 + std::exp(-x));
+    case PointwiseFunction::k_affine: return a * x + b;
+    case PointwiseFunction::k_leaky_relu: return x >= 0 ? x : a * x;
+    case PointwiseFunction::k_thresholded_relu: return x > a ? x : T(0);
+    case PointwiseFunction::k_scaled_tanh: return a * std::tanh(b * x);
+    case PointwiseFunction::k_hard_sigmoid: return std::clamp(a * x + b, T(0), T(1));
+    case PointwiseFunction::k_elu: return x >= 0 ? x : a * (std::exp(x) - 1);
+    case PointwiseFunction::k_softsign: return x / (1 + std::abs(x));
+    default: return std::log1p(std::exp(-std::abs(x))) + std::max(x, T(0));
   }
 }
 

@@ -97,26 +97,19 @@ class ShapeReader {
   Result<Dim> computed(int64_t operation, const Dim& a, const Dim& b) const {
     const bool constant = a.is_constant() && b.is_constant();
     switch (operation) {
-      case 0:
-        return a + b;
-      case 1:
-        return a * b;
-      case 2:
-        return max(a, b);
-      case 3:
-        return min(a, b);
-      case 4:
-        return a - b;
+      case 0: return a + b;
+      case 1: return a * b;
+      case 2: return max(a, b);
+      case 3: return min(a, b);
+      case 4: return a - b;
       case 5:
         if (constant) return Dim(a == b ? 1 : 0);
         break;
       case 6:
         if (constant) return Dim(a.constant() < b.constant() ? 1 : 0);
         break;
-      case 7:
-        return floor_div(a, b);
-      case 8:
-        return ceil_div(a, b);
+      case 7: return floor_div(a, b);
+      case 8: return ceil_div(a, b);
     }
     return context_.fail("comparisons of extents need constant ones");
   }

@@ -95,18 +95,14 @@ DataType compute_type(DataType type) {
     case DataType::kInt64:
     case DataType::kUInt16:
     case DataType::kUInt32:
-    case DataType::kUInt64:
-      return type;
+    case DataType::kUInt64: return type;
     case DataType::kInt4:
-    case DataType::kInt2:
-      return DataType::kInt8;
+    case DataType::kInt2: return DataType::kInt8;
     case DataType::kUInt8:
     case DataType::kBool:
     case DataType::kUInt4:
-    case DataType::kUInt2:
-      return DataType::kUInt8;
-    default:
-      return DataType::kFloat32;
+    case DataType::kUInt2: return DataType::kUInt8;
+    default: return DataType::kFloat32;
   }
 }
 
@@ -206,17 +202,10 @@ Status evaluate_where(EvalContext& context, const Extents& extents, const Nest& 
   Tensor& out = context.make_output(0, context.input(1).type(), extents);
   if (out.count() == 0) return {};
   switch (byte_size(out.type())) {
-    case 1:
-      evaluate_where<uint8_t>(context, nest, out);
-      break;
-    case 2:
-      evaluate_where<uint16_t>(context, nest, out);
-      break;
-    case 4:
-      evaluate_where<uint32_t>(context, nest, out);
-      break;
-    default:
-      evaluate_where<uint64_t>(context, nest, out);
+    case 1: evaluate_where<uint8_t>(context, nest, out); break;
+    case 2: evaluate_where<uint16_t>(context, nest, out); break;
+    case 4: evaluate_where<uint32_t>(context, nest, out); break;
+    default: evaluate_where<uint64_t>(context, nest, out);
   }
   return {};
 }

@@ -37,44 +37,29 @@ std::optional<Dim> fold(PointwiseFunction function, const Dim& x, const Dim& y, 
                         const SymbolRanges& ranges) {
   const bool positive = not_negative(x, ranges) && not_negative(y, ranges) && y != Dim(0);
   switch (function) {
-    case PointwiseFunction::k_neg:
-      return Dim(0) - x;
-    case PointwiseFunction::k_abs:
-      return not_negative(x, ranges) ? std::optional(x) : std::nullopt;
-    case PointwiseFunction::k_relu:
-      return max(x, 0);
-    case PointwiseFunction::k_add:
-      return x + y;
-    case PointwiseFunction::k_sub:
-      return x - y;
-    case PointwiseFunction::k_mul:
-      return x * y;
-    case PointwiseFunction::k_div:
-      return positive ? std::optional(floor_div(x, y)) : std::nullopt;
-    case PointwiseFunction::k_fmod:
-      return positive ? std::optional(mod(x, y)) : std::nullopt;
+    case PointwiseFunction::k_neg: return Dim(0) - x;
+    case PointwiseFunction::k_abs: return not_negative(x, ranges) ? std::optional(x) : std::nullopt;
+    case PointwiseFunction::k_relu: return max(x, 0);
+    case PointwiseFunction::k_add: return x + y;
+    case PointwiseFunction::k_sub: return x - y;
+    case PointwiseFunction::k_mul: return x * y;
+    case PointwiseFunction::k_div: return positive ? std::optional(floor_div(x, y)) : std::nullopt;
+    case PointwiseFunction::k_fmod: return positive ? std::optional(mod(x, y)) : std::nullopt;
     case PointwiseFunction::k_floor_div:
       return y != Dim(0) ? std::optional(floor_div(x, y)) : std::nullopt;
-    case PointwiseFunction::k_mod:
-      return y != Dim(0) ? std::optional(mod(x, y)) : std::nullopt;
-    case PointwiseFunction::k_min:
-      return min(x, y);
-    case PointwiseFunction::k_max:
-      return max(x, y);
-    case PointwiseFunction::k_equal:
-      return fold_equal(x, y, ranges);
-    case PointwiseFunction::k_greater:
-      return from_order(compare(x, y, ranges), false, false, true);
-    case PointwiseFunction::k_less:
-      return from_order(compare(x, y, ranges), true, false, false);
+    case PointwiseFunction::k_mod: return y != Dim(0) ? std::optional(mod(x, y)) : std::nullopt;
+    case PointwiseFunction::k_min: return min(x, y);
+    case PointwiseFunction::k_max: return max(x, y);
+    case PointwiseFunction::k_equal: return fold_equal(x, y, ranges);
+    case PointwiseFunction::k_greater: return from_order(compare(x, y, ranges), false, false, true);
+    case PointwiseFunction::k_less: return from_order(compare(x, y, ranges), true, false, false);
     case PointwiseFunction::k_greater_equal:
       return from_order(compare(x, y, ranges), false, true, true);
     case PointwiseFunction::k_less_equal:
       return from_order(compare(x, y, ranges), true, true, false);
     case PointwiseFunction::k_where:
       return x.is_constant() ? std::optional(x.constant() != 0 ? y : z) : std::nullopt;
-    default:
-      return std::nullopt;
+    default: return std::nullopt;
   }
 }
 

@@ -116,22 +116,14 @@ constexpr RowKernel kKernels[] = {
 RowKernel integer_kernel(PointwiseFunction function, DataType compute) {
   const int row = static_cast<int>(function);
   switch (compute) {
-    case DataType::kInt8:
-      return kKernels<int8_t>[row];
-    case DataType::kInt16:
-      return kKernels<int16_t>[row];
-    case DataType::kInt32:
-      return kKernels<int32_t>[row];
-    case DataType::kInt64:
-      return kKernels<int64_t>[row];
-    case DataType::kUInt16:
-      return kKernels<uint16_t>[row];
-    case DataType::kUInt32:
-      return kKernels<uint32_t>[row];
-    case DataType::kUInt64:
-      return kKernels<uint64_t>[row];
-    default:
-      return kKernels<uint8_t>[row];
+    case DataType::kInt8: return kKernels<int8_t>[row];
+    case DataType::kInt16: return kKernels<int16_t>[row];
+    case DataType::kInt32: return kKernels<int32_t>[row];
+    case DataType::kInt64: return kKernels<int64_t>[row];
+    case DataType::kUInt16: return kKernels<uint16_t>[row];
+    case DataType::kUInt32: return kKernels<uint32_t>[row];
+    case DataType::kUInt64: return kKernels<uint64_t>[row];
+    default: return kKernels<uint8_t>[row];
   }
 }
 

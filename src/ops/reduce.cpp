@@ -41,20 +41,11 @@ std::optional<Dim> fold(ReduceFunction function, const std::vector<Dim>& element
   Dim result = elements[0];
   for (size_t i = 1; i < elements.size(); ++i) {
     switch (function) {
-      case ReduceFunction::kSum:
-        result = result + elements[i];
-        break;
-      case ReduceFunction::kProd:
-        result = result * elements[i];
-        break;
-      case ReduceFunction::kMax:
-        result = max(result, elements[i]);
-        break;
-      case ReduceFunction::kMin:
-        result = min(result, elements[i]);
-        break;
-      default:
-        return std::nullopt;
+      case ReduceFunction::kSum: result = result + elements[i]; break;
+      case ReduceFunction::kProd: result = result * elements[i]; break;
+      case ReduceFunction::kMax: result = max(result, elements[i]); break;
+      case ReduceFunction::kMin: result = min(result, elements[i]); break;
+      default: return std::nullopt;
     }
   }
   return result;
@@ -85,15 +76,11 @@ T extreme(DataType type, bool largest) {
 template <class T>
 T start(ReduceFunction function, DataType type) {
   switch (function) {
-    case ReduceFunction::kProd:
-      return T(1);
+    case ReduceFunction::kProd: return T(1);
     case ReduceFunction::kMax:
-    case ReduceFunction::kLogSumExp:
-      return extreme<T>(type, false);
-    case ReduceFunction::kMin:
-      return extreme<T>(type, true);
-    default:
-      return T(0);
+    case ReduceFunction::kLogSumExp: return extreme<T>(type, false);
+    case ReduceFunction::kMin: return extreme<T>(type, true);
+    default: return T(0);
   }
 }
 
@@ -137,12 +124,9 @@ T finish(ReduceFunction function, T total, int64_t count) {
     case ReduceFunction::kMean:
       if constexpr (std::is_floating_point_v<T>) return total / static_cast<T>(count);
       return count == 0 ? T(0) : static_cast<T>(total / static_cast<T>(count));
-    case ReduceFunction::kL2:
-      return static_cast<T>(std::sqrt(static_cast<double>(total)));
-    case ReduceFunction::kLogSum:
-      return static_cast<T>(std::log(static_cast<double>(total)));
-    default:
-      return total;
+    case ReduceFunction::kL2: return static_cast<T>(std::sqrt(static_cast<double>(total)));
+    case ReduceFunction::kLogSum: return static_cast<T>(std::log(static_cast<double>(total)));
+    default: return total;
   }
 }
 
@@ -235,9 +219,8 @@ void log_sum_exp(const Plan& plan, const T* x, std::vector<A>& totals) {
 template <class T, class A>
 void accumulate(ReduceFunction function, const Plan& plan, const T* x, A* totals) {
   switch (function) {
-#define TENON_CASE(name)     \
-  case ReduceFunction::name: \
-    return accumulate<ReduceFunction::name>(plan, x, totals);
+#define TENON_CASE(name) \
+  case ReduceFunction::name: return accumulate<ReduceFunction::name>(plan, x, totals);
     TENON_CASE(kSum)
     TENON_CASE(kProd)
     TENON_CASE(kMax)

@@ -58,14 +58,10 @@ void copy_run(std::byte* to, int64_t to_stride, const std::byte* from, int64_t f
     return;
   }
   switch (bytes) {
-    case 1:
-      return copy_row<uint8_t>(to, to_stride, from, from_stride, count);
-    case 2:
-      return copy_row<uint16_t>(to, to_stride, from, from_stride, count);
-    case 4:
-      return copy_row<uint32_t>(to, to_stride, from, from_stride, count);
-    default:
-      return copy_row<uint64_t>(to, to_stride, from, from_stride, count);
+    case 1: return copy_row<uint8_t>(to, to_stride, from, from_stride, count);
+    case 2: return copy_row<uint16_t>(to, to_stride, from, from_stride, count);
+    case 4: return copy_row<uint32_t>(to, to_stride, from, from_stride, count);
+    default: return copy_row<uint64_t>(to, to_stride, from, from_stride, count);
   }
 }
 

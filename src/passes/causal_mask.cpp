@@ -185,8 +185,7 @@ MaybeForm compared(PointwiseFunction function, const Dim& offset, bool column_fi
       return column_first ? triangle(before, false, true) : triangle(offset, true, false);
     case k_greater:
       return column_first ? triangle(offset, false, true) : triangle(before, true, false);
-    default:
-      return std::nullopt;
+    default: return std::nullopt;
   }
 }
 
@@ -216,38 +215,22 @@ MaybeForm of_positions(PointwiseFunction function, const Node& node, const Form&
 
 std::optional<double> applied(PointwiseFunction function, double x, double y, double z) {
   switch (function) {
-    case k_not:
-      return x == 0;
-    case k_neg:
-      return -x;
-    case k_add:
-      return x + y;
-    case k_sub:
-      return x - y;
-    case k_mul:
-      return x * y;
-    case k_max:
-      return std::max(x, y);
-    case k_min:
-      return std::min(x, y);
-    case k_equal:
-      return x == y;
-    case k_greater:
-      return x > y;
-    case k_less:
-      return x < y;
-    case k_greater_equal:
-      return x >= y;
-    case k_less_equal:
-      return x <= y;
-    case k_and:
-      return x != 0 && y != 0;
-    case k_or:
-      return x != 0 || y != 0;
-    case k_where:
-      return x != 0 ? y : z;
-    default:
-      return std::nullopt;
+    case k_not: return x == 0;
+    case k_neg: return -x;
+    case k_add: return x + y;
+    case k_sub: return x - y;
+    case k_mul: return x * y;
+    case k_max: return std::max(x, y);
+    case k_min: return std::min(x, y);
+    case k_equal: return x == y;
+    case k_greater: return x > y;
+    case k_less: return x < y;
+    case k_greater_equal: return x >= y;
+    case k_less_equal: return x <= y;
+    case k_and: return x != 0 && y != 0;
+    case k_or: return x != 0 || y != 0;
+    case k_where: return x != 0 ? y : z;
+    default: return std::nullopt;
   }
 }
 

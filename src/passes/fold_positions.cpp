@@ -85,18 +85,12 @@ std::optional<bool> outcome(PointwiseFunction function, const Range& range) {
     return always || never ? std::optional(always) : std::nullopt;
   };
   switch (function) {
-    case k_greater_equal:
-      return decided(range.min >= 0, range.max < 0);
-    case k_greater:
-      return decided(range.min > 0, range.max <= 0);
-    case k_less_equal:
-      return decided(range.max <= 0, range.min > 0);
-    case k_less:
-      return decided(range.max < 0, range.min >= 0);
-    case k_equal:
-      return decided(range.min == 0 && range.max == 0, range.min > 0 || range.max < 0);
-    default:
-      return std::nullopt;
+    case k_greater_equal: return decided(range.min >= 0, range.max < 0);
+    case k_greater: return decided(range.min > 0, range.max <= 0);
+    case k_less_equal: return decided(range.max <= 0, range.min > 0);
+    case k_less: return decided(range.max < 0, range.min >= 0);
+    case k_equal: return decided(range.min == 0 && range.max == 0, range.min > 0 || range.max < 0);
+    default: return std::nullopt;
   }
 }
 

@@ -13,19 +13,14 @@ using nvinfer1::PluginFieldType;
 size_t field_bytes(PluginFieldType type) {
   switch (type) {
     case PluginFieldType::kFLOAT64:
-    case PluginFieldType::kINT64:
-      return 8;
+    case PluginFieldType::kINT64: return 8;
     case PluginFieldType::kFLOAT32:
-    case PluginFieldType::kINT32:
-      return 4;
+    case PluginFieldType::kINT32: return 4;
     case PluginFieldType::kFLOAT16:
     case PluginFieldType::kBF16:
-    case PluginFieldType::kINT16:
-      return 2;
-    case PluginFieldType::kDIMS:
-      return sizeof(nvinfer1::Dims);
-    default:
-      return 1;
+    case PluginFieldType::kINT16: return 2;
+    case PluginFieldType::kDIMS: return sizeof(nvinfer1::Dims);
+    default: return 1;
   }
 }
 

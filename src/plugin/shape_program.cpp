@@ -22,22 +22,14 @@ std::optional<int64_t> computed(DimensionOperation operation, int64_t a, int64_t
     return overflows ? std::nullopt : std::optional(result);
   };
   switch (operation) {
-    case DimensionOperation::kSUM:
-      return unless(__builtin_add_overflow(a, b, &result));
-    case DimensionOperation::kPROD:
-      return unless(__builtin_mul_overflow(a, b, &result));
-    case DimensionOperation::kMAX:
-      return std::max(a, b);
-    case DimensionOperation::kMIN:
-      return std::min(a, b);
-    case DimensionOperation::kSUB:
-      return unless(__builtin_sub_overflow(a, b, &result));
-    case DimensionOperation::kEQUAL:
-      return a == b ? 1 : 0;
-    case DimensionOperation::kLESS:
-      return a < b ? 1 : 0;
-    case DimensionOperation::kFLOOR_DIV:
-      return b > 0 ? std::optional(a / b) : std::nullopt;
+    case DimensionOperation::kSUM: return unless(__builtin_add_overflow(a, b, &result));
+    case DimensionOperation::kPROD: return unless(__builtin_mul_overflow(a, b, &result));
+    case DimensionOperation::kMAX: return std::max(a, b);
+    case DimensionOperation::kMIN: return std::min(a, b);
+    case DimensionOperation::kSUB: return unless(__builtin_sub_overflow(a, b, &result));
+    case DimensionOperation::kEQUAL: return a == b ? 1 : 0;
+    case DimensionOperation::kLESS: return a < b ? 1 : 0;
+    case DimensionOperation::kFLOOR_DIV: return b > 0 ? std::optional(a / b) : std::nullopt;
     case DimensionOperation::kCEIL_DIV:
       return b > 0 ? std::optional(a / b + (a % b > 0 ? 1 : 0)) : std::nullopt;
   }

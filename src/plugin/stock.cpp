@@ -167,18 +167,13 @@ std::optional<std::string> own_fields(const StockRow& row, Instance& instance) {
 
 double number_at(const PluginField& field, int32_t index) {
   switch (field.type) {
-    case PluginFieldType::kFLOAT64:
-      return static_cast<const double*>(field.data)[index];
-    case PluginFieldType::kFLOAT32:
-      return static_cast<const float*>(field.data)[index];
+    case PluginFieldType::kFLOAT64: return static_cast<const double*>(field.data)[index];
+    case PluginFieldType::kFLOAT32: return static_cast<const float*>(field.data)[index];
     case PluginFieldType::kINT64:
       return static_cast<double>(static_cast<const int64_t*>(field.data)[index]);
-    case PluginFieldType::kINT16:
-      return static_cast<const int16_t*>(field.data)[index];
-    case PluginFieldType::kINT32:
-      return static_cast<const int32_t*>(field.data)[index];
-    default:
-      return static_cast<const int8_t*>(field.data)[index];
+    case PluginFieldType::kINT16: return static_cast<const int16_t*>(field.data)[index];
+    case PluginFieldType::kINT32: return static_cast<const int32_t*>(field.data)[index];
+    default: return static_cast<const int8_t*>(field.data)[index];
   }
 }
 

@@ -58,22 +58,14 @@ const AttributeProto* attribute(const NodeProto& node, std::string_view name) {
 
 int onnx_type(DataType type) {
   switch (type) {
-    case DataType::kInt8:
-      return TensorProto::INT8;
-    case DataType::kUInt8:
-      return TensorProto::UINT8;
-    case DataType::kInt64:
-      return TensorProto::INT64;
-    case DataType::kFloat8E4M3:
-      return TensorProto::FLOAT8E4M3FN;
-    case DataType::kInt4:
-      return TensorProto::INT4;
-    case DataType::kFloat16:
-      return TensorProto::FLOAT16;
-    case DataType::kBFloat16:
-      return TensorProto::BFLOAT16;
-    default:
-      return TensorProto::FLOAT;
+    case DataType::kInt8: return TensorProto::INT8;
+    case DataType::kUInt8: return TensorProto::UINT8;
+    case DataType::kInt64: return TensorProto::INT64;
+    case DataType::kFloat8E4M3: return TensorProto::FLOAT8E4M3FN;
+    case DataType::kInt4: return TensorProto::INT4;
+    case DataType::kFloat16: return TensorProto::FLOAT16;
+    case DataType::kBFloat16: return TensorProto::BFLOAT16;
+    default: return TensorProto::FLOAT;
   }
 }
 

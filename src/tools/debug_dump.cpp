@@ -23,22 +23,14 @@ using nvinfer1::TensorLocation;
 /// The type in the header of a NumPy file; types without a NumPy name are bytes.
 std::string numpy_type(nvinfer1::DataType type) {
   switch (type) {
-    case nvinfer1::DataType::kFLOAT:
-      return "<f4";
-    case nvinfer1::DataType::kHALF:
-      return "<f2";
-    case nvinfer1::DataType::kINT8:
-      return "|i1";
-    case nvinfer1::DataType::kUINT8:
-      return "|u1";
-    case nvinfer1::DataType::kBOOL:
-      return "|b1";
-    case nvinfer1::DataType::kINT32:
-      return "<i4";
-    case nvinfer1::DataType::kINT64:
-      return "<i8";
-    default:
-      return fmt::format("|V{}", (type_bits(type) + 7) / 8);
+    case nvinfer1::DataType::kFLOAT: return "<f4";
+    case nvinfer1::DataType::kHALF: return "<f2";
+    case nvinfer1::DataType::kINT8: return "|i1";
+    case nvinfer1::DataType::kUINT8: return "|u1";
+    case nvinfer1::DataType::kBOOL: return "|b1";
+    case nvinfer1::DataType::kINT32: return "<i4";
+    case nvinfer1::DataType::kINT64: return "<i8";
+    default: return fmt::format("|V{}", (type_bits(type) + 7) / 8);
   }
 }
 

@@ -18,14 +18,10 @@ std::string default_text(const OptionRow& row) {
 
 std::string_view support_text(OptionSupport support) {
   switch (support) {
-    case OptionSupport::kWorks:
-      return "";
-    case OptionSupport::kGpuOnly:
-      return "GPU only: ";
-    case OptionSupport::kNoEffect:
-      return "no effect: ";
-    case OptionSupport::kRefused:
-      return "refused: ";
+    case OptionSupport::kWorks: return "";
+    case OptionSupport::kGpuOnly: return "GPU only: ";
+    case OptionSupport::kNoEffect: return "no effect: ";
+    case OptionSupport::kRefused: return "refused: ";
   }
   return "";
 }

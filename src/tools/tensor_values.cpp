@@ -41,41 +41,28 @@ T load(const char* at, int64_t index) {
 /// these.
 void store_random(char* at, int64_t i, DataType type, Random& random) {
   switch (type) {
-    case DataType::kFLOAT:
-      return store(at, i, static_cast<float>(random.uniform(-1, 1)));
+    case DataType::kFLOAT: return store(at, i, static_cast<float>(random.uniform(-1, 1)));
     case DataType::kHALF:
       return store(at, i, f16_from_float(static_cast<float>(random.uniform(-1, 1))));
     case DataType::kBF16:
       return store(at, i, bf16_from_float(static_cast<float>(random.uniform(-1, 1))));
-    case DataType::kINT64:
-      return store<int64_t>(at, i, random.integer(0, 1));
-    case DataType::kINT32:
-      return store(at, i, static_cast<int32_t>(random.integer(0, 1)));
-    case DataType::kINT8:
-      return store(at, i, static_cast<int8_t>(random.integer(-128, 127)));
-    case DataType::kBOOL:
-      return store(at, i, static_cast<uint8_t>(random.integer(0, 1)));
-    default:
-      return store(at, i, static_cast<uint8_t>(random.integer(0, 255)));
+    case DataType::kINT64: return store<int64_t>(at, i, random.integer(0, 1));
+    case DataType::kINT32: return store(at, i, static_cast<int32_t>(random.integer(0, 1)));
+    case DataType::kINT8: return store(at, i, static_cast<int8_t>(random.integer(-128, 127)));
+    case DataType::kBOOL: return store(at, i, static_cast<uint8_t>(random.integer(0, 1)));
+    default: return store(at, i, static_cast<uint8_t>(random.integer(0, 255)));
   }
 }
 
 double value_at(const char* at, int64_t i, DataType type) {
   switch (type) {
-    case DataType::kFLOAT:
-      return load<float>(at, i);
-    case DataType::kHALF:
-      return f16_to_float(load<uint16_t>(at, i));
-    case DataType::kBF16:
-      return bf16_to_float(load<uint16_t>(at, i));
-    case DataType::kINT64:
-      return static_cast<double>(load<int64_t>(at, i));
-    case DataType::kINT32:
-      return load<int32_t>(at, i);
-    case DataType::kINT8:
-      return load<int8_t>(at, i);
-    default:
-      return load<uint8_t>(at, i);
+    case DataType::kFLOAT: return load<float>(at, i);
+    case DataType::kHALF: return f16_to_float(load<uint16_t>(at, i));
+    case DataType::kBF16: return bf16_to_float(load<uint16_t>(at, i));
+    case DataType::kINT64: return static_cast<double>(load<int64_t>(at, i));
+    case DataType::kINT32: return load<int32_t>(at, i);
+    case DataType::kINT8: return load<int8_t>(at, i);
+    default: return load<uint8_t>(at, i);
   }
 }
 

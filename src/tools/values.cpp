@@ -21,16 +21,11 @@ std::optional<Number> parse_number(std::string_view text) {
 
 std::optional<int64_t> suffix_factor(char suffix) {
   switch (suffix) {
-    case 'B':
-      return 1;
-    case 'K':
-      return int64_t{1} << 10;
-    case 'M':
-      return int64_t{1} << 20;
-    case 'G':
-      return int64_t{1} << 30;
-    default:
-      return std::nullopt;
+    case 'B': return 1;
+    case 'K': return int64_t{1} << 10;
+    case 'M': return int64_t{1} << 20;
+    case 'G': return int64_t{1} << 30;
+    default: return std::nullopt;
   }
 }
 

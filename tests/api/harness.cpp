@@ -19,16 +19,12 @@ std::vector<int64_t> extents_of(const Dims& dims) {
 
 int64_t bytes_of(DataType type) {
   switch (type) {
-    case DataType::kINT64:
-      return 8;
+    case DataType::kINT64: return 8;
     case DataType::kFLOAT:
-    case DataType::kINT32:
-      return 4;
+    case DataType::kINT32: return 4;
     case DataType::kHALF:
-    case DataType::kBF16:
-      return 2;
-    default:
-      return 1;
+    case DataType::kBF16: return 2;
+    default: return 1;
   }
 }
 

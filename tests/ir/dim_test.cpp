@@ -104,21 +104,15 @@ Sample random_sample(std::mt19937& random, const SymbolValues& values, int depth
     return p / q - (p % q != 0 && (p < 0) != (q < 0));
   };
   switch (random_value(random, 0, 6)) {
-    case 0:
-      return {x.dim + y.dim, both(std::plus<>())};
-    case 1:
-      return {x.dim - y.dim, both(std::minus<>())};
-    case 2:
-      return {x.dim * y.dim, both(std::multiplies<>())};
-    case 3:
-      return {floor_div(x.dim, y.dim), divided(floor)};
+    case 0: return {x.dim + y.dim, both(std::plus<>())};
+    case 1: return {x.dim - y.dim, both(std::minus<>())};
+    case 2: return {x.dim * y.dim, both(std::multiplies<>())};
+    case 3: return {floor_div(x.dim, y.dim), divided(floor)};
     case 4:
       return {mod(x.dim, y.dim),
               divided([&](int64_t p, int64_t q) { return p - q * floor(p, q); })};
-    case 5:
-      return {min(x.dim, y.dim), both([](int64_t p, int64_t q) { return std::min(p, q); })};
-    default:
-      return {max(x.dim, y.dim), both([](int64_t p, int64_t q) { return std::max(p, q); })};
+    case 5: return {min(x.dim, y.dim), both([](int64_t p, int64_t q) { return std::min(p, q); })};
+    default: return {max(x.dim, y.dim), both([](int64_t p, int64_t q) { return std::max(p, q); })};
   }
 }
 

@@ -208,17 +208,10 @@ TEST(Text, MalformedTextNeverCrashes) {
       const size_t at = pick(text.size()),
                    length = 1 + pick(std::min<size_t>(text.size() - at, 12));
       switch (pick(4)) {
-        case 0:
-          text.erase(at, length);
-          break;
-        case 1:
-          text[at] = alphabet[pick(alphabet.size())];
-          break;
-        case 2:
-          text.insert(at, text.substr(pick(text.size()), length));
-          break;
-        default:
-          text.resize(at + 1);
+        case 0: text.erase(at, length); break;
+        case 1: text[at] = alphabet[pick(alphabet.size())]; break;
+        case 2: text.insert(at, text.substr(pick(text.size()), length)); break;
+        default: text.resize(at + 1);
       }
     }
     const auto graph = parse_graph(text);

@@ -213,8 +213,7 @@ class Maker {
         op->axes = {-1};
         return add(std::move(op), {x});
       }
-      case 1:
-        return add(std::make_unique<Normalization>(), {x, weights({extents.back()})});
+      case 1: return add(std::make_unique<Normalization>(), {x, weights({extents.back()})});
       default: {
         auto op = std::make_unique<Reduce>();
         op->function = ReduceFunction::kMean;
@@ -327,14 +326,10 @@ class Maker {
   void add_control(Value* x) {
     if (!is_main() || x->type.shape.size() < 2) return add_top(x);
     switch (below(4)) {
-      case 0:
-        return add_branch(x);
-      case 1:
-        return add_loop(x);
-      case 2:
-        return add_scan(x);
-      default:
-        return add_top(x);
+      case 0: return add_branch(x);
+      case 1: return add_loop(x);
+      case 2: return add_scan(x);
+      default: return add_top(x);
     }
   }
 

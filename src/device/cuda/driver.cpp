@@ -71,8 +71,7 @@ const char* remedy_of(CUresult code) {
     case CUDA_ERROR_INVALID_PTX:
       return "; the driver is older than the run-time compiler: update the driver, or use an older "
              "NVRTC";
-    default:
-      return "";
+    default: return "";
   }
 }
 

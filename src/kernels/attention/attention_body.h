@@ -16,12 +16,9 @@ inline constexpr float kNever = -std::numeric_limits<float>::infinity();
 
 inline float mask_value(const AttentionProblem& p, const void* mask, int64_t at) {
   switch (p.mask) {
-    case MaskKind::none:
-      return 0;
-    case MaskKind::boolean:
-      return static_cast<const uint8_t*>(mask)[at] != 0 ? 0.0f : kNever;
-    case MaskKind::f32:
-      return static_cast<const float*>(mask)[at];
+    case MaskKind::none: return 0;
+    case MaskKind::boolean: return static_cast<const uint8_t*>(mask)[at] != 0 ? 0.0f : kNever;
+    case MaskKind::f32: return static_cast<const float*>(mask)[at];
     case MaskKind::bf16:
       return __builtin_bit_cast(float, static_cast<uint32_t>(static_cast<const uint16_t*>(mask)[at])
                                            << 16);

@@ -99,14 +99,10 @@ void narrow(const NarrowLine& line) {
   NarrowRows rows;
   rows.find(line);
   switch (line.outputs) {
-    case 1:
-      return Narrow<V, 1>{line, rows}.all();
-    case 2:
-      return Narrow<V, 2>{line, rows}.all();
-    case 3:
-      return Narrow<V, 3>{line, rows}.all();
-    default:
-      return Narrow<V, 4>{line, rows}.all();
+    case 1: return Narrow<V, 1>{line, rows}.all();
+    case 2: return Narrow<V, 2>{line, rows}.all();
+    case 3: return Narrow<V, 3>{line, rows}.all();
+    default: return Narrow<V, 4>{line, rows}.all();
   }
 }
 

@@ -56,12 +56,9 @@ struct StemTable {
   template <int R, int W>
   static void by_step(const StemTile& s) {
     switch (s.step) {
-      case 1:
-        return StemKernel<P, R, W, kVectors, 1>::run(s);
-      case 2:
-        return StemKernel<P, R, W, kVectors, 2>::run(s);
-      default:
-        return StemKernel<P, R, W, kVectors, 4>::run(s);
+      case 1: return StemKernel<P, R, W, kVectors, 1>::run(s);
+      case 2: return StemKernel<P, R, W, kVectors, 2>::run(s);
+      default: return StemKernel<P, R, W, kVectors, 4>::run(s);
     }
   }
   template <int R>

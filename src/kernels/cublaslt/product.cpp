@@ -121,14 +121,9 @@ Status take_step(const Problem& problem, const RegionStep& step, TakeAddend add,
     return unsupported("{} behind an activation", pointwise_info(step.function).name);
   const bool fresh = p.c_input < 0 && p.bias_input < 0;
   switch (step.function) {
-    case F::k_add:
-      return add(problem, step.operand, p);
-    case F::k_relu:
-      p.activation = Activation::kRelu;
-      return {};
-    case F::k_gelu_tanh:
-      p.activation = Activation::kGeluTanh;
-      return {};
+    case F::k_add: return add(problem, step.operand, p);
+    case F::k_relu: p.activation = Activation::kRelu; return {};
+    case F::k_gelu_tanh: p.activation = Activation::kGeluTanh; return {};
     case F::k_affine:
       if (!fresh || step.beta != 0) return unsupported("a scale behind a sum");
       p.alpha *= static_cast<float>(step.alpha);
@@ -142,8 +137,7 @@ Status take_step(const Problem& problem, const RegionStep& step, TakeAddend add,
       p.alpha *= step.function == F::k_mul ? factor : 1 / factor;
       return {};
     }
-    default:
-      return unsupported("{} in the epilogue", pointwise_info(step.function).name);
+    default: return unsupported("{} in the epilogue", pointwise_info(step.function).name);
   }
 }
 

@@ -6,14 +6,10 @@ namespace tenon::cudnn {
 
 Result<cudnnDataType_t> data_type(DataType type) {
   switch (type) {
-    case DataType::kFloat32:
-      return CUDNN_DATA_FLOAT;
-    case DataType::kFloat16:
-      return CUDNN_DATA_HALF;
-    case DataType::kBFloat16:
-      return CUDNN_DATA_BFLOAT16;
-    default:
-      return unsupported("a tensor of {}", name_of(type));
+    case DataType::kFloat32: return CUDNN_DATA_FLOAT;
+    case DataType::kFloat16: return CUDNN_DATA_HALF;
+    case DataType::kBFloat16: return CUDNN_DATA_BFLOAT16;
+    default: return unsupported("a tensor of {}", name_of(type));
   }
 }
 

@@ -61,13 +61,10 @@ Result<bool> allowed(const Descriptor& engine, bool is_f32, const EngineLimits& 
       case CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC:
       case CUDNN_NUMERICAL_NOTE_FFT:
       case CUDNN_NUMERICAL_NOTE_WINOGRAD:
-      case CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION:
-        return true;
+      case CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION: return true;
       case CUDNN_NUMERICAL_NOTE_TENSOR_CORE:
-      case CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS:
-        return is_f32 && !limits.tensor_core_f32;
-      default:
-        return false;
+      case CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS: return is_f32 && !limits.tensor_core_f32;
+      default: return false;
     }
   });
 }

@@ -64,16 +64,11 @@ int nodes_of(const RegionStep& step) {
     case F::k_leaky_relu:
     case F::k_clip:
     case F::k_elu:
-    case F::k_swish:
-      return 1;
-    case F::k_affine:
-      return step.beta != 0 ? 2 : 1;
-    case F::k_hard_sigmoid:
-      return 3;
-    case F::k_hard_swish:
-      return 4;
-    default:
-      return 0;
+    case F::k_swish: return 1;
+    case F::k_affine: return step.beta != 0 ? 2 : 1;
+    case F::k_hard_sigmoid: return 3;
+    case F::k_hard_swish: return 4;
+    default: return 0;
   }
 }
 
@@ -106,15 +101,11 @@ Status Running::append(const RegionStep& step, TensorId operand) {
     return {};
   }
   switch (step.function) {
-    case F::k_relu:
-      unary(CUDNN_POINTWISE_RELU_FWD);
-      return {};
+    case F::k_relu: unary(CUDNN_POINTWISE_RELU_FWD); return {};
     case F::k_leaky_relu:
       unary(CUDNN_POINTWISE_RELU_FWD, bounds(0, kLargest, step.alpha));
       return {};
-    case F::k_clip:
-      unary(CUDNN_POINTWISE_RELU_FWD, bounds(step.alpha, step.beta));
-      return {};
+    case F::k_clip: unary(CUDNN_POINTWISE_RELU_FWD, bounds(step.alpha, step.beta)); return {};
     case F::k_elu:
     case F::k_swish: {
       PointwiseOptions options;
@@ -140,8 +131,7 @@ Status Running::append(const RegionStep& step, TensorId operand) {
       binary(CUDNN_POINTWISE_MUL, value_, number(1.0 / 6));
       return {};
     }
-    default:
-      return unsupported("{} in the epilogue", pointwise_info(step.function).name);
+    default: return unsupported("{} in the epilogue", pointwise_info(step.function).name);
   }
 }
 

@@ -67,8 +67,7 @@ void with_function(const Step& s, const Unary& unary, const Binary& binary) {
     TENON_BINARY(min)
     TENON_BINARY(prelu)
 #undef TENON_BINARY
-    default:
-      return binary([&](V x, V y) { return apply_by_lane(s, x, y); });
+    default: return binary([&](V x, V y) { return apply_by_lane(s, x, y); });
   }
 }
 

@@ -119,20 +119,11 @@ float* transform_lines(const FourierPasses& passes, float* from, float* to) {
   for (const int64_t factor : passes.factors) {
     const Pass<V> pass{passes, factor, stride, from, to};
     switch (factor) {
-      case 2:
-        pass.template run<2>();
-        break;
-      case 3:
-        pass.template run<3>();
-        break;
-      case 4:
-        pass.template run<4>();
-        break;
-      case 5:
-        pass.template run<5>();
-        break;
-      default:
-        pass.run_any();
+      case 2: pass.template run<2>(); break;
+      case 3: pass.template run<3>(); break;
+      case 4: pass.template run<4>(); break;
+      case 5: pass.template run<5>(); break;
+      default: pass.run_any();
     }
     stride *= factor;
     std::swap(from, to);

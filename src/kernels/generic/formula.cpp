@@ -28,28 +28,17 @@ std::string placed(std::string_view name, const Operand& operand) {
 /// Also the types of generic/small_types.cuh.
 const char* element_type(DataType type) {
   switch (type) {
-    case DataType::kFloat8E4M3:
-      return "e4m3";
-    case DataType::kFloat8E4M3Fnuz:
-      return "e4m3fnuz";
-    case DataType::kFloat8E5M2:
-      return "e5m2";
-    case DataType::kFloat8E5M2Fnuz:
-      return "e5m2fnuz";
-    case DataType::kFloat8E8M0:
-      return "e8m0";
-    case DataType::kFloat4E2M1:
-      return "e2m1";
-    case DataType::kInt4:
-      return "s4";
-    case DataType::kUInt4:
-      return "u4";
-    case DataType::kInt2:
-      return "s2";
-    case DataType::kUInt2:
-      return "u2";
-    default:
-      return device_type(type);
+    case DataType::kFloat8E4M3: return "e4m3";
+    case DataType::kFloat8E4M3Fnuz: return "e4m3fnuz";
+    case DataType::kFloat8E5M2: return "e5m2";
+    case DataType::kFloat8E5M2Fnuz: return "e5m2fnuz";
+    case DataType::kFloat8E8M0: return "e8m0";
+    case DataType::kFloat4E2M1: return "e2m1";
+    case DataType::kInt4: return "s4";
+    case DataType::kUInt4: return "u4";
+    case DataType::kInt2: return "s2";
+    case DataType::kUInt2: return "u2";
+    default: return device_type(type);
   }
 }
 
@@ -81,32 +70,19 @@ void Formula::list(std::string_view name, const std::vector<int64_t>& values) {
 
 IntegerLimits limits_of(DataType type) {
   switch (type) {
-    case DataType::kInt2:
-      return {"-2.0", "1.0"};
-    case DataType::kUInt2:
-      return {"0.0", "3.0"};
-    case DataType::kInt4:
-      return {"-8.0", "7.0"};
-    case DataType::kUInt4:
-      return {"0.0", "15.0"};
-    case DataType::kInt8:
-      return {"-128.0", "127.0"};
-    case DataType::kUInt8:
-      return {"0.0", "255.0"};
-    case DataType::kInt16:
-      return {"-32768.0", "32767.0"};
-    case DataType::kUInt16:
-      return {"0.0", "65535.0"};
-    case DataType::kInt32:
-      return {"-2147483648.0", "2147483647.0"};
-    case DataType::kUInt32:
-      return {"0.0", "4294967295.0"};
-    case DataType::kInt64:
-      return {"-9223372036854775808.0", "9223372036854775807.0"};
-    case DataType::kUInt64:
-      return {"0.0", "18446744073709551615.0"};
-    default:
-      return {};
+    case DataType::kInt2: return {"-2.0", "1.0"};
+    case DataType::kUInt2: return {"0.0", "3.0"};
+    case DataType::kInt4: return {"-8.0", "7.0"};
+    case DataType::kUInt4: return {"0.0", "15.0"};
+    case DataType::kInt8: return {"-128.0", "127.0"};
+    case DataType::kUInt8: return {"0.0", "255.0"};
+    case DataType::kInt16: return {"-32768.0", "32767.0"};
+    case DataType::kUInt16: return {"0.0", "65535.0"};
+    case DataType::kInt32: return {"-2147483648.0", "2147483647.0"};
+    case DataType::kUInt32: return {"0.0", "4294967295.0"};
+    case DataType::kInt64: return {"-9223372036854775808.0", "9223372036854775807.0"};
+    case DataType::kUInt64: return {"0.0", "18446744073709551615.0"};
+    default: return {};
   }
 }
 

@@ -31,20 +31,15 @@ std::string statement(EpilogueStatement which, std::span<const int64_t> numbers,
     case EpilogueStatement::kKeep:
       return fmt::format("  Real kept{}[N];\n", first) +
              each(fmt::format("kept{}[i] = v[i];", first));
-    case EpilogueStatement::kReturn:
-      return each(fmt::format("v[i] = {};", element(first)));
-    case EpilogueStatement::kRoughGelu:
-      return "  rough_gelu_tanh<N>(v);\n";
-    case EpilogueStatement::kEarlier:
-      return call(first, element(second), value_is_second);
-    case EpilogueStatement::kAlone:
-      return call(first, "Real(0)", false);
+    case EpilogueStatement::kReturn: return each(fmt::format("v[i] = {};", element(first)));
+    case EpilogueStatement::kRoughGelu: return "  rough_gelu_tanh<N>(v);\n";
+    case EpilogueStatement::kEarlier: return call(first, element(second), value_is_second);
+    case EpilogueStatement::kAlone: return call(first, "Real(0)", false);
     case EpilogueStatement::kOperand:
       return fmt::format("  {{\n    Real o[N];\n    widen_fetched<Epilogue{0}At, N>(f.o{0}, o);\n",
                          second) +
              call(first, "o[i]", value_is_second) + "  }\n";
-    case EpilogueStatement::kRound:
-      return each(fmt::format("v[i] = {};", rounding));
+    case EpilogueStatement::kRound: return each(fmt::format("v[i] = {};", rounding));
   }
   return "";
 }

@@ -53,14 +53,10 @@ void assign(int64_t& to, uint64_t value) {
 template <class F>
 void with_type(LineType type, F f) {
   switch (type) {
-    case LineType::f32:
-      return f(static_cast<float*>(nullptr));
-    case LineType::bf16:
-      return f(static_cast<Bf16*>(nullptr));
-    case LineType::i32:
-      return f(static_cast<int32_t*>(nullptr));
-    case LineType::i64:
-      return f(static_cast<int64_t*>(nullptr));
+    case LineType::f32: return f(static_cast<float*>(nullptr));
+    case LineType::bf16: return f(static_cast<Bf16*>(nullptr));
+    case LineType::i32: return f(static_cast<int32_t*>(nullptr));
+    case LineType::i64: return f(static_cast<int64_t*>(nullptr));
   }
 }
 

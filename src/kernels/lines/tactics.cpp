@@ -11,16 +11,11 @@ namespace {
 
 std::optional<cpu::LineType> line_type(DataType type) {
   switch (type) {
-    case DataType::kFloat32:
-      return cpu::LineType::f32;
-    case DataType::kBFloat16:
-      return cpu::LineType::bf16;
-    case DataType::kInt32:
-      return cpu::LineType::i32;
-    case DataType::kInt64:
-      return cpu::LineType::i64;
-    default:
-      return std::nullopt;
+    case DataType::kFloat32: return cpu::LineType::f32;
+    case DataType::kBFloat16: return cpu::LineType::bf16;
+    case DataType::kInt32: return cpu::LineType::i32;
+    case DataType::kInt64: return cpu::LineType::i64;
+    default: return std::nullopt;
   }
 }
 

@@ -17,14 +17,10 @@ namespace {
 /// Bits are moved, whatever they mean.
 DataType bits_of(int bytes) {
   switch (bytes) {
-    case 1:
-      return DataType::kUInt8;
-    case 2:
-      return DataType::kUInt16;
-    case 4:
-      return DataType::kUInt32;
-    default:
-      return DataType::kUInt64;
+    case 1: return DataType::kUInt8;
+    case 2: return DataType::kUInt16;
+    case 4: return DataType::kUInt32;
+    default: return DataType::kUInt64;
   }
 }
 

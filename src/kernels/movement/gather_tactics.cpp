@@ -272,16 +272,11 @@ class ScatterKernel final : public Kernel {
   void update(const int64_t* offsets, const void* updates, void* y) const {
     const cpu::IndexedCopy& copy = description_.copy;
     switch (description_.reduction) {
-      case ScatterReduction::kAdd:
-        return combine_all<Add, float>(copy, offsets, updates, y);
-      case ScatterReduction::kMul:
-        return combine_all<Multiply, float>(copy, offsets, updates, y);
-      case ScatterReduction::kMax:
-        return combine_all<Larger, float>(copy, offsets, updates, y);
-      case ScatterReduction::kMin:
-        return combine_all<Smaller, float>(copy, offsets, updates, y);
-      case ScatterReduction::kNone:
-        break;
+      case ScatterReduction::kAdd: return combine_all<Add, float>(copy, offsets, updates, y);
+      case ScatterReduction::kMul: return combine_all<Multiply, float>(copy, offsets, updates, y);
+      case ScatterReduction::kMax: return combine_all<Larger, float>(copy, offsets, updates, y);
+      case ScatterReduction::kMin: return combine_all<Smaller, float>(copy, offsets, updates, y);
+      case ScatterReduction::kNone: break;
     }
     cpu::with_word(copy.bytes,
                    [&]<class T>(T) { combine_all<Replace, T>(copy, offsets, updates, y); });

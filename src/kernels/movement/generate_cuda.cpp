@@ -47,20 +47,13 @@ Elements fill(const Fill& op) {
 /// Numbers that a quantized type holds.
 Result<std::pair<int64_t, int64_t>> limits(DataType type) {
   switch (type) {
-    case DataType::kInt8:
-      return std::pair<int64_t, int64_t>{-128, 127};
-    case DataType::kUInt8:
-      return std::pair<int64_t, int64_t>{0, 255};
-    case DataType::kInt16:
-      return std::pair<int64_t, int64_t>{-32768, 32767};
-    case DataType::kUInt16:
-      return std::pair<int64_t, int64_t>{0, 65535};
-    case DataType::kInt4:
-      return std::pair<int64_t, int64_t>{-8, 7};
-    case DataType::kUInt4:
-      return std::pair<int64_t, int64_t>{0, 15};
-    default:
-      return unsupported("quantization to {}", name_of(type));
+    case DataType::kInt8: return std::pair<int64_t, int64_t>{-128, 127};
+    case DataType::kUInt8: return std::pair<int64_t, int64_t>{0, 255};
+    case DataType::kInt16: return std::pair<int64_t, int64_t>{-32768, 32767};
+    case DataType::kUInt16: return std::pair<int64_t, int64_t>{0, 65535};
+    case DataType::kInt4: return std::pair<int64_t, int64_t>{-8, 7};
+    case DataType::kUInt4: return std::pair<int64_t, int64_t>{0, 15};
+    default: return unsupported("quantization to {}", name_of(type));
   }
 }
 

@@ -33,12 +33,9 @@ void pick(const PickedPiece& piece, __mmask16 lanes) {
 void pick_rows_avx512(const PickedPiece& piece, int lanes) {
   const auto mask = static_cast<__mmask16>((1u << lanes) - 1);
   switch (piece.parts.size()) {
-    case 1:
-      return pick<1>(piece, mask);
-    case 2:
-      return pick<2>(piece, mask);
-    default:
-      return pick<0>(piece, mask);
+    case 1: return pick<1>(piece, mask);
+    case 2: return pick<2>(piece, mask);
+    default: return pick<0>(piece, mask);
   }
 }
 

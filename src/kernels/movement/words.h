@@ -9,14 +9,10 @@ namespace tenon::cpu {
 template <class F>
 auto with_word(int bytes, const F& f) {
   switch (bytes) {
-    case 1:
-      return f(uint8_t());
-    case 2:
-      return f(uint16_t());
-    case 4:
-      return f(uint32_t());
-    default:
-      return f(uint64_t());
+    case 1: return f(uint8_t());
+    case 2: return f(uint16_t());
+    case 4: return f(uint32_t());
+    default: return f(uint64_t());
   }
 }
 

@@ -134,14 +134,10 @@ Status FormatMove::run(const void* from, void* to, void* workspace, Queue queue)
   auto* const base = static_cast<std::byte*>(workspace);
   const auto address = [&](const Place& place) -> const void* {
     switch (place.base) {
-      case Place::Base::kFrom:
-        return from;
-      case Place::Base::kTo:
-        return to;
-      case Place::Base::kWorkspace:
-        return base + place.bytes;
-      case Place::Base::kFixed:
-        break;
+      case Place::Base::kFrom: return from;
+      case Place::Base::kTo: return to;
+      case Place::Base::kWorkspace: return base + place.bytes;
+      case Place::Base::kFixed: break;
     }
     return place.fixed;
   };

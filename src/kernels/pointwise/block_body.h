@@ -145,24 +145,17 @@ void load(PointwiseType type, const void* from, int64_t at, int64_t stride, floa
     return;
   }
   switch (type) {
-    case PointwiseType::f32:
-      return load_as<V, float>(from, at, stride, to, n);
-    case PointwiseType::bf16:
-      return load_bf16<V>(from, at, stride, to, n);
+    case PointwiseType::f32: return load_as<V, float>(from, at, stride, to, n);
+    case PointwiseType::bf16: return load_bf16<V>(from, at, stride, to, n);
     case PointwiseType::f16:
       for (int64_t i = 0; i < n; ++i)
         to[i] = f16_to_float(static_cast<const uint16_t*>(from)[at + i * stride]);
       return;
-    case PointwiseType::boolean:
-      return load_as<V, uint8_t>(from, at, stride, to, n);
-    case PointwiseType::i32:
-      return load_as<V, int32_t>(from, at, stride, to, n);
-    case PointwiseType::i64:
-      return load_as<V, int64_t>(from, at, stride, to, n);
-    case PointwiseType::i8:
-      return load_as<V, int8_t>(from, at, stride, to, n);
-    case PointwiseType::u8:
-      return load_as<V, uint8_t>(from, at, stride, to, n);
+    case PointwiseType::boolean: return load_as<V, uint8_t>(from, at, stride, to, n);
+    case PointwiseType::i32: return load_as<V, int32_t>(from, at, stride, to, n);
+    case PointwiseType::i64: return load_as<V, int64_t>(from, at, stride, to, n);
+    case PointwiseType::i8: return load_as<V, int8_t>(from, at, stride, to, n);
+    case PointwiseType::u8: return load_as<V, uint8_t>(from, at, stride, to, n);
   }
 }
 

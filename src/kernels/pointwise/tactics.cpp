@@ -12,24 +12,15 @@ namespace {
 
 std::optional<cpu::PointwiseType> stored_type(DataType type) {
   switch (type) {
-    case DataType::kFloat32:
-      return cpu::PointwiseType::f32;
-    case DataType::kBFloat16:
-      return cpu::PointwiseType::bf16;
-    case DataType::kFloat16:
-      return cpu::PointwiseType::f16;
-    case DataType::kBool:
-      return cpu::PointwiseType::boolean;
-    case DataType::kInt32:
-      return cpu::PointwiseType::i32;
-    case DataType::kInt64:
-      return cpu::PointwiseType::i64;
-    case DataType::kInt8:
-      return cpu::PointwiseType::i8;
-    case DataType::kUInt8:
-      return cpu::PointwiseType::u8;
-    default:
-      return std::nullopt;
+    case DataType::kFloat32: return cpu::PointwiseType::f32;
+    case DataType::kBFloat16: return cpu::PointwiseType::bf16;
+    case DataType::kFloat16: return cpu::PointwiseType::f16;
+    case DataType::kBool: return cpu::PointwiseType::boolean;
+    case DataType::kInt32: return cpu::PointwiseType::i32;
+    case DataType::kInt64: return cpu::PointwiseType::i64;
+    case DataType::kInt8: return cpu::PointwiseType::i8;
+    case DataType::kUInt8: return cpu::PointwiseType::u8;
+    default: return std::nullopt;
   }
 }
 

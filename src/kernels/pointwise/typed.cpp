@@ -17,30 +17,21 @@ constexpr int64_t kTaskElements = 16384;
 template <class F>
 void with_native(DataType type, F f) {
   switch (type) {
-    case DataType::kFloat32:
-      return f(Element<DataType::kFloat32>{});
-    case DataType::kInt8:
-      return f(Element<DataType::kInt8>{});
-    case DataType::kInt32:
-      return f(Element<DataType::kInt32>{});
-    case DataType::kInt64:
-      return f(Element<DataType::kInt64>{});
-    case DataType::kUInt8:
-      return f(Element<DataType::kUInt8>{});
-    default:
-      return f(Element<DataType::kBool>{});
+    case DataType::kFloat32: return f(Element<DataType::kFloat32>{});
+    case DataType::kInt8: return f(Element<DataType::kInt8>{});
+    case DataType::kInt32: return f(Element<DataType::kInt32>{});
+    case DataType::kInt64: return f(Element<DataType::kInt64>{});
+    case DataType::kUInt8: return f(Element<DataType::kUInt8>{});
+    default: return f(Element<DataType::kBool>{});
   }
 }
 
 template <class F>
 void with_width(int bytes, F f) {
   switch (bytes) {
-    case 1:
-      return f(uint8_t{});
-    case 4:
-      return f(uint32_t{});
-    default:
-      return f(uint64_t{});
+    case 1: return f(uint8_t{});
+    case 4: return f(uint32_t{});
+    default: return f(uint64_t{});
   }
 }
 
@@ -174,10 +165,8 @@ bool is_typed_block_type(DataType type) {
     case DataType::kInt32:
     case DataType::kInt64:
     case DataType::kUInt8:
-    case DataType::kBool:
-      return true;
-    default:
-      return false;
+    case DataType::kBool: return true;
+    default: return false;
   }
 }
 

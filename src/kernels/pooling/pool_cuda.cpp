@@ -15,23 +15,16 @@ constexpr int kBlock = 128;
 /// The result of max pooling where the window holds no element.
 double lowest(DataType type) {
   switch (type) {
-    case DataType::kInt8:
-      return -128;
-    case DataType::kInt16:
-      return -32768;
-    case DataType::kInt32:
-      return -2147483648.0;
-    case DataType::kInt64:
-      return -9223372036854775808.0;
+    case DataType::kInt8: return -128;
+    case DataType::kInt16: return -32768;
+    case DataType::kInt32: return -2147483648.0;
+    case DataType::kInt64: return -9223372036854775808.0;
     case DataType::kUInt8:
     case DataType::kUInt16:
     case DataType::kUInt32:
-    case DataType::kUInt64:
-      return 0;
-    case DataType::kFloat64:
-      return -1.7976931348623157e308;
-    default:
-      return -3.4028234663852886e38;
+    case DataType::kUInt64: return 0;
+    case DataType::kFloat64: return -1.7976931348623157e308;
+    default: return -3.4028234663852886e38;
   }
 }
 

@@ -128,8 +128,7 @@ struct RowFinish {
       }
       case ByteStep::Kind::add:
         return with_operand(s, o, first, rows, x, [](V a, V y) { return a + y; });
-      case ByteStep::Kind::function:
-        return function(s, o, first, rows, x);
+      case ByteStep::Kind::function: return function(s, o, first, rows, x);
     }
   }
 

@@ -21,14 +21,10 @@ void join_planes(const BytePlanes& planes, int64_t count, uint8_t* __restrict to
 void TENON_OF_ISA(byte_planes)(const BytePlanes& planes, int64_t pixel, int64_t count,
                                uint8_t* to) {
   switch (pixel) {
-    case 1:
-      return join_planes<1>(planes, count, to);
-    case 2:
-      return join_planes<2>(planes, count, to);
-    case 3:
-      return join_planes<3>(planes, count, to);
-    default:
-      return join_planes<4>(planes, count, to);
+    case 1: return join_planes<1>(planes, count, to);
+    case 2: return join_planes<2>(planes, count, to);
+    case 3: return join_planes<3>(planes, count, to);
+    default: return join_planes<4>(planes, count, to);
   }
 }
 

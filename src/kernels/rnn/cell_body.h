@@ -153,14 +153,10 @@ struct Units {
 
   void run() const {
     switch (s.cell) {
-      case RnnCell::lstm:
-        return lstm();
-      case RnnCell::gru:
-        return s.phase == 0 ? gru_gates() : gru_candidate();
-      case RnnCell::gru_linear:
-        return gru_linear();
-      case RnnCell::plain:
-        return finish(gate(0, input(0) + recurrent(0)));
+      case RnnCell::lstm: return lstm();
+      case RnnCell::gru: return s.phase == 0 ? gru_gates() : gru_candidate();
+      case RnnCell::gru_linear: return gru_linear();
+      case RnnCell::plain: return finish(gate(0, input(0) + recurrent(0)));
     }
   }
 };
@@ -219,14 +215,10 @@ struct CellTable {
   static void step(const CellStep& s) {
     constexpr std::make_integer_sequence<int, kMaxRows> kRows;
     switch (s.gates) {
-      case 1:
-        return rows<1>(s, kRows);
-      case 2:
-        return rows<2>(s, kRows);
-      case 3:
-        return rows<3>(s, kRows);
-      default:
-        return rows<4>(s, kRows);
+      case 1: return rows<1>(s, kRows);
+      case 2: return rows<2>(s, kRows);
+      case 3: return rows<3>(s, kRows);
+      default: return rows<4>(s, kRows);
     }
   }
 };

@@ -53,31 +53,15 @@ struct Description {
 Status describe_function(ReduceFunction function, int64_t count, Description& d) {
   using cpu::RowReduction;
   switch (function) {
-    case ReduceFunction::kMean:
-      d.factor = 1.0f / static_cast<float>(count);
-      return {};
-    case ReduceFunction::kSum:
-      return {};
-    case ReduceFunction::kMax:
-      d.function = RowReduction::max;
-      return {};
-    case ReduceFunction::kMin:
-      d.function = RowReduction::min;
-      return {};
-    case ReduceFunction::kL1:
-      d.function = RowReduction::sum_magnitudes;
-      return {};
-    case ReduceFunction::kL2:
-      d.then = Then::kRoot;
-      [[fallthrough]];
-    case ReduceFunction::kSumSquare:
-      d.function = RowReduction::sum_squares;
-      return {};
-    case ReduceFunction::kLogSum:
-      d.then = Then::kLogarithm;
-      return {};
-    default:
-      return unsupported("a product, or a logarithm of exponentials");
+    case ReduceFunction::kMean: d.factor = 1.0f / static_cast<float>(count); return {};
+    case ReduceFunction::kSum: return {};
+    case ReduceFunction::kMax: d.function = RowReduction::max; return {};
+    case ReduceFunction::kMin: d.function = RowReduction::min; return {};
+    case ReduceFunction::kL1: d.function = RowReduction::sum_magnitudes; return {};
+    case ReduceFunction::kL2: d.then = Then::kRoot; [[fallthrough]];
+    case ReduceFunction::kSumSquare: d.function = RowReduction::sum_squares; return {};
+    case ReduceFunction::kLogSum: d.then = Then::kLogarithm; return {};
+    default: return unsupported("a product, or a logarithm of exponentials");
   }
 }
 

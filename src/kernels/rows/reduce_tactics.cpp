@@ -43,26 +43,16 @@ struct Recipe {
 std::optional<Recipe> recipe_of(ReduceFunction function) {
   using cpu::RowReduction;
   switch (function) {
-    case ReduceFunction::kSum:
-      return Recipe{RowReduction::sum};
-    case ReduceFunction::kMean:
-      return Recipe{RowReduction::sum, Recipe::kMean};
-    case ReduceFunction::kMax:
-      return Recipe{RowReduction::max};
-    case ReduceFunction::kMin:
-      return Recipe{RowReduction::min};
-    case ReduceFunction::kL1:
-      return Recipe{RowReduction::sum_magnitudes};
-    case ReduceFunction::kSumSquare:
-      return Recipe{RowReduction::sum_squares};
-    case ReduceFunction::kL2:
-      return Recipe{RowReduction::sum_squares, Recipe::kRoot};
-    case ReduceFunction::kLogSum:
-      return Recipe{RowReduction::sum, Recipe::kLogarithm};
-    case ReduceFunction::kLogSumExp:
-      return Recipe{RowReduction::log_sum_exp};
-    case ReduceFunction::kProd:
-      break;
+    case ReduceFunction::kSum: return Recipe{RowReduction::sum};
+    case ReduceFunction::kMean: return Recipe{RowReduction::sum, Recipe::kMean};
+    case ReduceFunction::kMax: return Recipe{RowReduction::max};
+    case ReduceFunction::kMin: return Recipe{RowReduction::min};
+    case ReduceFunction::kL1: return Recipe{RowReduction::sum_magnitudes};
+    case ReduceFunction::kSumSquare: return Recipe{RowReduction::sum_squares};
+    case ReduceFunction::kL2: return Recipe{RowReduction::sum_squares, Recipe::kRoot};
+    case ReduceFunction::kLogSum: return Recipe{RowReduction::sum, Recipe::kLogarithm};
+    case ReduceFunction::kLogSumExp: return Recipe{RowReduction::log_sum_exp};
+    case ReduceFunction::kProd: break;
   }
   return std::nullopt;
 }

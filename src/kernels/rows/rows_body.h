@@ -288,16 +288,11 @@ float reduce(ElementType type, const void* x, int64_t n, RowReduction function) 
 template <class V>
 [[gnu::always_inline]] inline V folded(RowReduction function, V sum, V x) {
   switch (function) {
-    case RowReduction::sum_magnitudes:
-      return sum + abs(x);
-    case RowReduction::sum_squares:
-      return fma(x, x, sum);
-    case RowReduction::max:
-      return larger(sum, x);
-    case RowReduction::min:
-      return V::zero() - larger(V::zero() - sum, V::zero() - x);
-    default:
-      return sum + x;
+    case RowReduction::sum_magnitudes: return sum + abs(x);
+    case RowReduction::sum_squares: return fma(x, x, sum);
+    case RowReduction::max: return larger(sum, x);
+    case RowReduction::min: return V::zero() - larger(V::zero() - sum, V::zero() - x);
+    default: return sum + x;
   }
 }
 
@@ -334,16 +329,11 @@ void fold_rows_by(RowReduction function, int64_t rows, int64_t n, float* results
     float operator()(float top, float x) const { return x < top || x != x ? x : top; }
   };
   switch (function) {
-    case RowReduction::sum_magnitudes:
-      return fold_rows(rows, n, results, read, Magnitudes{});
-    case RowReduction::sum_squares:
-      return fold_rows(rows, n, results, read, Squares{});
-    case RowReduction::max:
-      return fold_rows(rows, n, results, read, Most{});
-    case RowReduction::min:
-      return fold_rows(rows, n, results, read, Least{});
-    default:
-      return fold_rows(rows, n, results, read, Sum{});
+    case RowReduction::sum_magnitudes: return fold_rows(rows, n, results, read, Magnitudes{});
+    case RowReduction::sum_squares: return fold_rows(rows, n, results, read, Squares{});
+    case RowReduction::max: return fold_rows(rows, n, results, read, Most{});
+    case RowReduction::min: return fold_rows(rows, n, results, read, Least{});
+    default: return fold_rows(rows, n, results, read, Sum{});
   }
 }
 

@@ -39,10 +39,8 @@ constexpr bool has_vector_form(PointwiseFunction f) {
     case PointwiseFunction::k_div:
     case PointwiseFunction::k_max:
     case PointwiseFunction::k_min:
-    case PointwiseFunction::k_prelu:
-      return true;
-    default:
-      return false;
+    case PointwiseFunction::k_prelu: return true;
+    default: return false;
   }
 }
 
@@ -105,56 +103,34 @@ template <class V>
 template <class V>
 [[gnu::always_inline]] inline V apply_unary(PointwiseFunction f, V x, float alpha, float beta) {
   switch (f) {
-    case PointwiseFunction::k_neg:
-      return constant<V>(-0.0f) - x;  // of 0 it is -0
-    case PointwiseFunction::k_abs:
-      return abs(x);
-    case PointwiseFunction::k_reciprocal:
-      return constant<V>(1.0f) / x;
-    case PointwiseFunction::k_sqrt:
-      return sqrt(x);
-    case PointwiseFunction::k_rsqrt:
-      return constant<V>(1.0f) / sqrt(x);
-    case PointwiseFunction::k_exp:
-      return exp(x);
-    case PointwiseFunction::k_log:
-      return log(x);
-    case PointwiseFunction::k_sin:
-      return sin(x);
-    case PointwiseFunction::k_cos:
-      return cos(x);
-    case PointwiseFunction::k_tanh:
-      return tanh(x);
-    case PointwiseFunction::k_erf:
-      return erf(x);
-    case PointwiseFunction::k_relu:
-      return relu(x);
-    case PointwiseFunction::k_leaky_relu:
-      return select(x < V::zero(), constant<V>(alpha) * x, x);
-    case PointwiseFunction::k_sigmoid:
-      return sigmoid(x);
+    case PointwiseFunction::k_neg: return constant<V>(-0.0f) - x;  // of 0 it is -0
+    case PointwiseFunction::k_abs: return abs(x);
+    case PointwiseFunction::k_reciprocal: return constant<V>(1.0f) / x;
+    case PointwiseFunction::k_sqrt: return sqrt(x);
+    case PointwiseFunction::k_rsqrt: return constant<V>(1.0f) / sqrt(x);
+    case PointwiseFunction::k_exp: return exp(x);
+    case PointwiseFunction::k_log: return log(x);
+    case PointwiseFunction::k_sin: return sin(x);
+    case PointwiseFunction::k_cos: return cos(x);
+    case PointwiseFunction::k_tanh: return tanh(x);
+    case PointwiseFunction::k_erf: return erf(x);
+    case PointwiseFunction::k_relu: return relu(x);
+    case PointwiseFunction::k_leaky_relu: return select(x < V::zero(), constant<V>(alpha) * x, x);
+    case PointwiseFunction::k_sigmoid: return sigmoid(x);
     case PointwiseFunction::k_hard_sigmoid:
       return clip(fma(x, constant<V>(alpha), constant<V>(beta)), 0.0f, 1.0f);
-    case PointwiseFunction::k_scaled_tanh:
-      return constant<V>(alpha) * tanh(constant<V>(beta) * x);
+    case PointwiseFunction::k_scaled_tanh: return constant<V>(alpha) * tanh(constant<V>(beta) * x);
     case PointwiseFunction::k_hard_swish:
       return x * clip(fma(x, constant<V>(1.0f / 6.0f), constant<V>(0.5f)), 0.0f, 1.0f);
     case PointwiseFunction::k_swish:
       return x / (constant<V>(1.0f) + exp(V::zero() - constant<V>(alpha) * x));
-    case PointwiseFunction::k_softplus:
-      return softplus(x);
-    case PointwiseFunction::k_mish:
-      return mish(x);
-    case PointwiseFunction::k_gelu_erf:
-      return gelu_erf(x);
-    case PointwiseFunction::k_gelu_tanh:
-      return gelu_tanh(x);
-    case PointwiseFunction::k_clip:
-      return clip(x, alpha, beta);
-    case PointwiseFunction::k_affine:
-      return fma(x, constant<V>(alpha), constant<V>(beta));
-    default:
-      return x;
+    case PointwiseFunction::k_softplus: return softplus(x);
+    case PointwiseFunction::k_mish: return mish(x);
+    case PointwiseFunction::k_gelu_erf: return gelu_erf(x);
+    case PointwiseFunction::k_gelu_tanh: return gelu_tanh(x);
+    case PointwiseFunction::k_clip: return clip(x, alpha, beta);
+    case PointwiseFunction::k_affine: return fma(x, constant<V>(alpha), constant<V>(beta));
+    default: return x;
   }
 }
 
@@ -162,22 +138,14 @@ template <class V>
 template <class V>
 [[gnu::always_inline]] inline V apply_binary(PointwiseFunction f, V x, V y) {
   switch (f) {
-    case PointwiseFunction::k_add:
-      return x + y;
-    case PointwiseFunction::k_sub:
-      return x - y;
-    case PointwiseFunction::k_mul:
-      return x * y;
-    case PointwiseFunction::k_div:
-      return x / y;
-    case PointwiseFunction::k_max:
-      return select(is_nan(y), y, max(y, x));
-    case PointwiseFunction::k_min:
-      return select(is_nan(y), y, min(y, x));
-    case PointwiseFunction::k_prelu:
-      return select(x < V::zero(), x * y, x);
-    default:
-      return x;
+    case PointwiseFunction::k_add: return x + y;
+    case PointwiseFunction::k_sub: return x - y;
+    case PointwiseFunction::k_mul: return x * y;
+    case PointwiseFunction::k_div: return x / y;
+    case PointwiseFunction::k_max: return select(is_nan(y), y, max(y, x));
+    case PointwiseFunction::k_min: return select(is_nan(y), y, min(y, x));
+    case PointwiseFunction::k_prelu: return select(x < V::zero(), x * y, x);
+    default: return x;
   }
 }
 

@@ -67,47 +67,31 @@ inline std::vector<EpilogueStep> sample_epilogue(int which, ElementType out) {
   const auto bias = make_step(F::k_add, OperandKind::per_column);
   const auto residual = make_step(F::k_add, OperandKind::full, out);
   switch (which) {
-    case 1:
-      return {bias};
-    case 2:
-      return {bias, residual, make_step(F::k_relu)};
-    case 3:
-      return {bias, make_step(F::k_clip, OperandKind::none, ElementType::f32, -0.5f, 0.75f)};
-    case 4:
-      return {bias, make_step(F::k_gelu_erf)};
-    case 5:
-      return {bias, make_step(F::k_hard_swish), residual};
+    case 1: return {bias};
+    case 2: return {bias, residual, make_step(F::k_relu)};
+    case 3: return {bias, make_step(F::k_clip, OperandKind::none, ElementType::f32, -0.5f, 0.75f)};
+    case 4: return {bias, make_step(F::k_gelu_erf)};
+    case 5: return {bias, make_step(F::k_hard_swish), residual};
     case 6:
       return {make_step(F::k_mul, OperandKind::scalar), make_step(F::k_add, OperandKind::per_row),
               make_step(F::k_atan), make_step(F::k_mul, OperandKind::full, ElementType::bf16)};
-    case 7:
-      return {bias, make_step(F::k_hard_swish)};
-    case 8:
-      return {bias, make_step(F::k_relu)};
-    default:
-      return {};
+    case 7: return {bias, make_step(F::k_hard_swish)};
+    case 8: return {bias, make_step(F::k_relu)};
+    default: return {};
   }
 }
 
 /// The steps of sample_epilogue in double precision.
 inline double apply_exactly(const EpilogueStep& s, double x, double y) {
   switch (s.function) {
-    case PointwiseFunction::k_add:
-      return x + y;
-    case PointwiseFunction::k_mul:
-      return x * y;
-    case PointwiseFunction::k_relu:
-      return std::fmax(x, 0.0);
-    case PointwiseFunction::k_clip:
-      return std::fmin(std::fmax(x, double(s.alpha)), double(s.beta));
-    case PointwiseFunction::k_gelu_erf:
-      return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0)));
-    case PointwiseFunction::k_hard_swish:
-      return x * std::fmin(std::fmax(x / 6 + 0.5, 0.0), 1.0);
-    case PointwiseFunction::k_atan:
-      return std::atan(x);
-    default:
-      return std::nan("");
+    case PointwiseFunction::k_add: return x + y;
+    case PointwiseFunction::k_mul: return x * y;
+    case PointwiseFunction::k_relu: return std::fmax(x, 0.0);
+    case PointwiseFunction::k_clip: return std::fmin(std::fmax(x, double(s.alpha)), double(s.beta));
+    case PointwiseFunction::k_gelu_erf: return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0)));
+    case PointwiseFunction::k_hard_swish: return x * std::fmin(std::fmax(x / 6 + 0.5, 0.0), 1.0);
+    case PointwiseFunction::k_atan: return std::atan(x);
+    default: return std::nan("");
   }
 }
 

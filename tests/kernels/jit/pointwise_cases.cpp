@@ -16,16 +16,11 @@ Tensor random_of(DataType type, Extents extents, int seed, double low, double hi
 /// Types that a class of functions is tried with.
 std::vector<DataType> types_of(PointwiseClass category) {
   switch (category) {
-    case PointwiseClass::real:
-      return {DataType::kFloat32};
-    case PointwiseClass::bitwise:
-      return {DataType::kInt32, DataType::kUInt8};
-    case PointwiseClass::logical:
-      return {DataType::kBool};
-    case PointwiseClass::compare:
-      return {DataType::kFloat32, DataType::kInt64};
-    default:
-      return {DataType::kFloat32, DataType::kInt32};
+    case PointwiseClass::real: return {DataType::kFloat32};
+    case PointwiseClass::bitwise: return {DataType::kInt32, DataType::kUInt8};
+    case PointwiseClass::logical: return {DataType::kBool};
+    case PointwiseClass::compare: return {DataType::kFloat32, DataType::kInt64};
+    default: return {DataType::kFloat32, DataType::kInt32};
   }
 }
 

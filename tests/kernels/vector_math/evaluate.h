@@ -19,26 +19,16 @@ void evaluate_avx512(Function f, const float* x, float* y, int n);
 template <class V>
 inline V evaluate_one(Function f, V x) {
   switch (f) {
-    case Function::exp:
-      return exp(x);
-    case Function::exp_of_share:
-      return exp_of_share(x);
-    case Function::log:
-      return log(x);
-    case Function::erf:
-      return erf(x);
-    case Function::tanh:
-      return tanh(x);
-    case Function::sigmoid:
-      return sigmoid(x);
-    case Function::gelu_erf:
-      return gelu_erf(x);
-    case Function::sin:
-      return sin(x);
-    case Function::cos:
-      return cos(x);
-    case Function::neg:
-      return apply_unary(PointwiseFunction::k_neg, x, 0, 0);
+    case Function::exp: return exp(x);
+    case Function::exp_of_share: return exp_of_share(x);
+    case Function::log: return log(x);
+    case Function::erf: return erf(x);
+    case Function::tanh: return tanh(x);
+    case Function::sigmoid: return sigmoid(x);
+    case Function::gelu_erf: return gelu_erf(x);
+    case Function::sin: return sin(x);
+    case Function::cos: return cos(x);
+    case Function::neg: return apply_unary(PointwiseFunction::k_neg, x, 0, 0);
   }
   return x;
 }

@@ -17,24 +17,15 @@ constexpr double kRounded = test::relative_tolerance("kReference", "kFloat32");
 double exact(Function f, double x) {
   switch (f) {
     case Function::exp:
-    case Function::exp_of_share:
-      return std::exp(x);
-    case Function::log:
-      return std::log(x);
-    case Function::erf:
-      return std::erf(x);
-    case Function::tanh:
-      return std::tanh(x);
-    case Function::sigmoid:
-      return 1.0 / (1.0 + std::exp(-x));
-    case Function::gelu_erf:
-      return 0.5 * x * std::erfc(-x / std::sqrt(2.0));
-    case Function::sin:
-      return std::sin(x);
-    case Function::cos:
-      return std::cos(x);
-    case Function::neg:
-      return -x;
+    case Function::exp_of_share: return std::exp(x);
+    case Function::log: return std::log(x);
+    case Function::erf: return std::erf(x);
+    case Function::tanh: return std::tanh(x);
+    case Function::sigmoid: return 1.0 / (1.0 + std::exp(-x));
+    case Function::gelu_erf: return 0.5 * x * std::erfc(-x / std::sqrt(2.0));
+    case Function::sin: return std::sin(x);
+    case Function::cos: return std::cos(x);
+    case Function::neg: return -x;
   }
   return 0;
 }

@@ -163,8 +163,7 @@ class Questions {
     break;
 #include "layer_classes.def"
 #undef TENON_LAYER_CLASS
-      default:
-        return complain("a type without a class");
+      default: return complain("a type without a class");
     }
 #define TENON_GETTER(Interface, method)                \
   if (auto* typed = dynamic_cast<Interface*>(&layer_)) \
