@@ -59,27 +59,6 @@ TEST(Loop, RunsBackwards) {
   expect_near(session.run({{"x", floats({2, 3}, {0, 1, 2, 3, 4, 5})}})["y"], {2, 1, 0, 5, 4, 3});
 }
 
-TEST(Loop, RunsWhileAConditionHolds) {
-  // Doubles x until its sum is at least 100; the condition is looked at before each iteration.
-  for (const float start : {3.0F, 200.0F}) {
-    Session session;
-    ITensor* x = session.input("x", DataType::kFLOAT, {2});
-    ILoop* loop = session.network->addLoop();
-    IRecurrenceLayer* state = loop->addRecurrence(*x);
-    ITensor* value = state->getOutput(0);
-    auto* sum = session.network->addReduce(*value, ReduceOperation::kSUM, 1, false);
-    auto* small = session.network->addElementWise(*sum->getOutput(0), *session.constant({}, {100}),
-                                                  ElementWiseOperation::kLESS);
-    loop->addTripLimit(*small->getOutput(0), TripLimit::kWHILE);
-    auto* doubled = session.network->addElementWise(*value, *value, ElementWiseOperation::kSUM);
-    state->setInput(1, *doubled->getOutput(0));
-    session.output(loop->addLoopOutput(*value, LoopOutput::kLAST_VALUE)->getOutput(0), "y");
-    float expected = start;
-    while (2 * expected < 100) expected *= 2;
-    expect_near(session.run({{"x", floats({2}, {start, start})}})["y"], {expected, expected});
-  }
-}
-
 /// Doubles x until its sum is at least 100: never for zeros.
 ITensor* add_doubling(Session& session, ITensor& x) {
   ILoop* loop = session.network->addLoop();
@@ -92,6 +71,17 @@ ITensor* add_doubling(Session& session, ITensor& x) {
   auto* doubled = session.network->addElementWise(*value, *value, ElementWiseOperation::kSUM);
   state->setInput(1, *doubled->getOutput(0));
   return loop->addLoopOutput(*value, LoopOutput::kLAST_VALUE)->getOutput(0);
+}
+
+TEST(Loop, RunsWhileAConditionHolds) {
+  // The condition is looked at before each iteration.
+  for (const float start : {3.0F, 200.0F}) {
+    Session session;
+    session.output(add_doubling(session, *session.input("x", DataType::kFLOAT, {2})), "y");
+    float expected = start;
+    while (2 * expected < 100) expected *= 2;
+    expect_near(session.run({{"x", floats({2}, {start, start})}})["y"], {expected, expected});
+  }
 }
 
 TEST(Loop, WithoutAnEndIsStoppedByTheApplication) {
