@@ -1,5 +1,4 @@
 // IBuilderConfig, optimization profiles and timing caches.
-#include <cstring>
 
 #include "common.h"
 #include "tenon/device.h"

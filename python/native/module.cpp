@@ -1,7 +1,6 @@
 // The module tenon._native: everything that Python calls of this library. Its classes say that they
 // are of `tensorrt`, under which name the package of that name offers them.
 #include <exception>
-#include <typeinfo>
 
 #include "NvInferPlugin.h"
 #include "common.h"

@@ -1,5 +1,4 @@
 // Arguments of plugins' methods: shapes as expressions, descriptions of tensors, fields.
-#include <cstring>
 
 #include "common.h"
 #include "plugin_fields.h"

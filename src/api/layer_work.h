@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstdint>
-
 #include "plan/concrete_graph.h"
 
 namespace tenon::api {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 
 #include "ops/ops.h"
 #include "ops/scalar_steps.h"

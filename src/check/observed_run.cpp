@@ -1,7 +1,6 @@
 #include "check/observed_run.h"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 #include <memory>
 

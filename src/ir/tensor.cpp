@@ -4,7 +4,6 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include <cmath>
 #include <cstring>
 
 #include "base/arithmetic.h"

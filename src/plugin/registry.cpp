@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <link.h>
 
-#include <algorithm>
 #include <string_view>
 
 #include "base/guard.h"

@@ -1,7 +1,6 @@
 #include "quantizer/onnx_model.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/mapped_file.h"
 #include "onnx/external_data.h"

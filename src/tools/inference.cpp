@@ -1,6 +1,5 @@
 #include "tools/inference.h"
 
-#include <algorithm>
 #include <span>
 #include <thread>
 

@@ -1,7 +1,6 @@
 #include "tools/layer_search.h"
 
 #include <algorithm>
-#include <iterator>
 #include <numeric>
 #include <span>
 

@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <span>
 #include <utility>
 
 #include "base/file_place.h"

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <optional>
-#include <string>
-
 #include "NvInfer.h"
 #include "tenon/device.h"
 #include "tools/arguments.h"

@@ -1,6 +1,5 @@
 // Lengths, positions and bounds that come at run time and lie out of range: on the CPU one error or
 // the right result; on a GPU, which is not waited for, a result of elements that there are.
-#include <climits>
 
 #include "harness.h"
 

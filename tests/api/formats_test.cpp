@@ -1,5 +1,4 @@
 // Inputs and outputs in every format: the elements lie where the format's definition says.
-#include <cmath>
 
 #include "harness.h"
 

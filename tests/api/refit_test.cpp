@@ -1,5 +1,4 @@
 // Refitting: other weights in a plan, also where passes have made something else of them.
-#include <cmath>
 #include <limits>
 #include <set>
 

@@ -1,7 +1,6 @@
 // Engines, contexts, profiles, caches, reports and their refusals.
 #include <dlfcn.h>
 
-#include <atomic>
 #include <map>
 
 #include "harness.h"

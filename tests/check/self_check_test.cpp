@@ -2,8 +2,6 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <cstring>
-
 #include "base/stop.h"
 #include "base/stopwatch.h"
 #include "check/compare.h"

@@ -1,7 +1,6 @@
 #include "kernels/conv/pooled_stem.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "device/cpu/worker_memory.h"
 

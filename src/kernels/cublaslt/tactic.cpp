@@ -1,7 +1,6 @@
 #include "kernels/tactic.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/arithmetic.h"
 #include "base/transpose.h"

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <optional>
-#include <vector>
-
 #include "kernels/cudnn/shape.h"
 #include "kernels/tactic.h"
 

@@ -1,7 +1,6 @@
 #include "kernels/fourier/fft.h"
 
 #include <algorithm>
-#include <cmath>
 #include <complex>
 #include <numbers>
 #include <numeric>

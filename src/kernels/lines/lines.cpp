@@ -1,7 +1,6 @@
 #include "kernels/lines/lines.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 #include "base/arithmetic.h"

@@ -1,6 +1,5 @@
 // Borders, repetitions, and blocks of pixels to channels and back.
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 
 #include "kernels/cpu_tactic.h"

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstring>
 
 #include "kernels/movement/copy_parts.h"
 #include "kernels/movement/strided_copy.h"

@@ -1,7 +1,6 @@
 #include "kernels/pointwise/typed.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/arithmetic.h"
 #include "ir/element.h"

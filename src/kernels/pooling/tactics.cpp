@@ -1,4 +1,3 @@
-#include <algorithm>
 
 #include "device/cpu/thread_pool.h"
 #include "kernels/image.h"

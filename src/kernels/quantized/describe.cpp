@@ -1,7 +1,6 @@
 #include "kernels/quantized/describe.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "kernels/image.h"
 #include "kernels/quantized/describe_steps.h"

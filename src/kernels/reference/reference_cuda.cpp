@@ -1,6 +1,5 @@
 // The fallback kernel on a GPU: operands come to the host, the operator table's reference
 // evaluates, results go back. Waits for the device, so that it can be no part of a captured graph.
-#include <cstring>
 
 #include "kernels/cuda/contract.h"
 #include "kernels/reference/strided.h"

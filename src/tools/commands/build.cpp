@@ -1,5 +1,4 @@
 // `tenon build`.
-#include <algorithm>
 
 #include "tools/commands/engine_source.h"
 #include "tools/commands/plan_table.h"

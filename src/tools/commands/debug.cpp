@@ -1,6 +1,5 @@
 // `tenon debug`.
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <numeric>
 

@@ -1,7 +1,6 @@
 #include "tools/commands/precision_trials.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace tenon::tools {
 

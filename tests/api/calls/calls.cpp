@@ -1,7 +1,5 @@
 #include "calls.h"
 
-#include <algorithm>
-
 namespace api_calls {
 
 /// Answers of "no" and "none" are no failures.

@@ -1,6 +1,5 @@
 // Every setter that takes more than a plain number, with values that make sense and such that make
 // none: an effect, a remark or an error, and nonsense changes nothing.
-#include <cmath>
 
 #include "world.h"
 

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <climits>
-#include <cmath>
-
 #include "world.h"
 
 namespace api_calls {

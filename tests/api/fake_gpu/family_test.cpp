@@ -4,7 +4,6 @@
 #include <tenon/inspect.h>
 #include <tenon/self_check.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <memory>
 

@@ -1,6 +1,5 @@
 // IParserRefitter over a refitter that only listens.
 #include <map>
-#include <set>
 
 #include "fixture.h"
 #include "surface/implementation.h"
