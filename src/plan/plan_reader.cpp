@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
+#include <ranges>
 
 #include "base/arithmetic.h"
 #include "base/parallel.h"
@@ -42,11 +43,17 @@ T first_number(const flatbuffers::Vector<T>& vector) {
   return value;
 }
 
+/// Of a list that may be absent.
+template <class T>
+auto each(const flatbuffers::Vector<T>* vector) {
+  return std::views::iota(flatbuffers::uoffset_t{0}, vector == nullptr ? 0 : vector->size()) |
+         std::views::transform([vector](flatbuffers::uoffset_t i) { return vector->Get(i); });
+}
+
 std::vector<std::string> texts(
     const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>* vector) {
   std::vector<std::string> result;
-  for (flatbuffers::uoffset_t i = 0; vector != nullptr && i < vector->size(); ++i)
-    result.push_back(vector->Get(i)->str());
+  for (const auto* string : each(vector)) result.push_back(string->str());
   return result;
 }
 
@@ -137,12 +144,9 @@ class AttributeReader final : public AttributeVisitor {
 
  private:
   const fb::Attribute* find(std::string_view name) const {
-    for (flatbuffers::uoffset_t i = 0;
-         node_.attributes() != nullptr && i < node_.attributes()->size(); ++i) {
-      const auto* attribute = node_.attributes()->Get(i);
+    for (const auto* attribute : each(node_.attributes()))
       if (attribute->name() != nullptr && attribute->name()->string_view() == name)
         return attribute;
-    }
     return nullptr;
   }
   const int64_t* integer(std::string_view name) {
@@ -173,20 +177,16 @@ class GraphReader {
       return damaged("a graph is missing or nested too deeply");
     auto graph = std::make_unique<Graph>();
     graph->name = text(source->name());
-    for (flatbuffers::uoffset_t i = 0;
-         source->symbols() != nullptr && i < source->symbols()->size(); ++i) {
-      const auto* symbol = source->symbols()->Get(i);
+    for (const auto* symbol : each(source->symbols()))
       graph->symbol_ranges[text(symbol->name())] = {symbol->min(), symbol->max()};
-    }
     std::vector<Value*> values(source->values() == nullptr ? 0 : source->values()->size(), nullptr);
     for (const int index : numbers(source->inputs())) {
       if (!fresh(values, index)) return damaged("input {} of graph '{}'", index, graph->name);
       values[index] = graph->add_input({}, {});
       TENON_TRY(read_value(*source->values()->Get(index), *values[index]));
     }
-    for (flatbuffers::uoffset_t i = 0; source->nodes() != nullptr && i < source->nodes()->size();
-         ++i)
-      TENON_TRY(read_node(*source, *source->nodes()->Get(i), *graph, values, depth));
+    for (const auto* node : each(source->nodes()))
+      TENON_TRY(read_node(*source, *node, *graph, values, depth));
     for (const int index : numbers(source->outputs())) {
       if (!known(values, index)) return damaged("output {} of graph '{}'", index, graph->name);
       graph->add_output(values[index]);
@@ -245,9 +245,8 @@ class GraphReader {
       values[outputs[i]] = node->output(static_cast<int>(i));
       TENON_TRY(read_value(*graph_source.values()->Get(outputs[i]), *values[outputs[i]]));
     }
-    for (flatbuffers::uoffset_t i = 0; source.bodies() != nullptr && i < source.bodies()->size();
-         ++i) {
-      TENON_ASSIGN(auto body, read(source.bodies()->Get(i), depth + 1));
+    for (const auto* inner : each(source.bodies())) {
+      TENON_ASSIGN(auto body, read(inner, depth + 1));
       node->bodies.push_back(std::move(body));
     }
     return {};
@@ -301,13 +300,10 @@ Result<std::unique_ptr<Graph>> read_graph(const Weights& weights, const fb::Grap
 
 Profile read_profile(const fb::Profile& source) {
   Profile profile;
-  for (flatbuffers::uoffset_t i = 0; source.ranges() != nullptr && i < source.ranges()->size();
-       ++i) {
-    const auto* range = source.ranges()->Get(i);
+  for (const auto* range : each(source.ranges()))
     profile[text(range->input())] = {numbers(range->min()),        numbers(range->opt()),
                                      numbers(range->max()),        numbers(range->min_values()),
                                      numbers(range->opt_values()), numbers(range->max_values())};
-  }
   return profile;
 }
 
@@ -354,8 +350,8 @@ Result<std::vector<std::unique_ptr<Graph>>> read_forms(
     const flatbuffers::Vector<flatbuffers::Offset<fb::Graph>>* sources, const Weights& weights,
     const Plan& plan) {
   std::vector<std::unique_ptr<Graph>> forms;
-  for (flatbuffers::uoffset_t i = 0; sources != nullptr && i < sources->size(); ++i) {
-    TENON_ASSIGN(auto form, read_graph(weights, sources->Get(i)));
+  for (const auto* source : each(sources)) {
+    TENON_ASSIGN(auto form, read_graph(weights, source));
     if (const Status named = name_shape_values(*form, plan.profiles); !named.ok())
       return damaged("{}", named.error().message);
     if (!are_alike(form->inputs(), plan.graph->inputs()) ||
@@ -468,11 +464,10 @@ Result<DeviceKind> device_of(const fb::Plan& source) {
 namespace {
 
 void add_tactics(const fb::Graph* graph, std::set<std::string>& tactics) {
-  if (graph == nullptr || graph->nodes() == nullptr) return;
-  for (const fb::Node* node : *graph->nodes()) {
+  if (graph == nullptr) return;
+  for (const fb::Node* node : each(graph->nodes())) {
     tactics.insert(text(node->tactic()));
-    if (node->bodies() == nullptr) continue;
-    for (const fb::Graph* body : *node->bodies()) add_tactics(body, tactics);
+    for (const fb::Graph* body : each(node->bodies())) add_tactics(body, tactics);
   }
 }
 
@@ -517,14 +512,11 @@ Result<Plan> read_plan(std::span<const std::byte> bytes, std::shared_ptr<const v
   plan.device_name = text(source->device_name());
   TENON_ASSIGN(plan.device, device_of(*source));
   plan.architecture = text(source->architecture());
-  for (flatbuffers::uoffset_t i = 0;
-       source->settings() != nullptr && i < source->settings()->size(); ++i)
-    plan.settings[text(source->settings()->Get(i)->name())] =
-        text(source->settings()->Get(i)->value());
+  for (const auto* setting : each(source->settings()))
+    plan.settings[text(setting->name())] = text(setting->value());
   plan.passes = texts(source->passes());
-  for (flatbuffers::uoffset_t i = 0;
-       source->profiles() != nullptr && i < source->profiles()->size(); ++i)
-    plan.profiles.push_back(read_profile(*source->profiles()->Get(i)));
+  for (const auto* profile : each(source->profiles()))
+    plan.profiles.push_back(read_profile(*profile));
   plan.stripped = plan.settings.erase(kStrippedSetting) > 0;
   TENON_ASSIGN(plan.graph, read_graph(weights, source->graph()));
   for (const Profile& profile : plan.profiles) TENON_TRY(check_profile(profile, *plan.graph));
@@ -536,9 +528,8 @@ Result<Plan> read_plan(std::span<const std::byte> bytes, std::shared_ptr<const v
   }
   TENON_ASSIGN(plan.code, read_codes(source->codes(), weights, "device code"));
   TENON_ASSIGN(plan.libraries, read_codes(source->libraries(), weights, "plugin library"));
-  for (flatbuffers::uoffset_t i = 0; source->choices() != nullptr && i < source->choices()->size();
-       ++i) {
-    TENON_ASSIGN(plan.choices.emplace_back(), read_choice(*source->choices()->Get(i), plan));
+  for (const auto* choice : each(source->choices())) {
+    TENON_ASSIGN(plan.choices.emplace_back(), read_choice(*choice, plan));
   }
   return plan;
 }
