@@ -94,8 +94,7 @@ struct Bench {
     fmt::print("{}\n", name);
   }
 
-  template <class C>
-  void conv(const char* kind, ConvProblem p, int count, int epilogue) {
+  template <class C> void conv(const char* kind, ConvProblem p, int count, int epilogue) {
     p.output_pixel_stride = p.output_channels, p.input_pixel_stride = p.input_channels;
     p.threads = threads;
     p.tiles = tiles && DirectConvolution::fits_tiles(p);

@@ -197,10 +197,7 @@ class BuilderConfig final : public surface::Implementation<IBuilderConfig> {
   /// cuBLAS, cuBLASLt and cuDNN off, as the surface documents; edge-mask and run-time compiled
   /// convolutions on.
   static constexpr TacticSources kDefaultTacticSources = 0x18;
-  template <class Flag>
-  static uint32_t bit(Flag flag) {
-    return 1U << static_cast<uint32_t>(flag);
-  }
+  template <class Flag> static uint32_t bit(Flag flag) { return 1U << static_cast<uint32_t>(flag); }
   /// Whether the value is one that api/builder_settings.def allows; reports it otherwise.
   bool accepts(const char* setting, int64_t value) const;
   bool is_flag(const char* method, BuilderFlag flag) const;

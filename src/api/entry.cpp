@@ -29,8 +29,7 @@ bool acceptable(void* logger, int32_t version) {
 }
 
 /// An object that `make` gives, or null with an error logged.
-template <class F>
-void* made(void* logger, int32_t version, const char* call, F make) noexcept {
+template <class F> void* made(void* logger, int32_t version, const char* call, F make) noexcept {
   tenon::network::Reporter reporter(static_cast<nvinfer1::ILogger*>(logger));
   return reporter.guarded(
       call, nullptr, [&]() -> void* { return acceptable(logger, version) ? make() : nullptr; });

@@ -14,8 +14,7 @@ namespace tenon::api {
 class HostMemory final : public surface::Implementation<nvinfer1::IHostMemory> {
  public:
   /// A contiguous container of std::byte.
-  template <typename Bytes = std::vector<std::byte>>
-  explicit HostMemory(Bytes bytes) {
+  template <typename Bytes = std::vector<std::byte>> explicit HostMemory(Bytes bytes) {
     const auto held = std::make_shared<Bytes>(std::move(bytes));
     bytes_ = *held;
     owner_ = held;

@@ -217,8 +217,7 @@ void PrecisionSummary::collect(const Graph& graph) {
 namespace {
 
 /// Names of the products that the plan computes on such operands.
-template <class Is>
-std::set<std::string> computed_so(const Graph& graph, const Is& is) {
+template <class Is> std::set<std::string> computed_so(const Graph& graph, const Is& is) {
   std::set<std::string> names;
   for (const auto& node : graph.nodes()) {
     const bool by_reference = node->tactic.find("reference") != std::string::npos;

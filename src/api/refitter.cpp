@@ -310,8 +310,7 @@ bool Refitter::refitCudaEngineAsync(cudaStream_t stream) noexcept {
   return idle.ok() && refitCudaEngine();
 }
 
-template <class Keep>
-int32_t Refitter::list(int32_t size, const char** names, Keep keep) const {
+template <class Keep> int32_t Refitter::list(int32_t size, const char** names, Keep keep) const {
   int32_t count = 0;
   for (const Entry& entry : entries_) {
     if (!keep(entry)) continue;

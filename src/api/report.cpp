@@ -98,8 +98,7 @@ class RunText {
     return list;
   }
 
-  template <class Values>
-  Json numbers(const Values& values) {
+  template <class Values> Json numbers(const Values& values) {
     Json list = Json::array();
     for (const Value* value : values) list.push_back(number(value));
     return list;

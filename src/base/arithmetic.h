@@ -51,21 +51,18 @@ inline int64_t floor_modulo(int64_t a, int64_t b) {
 constexpr int64_t ceil_div(int64_t a, int64_t b) {
   return (a + b - 1) / b;
 }
-template <std::unsigned_integral T>
-constexpr T ceil_div(T a, std::type_identity_t<T> b) {
+template <std::unsigned_integral T> constexpr T ceil_div(T a, std::type_identity_t<T> b) {
   return (a + b - 1) / b;
 }
 constexpr int64_t round_up(int64_t a, int64_t b) {
   return ceil_div(a, b) * b;
 }
-template <std::unsigned_integral T>
-constexpr T round_up(T a, std::type_identity_t<T> b) {
+template <std::unsigned_integral T> constexpr T round_up(T a, std::type_identity_t<T> b) {
   return ceil_div(a, b) * b;
 }
 
 /// A double as integer T: truncated, saturated, NaN as 0.
-template <class T>
-T saturate_to(double value) {
+template <class T> T saturate_to(double value) {
   using Limits = std::numeric_limits<T>;
   if (value != value) return 0;
   if (value <= static_cast<double>(Limits::min())) return Limits::min();

@@ -28,8 +28,7 @@ Error error_of_exception(std::string_view where) noexcept;
 
 /// f(), which returns a Result or a Status, where no exception leaves: for the calls of the API,
 /// and inside for allocations whose size models decide, so that the error names the pass or node.
-template <class F>
-std::invoke_result_t<F> guarded(std::string_view where, F&& f) noexcept {
+template <class F> std::invoke_result_t<F> guarded(std::string_view where, F&& f) noexcept {
   try {
     return std::invoke(std::forward<F>(f));
   } catch (...) {

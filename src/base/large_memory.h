@@ -16,23 +16,17 @@ void free_large(std::byte* memory, size_t bytes) noexcept;
 void* allocate_large_or_null(size_t bytes, size_t alignment);
 
 /// Elements of a vector in such memory are not cleared.
-template <typename T>
-class LargeAllocator {
+template <typename T> class LargeAllocator {
  public:
   using value_type = T;
   LargeAllocator() = default;
-  template <typename U>
-  explicit LargeAllocator(const LargeAllocator<U>&) {}
+  template <typename U> explicit LargeAllocator(const LargeAllocator<U>&) {}
   T* allocate(size_t count) { return reinterpret_cast<T*>(allocate_large(count * sizeof(T))); }
   void deallocate(T* memory, size_t count) noexcept {
     free_large(reinterpret_cast<std::byte*>(memory), count * sizeof(T));
   }
-  template <typename U>
-  void construct(U* place) {
-    ::new (static_cast<void*>(place)) U;
-  }
-  template <typename U, typename... A>
-  void construct(U* place, A&&... arguments) {
+  template <typename U> void construct(U* place) { ::new (static_cast<void*>(place)) U; }
+  template <typename U, typename... A> void construct(U* place, A&&... arguments) {
     ::new (static_cast<void*>(place)) U(static_cast<A&&>(arguments)...);
   }
   bool operator==(const LargeAllocator&) const = default;

@@ -15,20 +15,16 @@ class Logger {
   virtual ~Logger() = default;
   virtual void write(Severity severity, std::string_view message) = 0;
 
-  template <class... Args>
-  void error(fmt::format_string<Args...> format, Args&&... args) {
+  template <class... Args> void error(fmt::format_string<Args...> format, Args&&... args) {
     write(Severity::kError, fmt::format(format, std::forward<Args>(args)...));
   }
-  template <class... Args>
-  void warning(fmt::format_string<Args...> format, Args&&... args) {
+  template <class... Args> void warning(fmt::format_string<Args...> format, Args&&... args) {
     write(Severity::kWarning, fmt::format(format, std::forward<Args>(args)...));
   }
-  template <class... Args>
-  void info(fmt::format_string<Args...> format, Args&&... args) {
+  template <class... Args> void info(fmt::format_string<Args...> format, Args&&... args) {
     write(Severity::kInfo, fmt::format(format, std::forward<Args>(args)...));
   }
-  template <class... Args>
-  void verbose(fmt::format_string<Args...> format, Args&&... args) {
+  template <class... Args> void verbose(fmt::format_string<Args...> format, Args&&... args) {
     write(Severity::kVerbose, fmt::format(format, std::forward<Args>(args)...));
   }
 };

@@ -10,8 +10,7 @@ namespace tenon {
 
 /// A map from addresses in two pieces of memory, however many entries there are, in the order in
 /// which they came. Adding an entry moves the values of others. Nothing is taken out.
-template <class Key, class T>
-class PointerMap {
+template <class Key, class T> class PointerMap {
  public:
   using Entry = std::pair<const Key*, T>;
   using Iterator = typename std::vector<Entry>::iterator;

@@ -95,8 +95,7 @@ double element_seconds() {
 }
 
 /// Seconds that an evaluation takes; negative where it fails.
-template <class Evaluate>
-double seconds(const Image& image, const Evaluate& evaluate) {
+template <class Evaluate> double seconds(const Image& image, const Evaluate& evaluate) {
   const auto graph = network(image);
   if (!graph.ok()) return -1;
   const std::vector<Tensor> inputs = {filled(extents_of(image))};

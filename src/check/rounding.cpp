@@ -64,8 +64,7 @@ bool is_row_normalization(const Node& node) {
          shape.back().constant() > 0;
 }
 
-template <class E>
-void keep(std::span<const float> wide, std::span<float> kept) {
+template <class E> void keep(std::span<const float> wide, std::span<float> kept) {
   constexpr size_t kPart = size_t{1} << 20;
   const size_t parts = (wide.size() + kPart - 1) / kPart;
   for_each_parallel(parts, helper_threads(), [&](size_t part) {

@@ -8,8 +8,7 @@ namespace tenon {
 namespace {
 
 /// Calls visit(name, member) for all that a description holds.
-template <class Properties, class Visit>
-void each_property(Properties& p, Visit visit) {
+template <class Properties, class Visit> void each_property(Properties& p, Visit visit) {
   visit("name", p.name);
   visit("architecture", p.architecture);
   visit("libraries", p.libraries);
@@ -35,8 +34,7 @@ bool read(std::string_view text, bool& value) {
   value = text == "1";
   return text == "0" || text == "1";
 }
-template <class Number>
-bool read(std::string_view text, Number& value) {
+template <class Number> bool read(std::string_view text, Number& value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc() && end == text.data() + text.size();
 }

@@ -57,8 +57,7 @@ class SourceText {
   /// All of it in one piece.
   std::string whole() const;
   /// Calls f(std::string_view, bool is_file) with one piece after the other.
-  template <class Function>
-  void for_each(Function f) const {
+  template <class Function> void for_each(Function f) const {
     for (const Piece& piece : pieces_)
       if (piece.unwritten != nullptr)
         f(std::string_view(piece.unwritten->write()), false);
@@ -66,8 +65,7 @@ class SourceText {
         piece.show(f);
   }
   /// The same where nothing is written: f gets the values of unwritten pieces.
-  template <class Function>
-  void for_each_value(Function f) const {
+  template <class Function> void for_each_value(Function f) const {
     for (const Piece& piece : pieces_)
       if (piece.unwritten != nullptr)
         f(piece.unwritten->values(), false);
@@ -75,8 +73,7 @@ class SourceText {
         piece.show(f);
   }
   /// The same, but the keys of blocks go to `g` instead of their files.
-  template <class Function, class ForKeys>
-  void for_each_value(Function f, ForKeys g) const {
+  template <class Function, class ForKeys> void for_each_value(Function f, ForKeys g) const {
     for (const Piece& piece : pieces_)
       if (piece.unwritten != nullptr)
         f(piece.unwritten->values(), false);
@@ -94,8 +91,7 @@ class SourceText {
     std::shared_ptr<const UnwrittenText> unwritten = nullptr;
     const FileBlock* block = nullptr;
 
-    template <class Function>
-    void show(Function& f) const {
+    template <class Function> void show(Function& f) const {
       if (block == nullptr) return f(own.empty() ? file : std::string_view(own), own.empty());
       for (const std::string_view text : block->files()) f(text, true);
     }

@@ -37,8 +37,7 @@ std::string element_text(const Tensor& tensor, int64_t index) {
   return fmt::format("0x{:x}", bits_of(tensor, index));
 }
 
-template <class T, class F>
-std::string list_text(const std::vector<T>& values, F text) {
+template <class T, class F> std::string list_text(const std::vector<T>& values, F text) {
   std::string result = "[";
   for (size_t i = 0; i < values.size(); ++i) {
     if (i > 0) result += ',';

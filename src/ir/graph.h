@@ -85,14 +85,10 @@ class Node {
   OpKind kind() const { return op->kind(); }
 
   /// The operator as type T, or null when it is another one.
-  template <class T>
-  T* as() const {
+  template <class T> T* as() const {
     return op->kind() == T::kKind ? static_cast<T*>(op.get()) : nullptr;
   }
-  template <class T>
-  bool is() const {
-    return op->kind() == T::kKind;
-  }
+  template <class T> bool is() const { return op->kind() == T::kKind; }
 
   /// Keeps the use lists in step; `value` may be null. An index beyond the operands adds absent
   /// ones up to it.

@@ -65,8 +65,7 @@ void visit_named(Visit& visit, std::string_view names, Values&... values) {
 
 /// In an operator's struct: which members are its attributes, named as they are.
 #define TENON_ATTRIBUTES(...)                  \
-  template <class V>                           \
-  void attributes(V& v) {                      \
+  template <class V> void attributes(V& v) {   \
     visit_named(v, #__VA_ARGS__, __VA_ARGS__); \
   }                                            \
   static_assert(true)
@@ -74,11 +73,9 @@ void visit_named(Visit& visit, std::string_view names, Values&... values) {
 /// Implements Op for a struct with `static constexpr OpKind kKind`, `static constexpr
 /// std::string_view kName` and, where it has attributes, TENON_ATTRIBUTES. Enumerations among the
 /// attributes need a function `std::span<const std::string_view> enum_names(E)` beside them.
-template <class Derived>
-class OpBase : public Op {
+template <class Derived> class OpBase : public Op {
  public:
-  template <class V>
-  void attributes(V&) {}
+  template <class V> void attributes(V&) {}
 
   OpKind kind() const override { return Derived::kKind; }
   std::string_view name() const override { return Derived::kName; }

@@ -21,14 +21,8 @@ class Operation {
 
   explicit operator bool() const { return node_ != nullptr; }
   /// The operator as type T, or null when it is another one.
-  template <class T>
-  const T* as() const {
-    return node_->as<T>();
-  }
-  template <class T>
-  bool is() const {
-    return node_->is<T>();
-  }
+  template <class T> const T* as() const { return node_->as<T>(); }
+  template <class T> bool is() const { return node_->is<T>(); }
   OpKind kind() const { return node_->kind(); }
   std::string_view name() const { return node_->op->name(); }
   void visit_attributes(AttributeVisitor& visitor) const { node_->op->visit_attributes(visitor); }

@@ -36,8 +36,7 @@ class Tensor {
   static Result<Tensor> create(DataType type, Extents extents);
   /// Bytes owned by `owner` (a mapped file, say), not copied.
   Tensor(DataType type, Extents extents, const std::byte* bytes, std::shared_ptr<const void> owner);
-  template <class T>
-  static Tensor of(DataType type, Extents extents, std::span<const T> values);
+  template <class T> static Tensor of(DataType type, Extents extents, std::span<const T> values);
   static Tensor scalar_i64(int64_t value);
   static Tensor vector_i64(std::span<const int64_t> values);
   static Tensor scalar_f32(float value);
@@ -55,12 +54,10 @@ class Tensor {
   /// Only right after creation, before the tensor is shared.
   std::byte* mutable_bytes() { return const_cast<std::byte*>(bytes_); }
   /// T must have the element's size.
-  template <class T>
-  std::span<const T> values() const {
+  template <class T> std::span<const T> values() const {
     return {reinterpret_cast<const T*>(bytes_), static_cast<size_t>(count())};
   }
-  template <class T>
-  std::span<T> mutable_values() {
+  template <class T> std::span<T> mutable_values() {
     return {reinterpret_cast<T*>(mutable_bytes()), static_cast<size_t>(count())};
   }
 
@@ -89,8 +86,7 @@ class Tensor {
   std::shared_ptr<const void> owner_;
 };
 
-template <class T>
-Tensor Tensor::of(DataType type, Extents extents, std::span<const T> values) {
+template <class T> Tensor Tensor::of(DataType type, Extents extents, std::span<const T> values) {
   Tensor result(type, std::move(extents));
   std::copy(values.begin(), values.end(), reinterpret_cast<T*>(result.mutable_bytes()));
   return result;

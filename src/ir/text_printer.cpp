@@ -46,8 +46,7 @@ std::string definition(const Numbers& numbers, const Value* value) {
 }
 
 /// f applied to each, with commas between.
-template <class List, class F>
-std::string joined(const List& list, F f) {
+template <class List, class F> std::string joined(const List& list, F f) {
   std::string text;
   bool first = true;
   for (const auto& item : list) {

@@ -12,8 +12,7 @@ namespace {
 constexpr auto kBuffer = Place::Base::kBuffer;
 
 /// Whether two lifetimes have a step in common.
-template <class T>
-bool meet(const T& a, const T& b) {
+template <class T> bool meet(const T& a, const T& b) {
   return a.first <= b.last && b.first <= a.last;
 }
 

@@ -30,10 +30,7 @@ class Verifier {
   }
 
  private:
-  template <class List>
-  static int count(const List& list) {
-    return static_cast<int>(list.size());
-  }
+  template <class List> static int count(const List& list) { return static_cast<int>(list.size()); }
 
   Error fail(std::string_view kind, size_t number, std::string_view reason) const {
     return internal_error("steps of '{}', {} {}: {}", list_.name, kind, number, reason);

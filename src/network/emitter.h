@@ -55,15 +55,13 @@ class Emitter {
   std::optional<double> known_number(const Value* value);
 
   // Nodes.
-  template <class T>
-  Value* add(T op, std::vector<Value*> inputs) {
+  template <class T> Value* add(T op, std::vector<Value*> inputs) {
     std::vector<Value*> outputs =
         add_node(std::make_unique<T>(std::move(op)), std::move(inputs), 1);
     return outputs.empty() ? nullptr : outputs[0];
   }
   /// Always returns `count` values, null after a failure.
-  template <class T>
-  std::vector<Value*> add_multiple(T op, std::vector<Value*> inputs, int count) {
+  template <class T> std::vector<Value*> add_multiple(T op, std::vector<Value*> inputs, int count) {
     std::vector<Value*> outputs =
         add_node(std::make_unique<T>(std::move(op)), std::move(inputs), count);
     outputs.resize(static_cast<size_t>(count), nullptr);

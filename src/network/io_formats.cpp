@@ -15,8 +15,7 @@ namespace {
 using nvinfer1::TensorFormat;
 
 using Types = uint32_t;
-template <class... Type>
-constexpr Types types(Type... type) {
+template <class... Type> constexpr Types types(Type... type) {
   return ((1U << static_cast<uint32_t>(type)) | ... | 0U);
 }
 constexpr auto kFloat = nvinfer1::DataType::kFLOAT, kHalf = nvinfer1::DataType::kHALF,

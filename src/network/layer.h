@@ -27,8 +27,7 @@ class Network;
 
 /// Whether a setter would change nothing. Programs copy settings from layer to layer, and a layer
 /// of a model may hold more than the setting says.
-template <class T, class U>
-bool is_same(const T& now, const U& value) {
+template <class T, class U> bool is_same(const T& now, const U& value) {
   return now == value;
 }
 inline bool is_same(const Dims& now, const Dims& value) {
@@ -95,8 +94,7 @@ class LayerCore {
     return index < operand_count() && operands_[static_cast<size_t>(index)] != nullptr;
   }
   /// A setter's effect, unless the layer is one of a model and holds more than its class can say.
-  template <class T, class U>
-  void assign(T& member, const U& value) {
+  template <class T, class U> void assign(T& member, const U& value) {
     if (is_same(member, value) || !editable()) return;
     member = value;
     touch();
@@ -164,8 +162,7 @@ class LayerOf : public surface::Implementation<Interface>, public LayerCore {
 /// The layer that stands for a node of an imported graph (network/layer_types.def).
 std::unique_ptr<LayerCore> adopt_node(Network& network, Node& node);
 
-template <class E>
-bool is_valid(E value) {
+template <class E> bool is_valid(E value) {
   return static_cast<int32_t>(value) >= 0 && static_cast<int32_t>(value) < nvinfer1::EnumMax<E>();
 }
 

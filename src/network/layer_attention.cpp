@@ -21,8 +21,7 @@ class AttentionLayer final
     set_most_operands(5);
   }
   nvinfer1::IAttention* getAttention() const noexcept override { return attention_; }
-  template <class T, class U>
-  bool set(T AttentionLayer::*member, const U& value) {
+  template <class T, class U> bool set(T AttentionLayer::*member, const U& value) {
     if (!editable()) return false;
     assign(this->*member, value);
     return true;

@@ -148,8 +148,7 @@ class AssertionLayer final : public LayerOf<nvinfer1::IAssertionLayer, LayerType
 };
 
 /// The number of a tensor, `otherwise` where that is unknown.
-template <class T>
-T number_of(const Tensor* tensor, T otherwise) {
+template <class T> T number_of(const Tensor* tensor, T otherwise) {
   if (tensor == nullptr || !tensor->defined() || tensor->count() != 1) return otherwise;
   if constexpr (std::is_same_v<T, int64_t>)
     return tensor->as_int64(0);

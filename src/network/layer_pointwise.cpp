@@ -28,8 +28,7 @@ constexpr std::array kBinaries = {F::k_add, F::k_mul,   F::k_max,       F::k_min
                                   F::k_div, F::k_pow,   F::k_floor_div, F::k_and, F::k_or,
                                   F::k_xor, F::k_equal, F::k_greater,   F::k_less};
 
-template <size_t kCount>
-int position(const std::array<F, kCount>& table, F function) {
+template <size_t kCount> int position(const std::array<F, kCount>& table, F function) {
   for (size_t i = 0; i < kCount; ++i)
     if (table[i] == function) return static_cast<int>(i);
   return -1;

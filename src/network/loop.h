@@ -11,8 +11,7 @@ class LoopHandle;
 
 /// Layers at a loop's boundary. Their outputs are stand-ins: ControlFlow gives them a meaning when
 /// the network is finished.
-template <class Interface, LayerType kType>
-class LoopBoundary : public LayerOf<Interface, kType> {
+template <class Interface, LayerType kType> class LoopBoundary : public LayerOf<Interface, kType> {
  public:
   LoopBoundary(Network& network, nvinfer1::ILoop* loop)
       : LayerOf<Interface, kType>(network), loop_(loop) {}

@@ -20,8 +20,7 @@ using namespace nvinfer1;  // The surface's own names, in the class that impleme
 using nvinfer1::Dims;
 
 /// Memory for one more, so that it can be added without a failure.
-template <class T>
-void make_room(std::vector<T>& list) {
+template <class T> void make_room(std::vector<T>& list) {
   if (list.size() == list.capacity()) list.reserve(list.size() * 2 + 4);
 }
 
@@ -96,8 +95,7 @@ class Network final : public surface::Implementation<INetworkDefinition> {
   /// together.
   Value* stand_in(TensorType type);
   /// Owns an object that belongs to the network, as attentions do.
-  template <class T>
-  T* keep(std::unique_ptr<T> object) {
+  template <class T> T* keep(std::unique_ptr<T> object) {
     T* raw = object.get();
     objects_.push_back(std::move(object));
     return raw;

@@ -36,8 +36,7 @@ class Reporter final : public Logger {
   }
 
   /// The same for calls that give nothing; false where it ended by an exception.
-  template <class F>
-  bool guarded_call(const char* call, F&& f) noexcept {
+  template <class F> bool guarded_call(const char* call, F&& f) noexcept {
     return guarded(call, false, [&] {
       f();
       return true;

@@ -20,8 +20,7 @@ struct Window {
   /// depend on symbols.
   std::vector<int64_t> round_up_pads(Emitter& e, const Shape& input) const;
   /// Reads the attributes of an imported operator.
-  template <class Op>
-  void read(const Op& op, size_t rank);
+  template <class Op> void read(const Op& op, size_t rank);
 
  private:
   std::vector<int64_t> filled(const Dims& dims, int64_t value) const;
@@ -40,8 +39,7 @@ bool fits_window(const Dims& dims, const Dims& window, int64_t least);
 Dims repeated(int64_t value, size_t count);
 Dims dims_or(const std::vector<int64_t>& values, int64_t value, size_t rank);
 
-template <class Op>
-void Window::read(const Op& op, size_t rank) {
+template <class Op> void Window::read(const Op& op, size_t rank) {
   stride = dims_or(op.strides, 1, rank);
   dilation = dims_or(op.dilations, 1, rank);
   pre = dims_or(op.pads_begin, 0, rank);

@@ -27,8 +27,7 @@ std::optional<PowerRounding> power_rounding(const std::string& mode) {
 }
 
 /// Elements in the type that casts go through: float, double, int64 or uint64.
-template <class Wide>
-void widen(const Tensor& tensor, int64_t begin, int64_t count, Wide* out) {
+template <class Wide> void widen(const Tensor& tensor, int64_t begin, int64_t count, Wide* out) {
   with_element(tensor.type(), [&](auto element) {
     using E = decltype(element);
     const auto* from = reinterpret_cast<const typename E::Storage*>(tensor.bytes()) + begin;
@@ -49,8 +48,7 @@ std::optional<SmallFloat> small_format(DataType type) {
 
 /// One wide value as an element: integers from real values truncate and saturate, but wrap below 8
 /// bits, as the reference implementation of ONNX does; integers from integers wrap.
-template <class E, class Wide>
-typename E::Storage narrow(Wide value) {
+template <class E, class Wide> typename E::Storage narrow(Wide value) {
   using Compute = typename E::Compute;
   constexpr bool kIsNative = std::is_base_of_v<NativeElement<Compute>, E>;
   if constexpr (std::is_same_v<Compute, bool>)
@@ -86,8 +84,7 @@ void narrow_chunk(const Wide* from, int64_t begin, int64_t count, Rounding round
   });
 }
 
-template <class Wide>
-void cast_through(const Tensor& from, Rounding rounding, Tensor& to) {
+template <class Wide> void cast_through(const Tensor& from, Rounding rounding, Tensor& to) {
   std::vector<Wide> chunk(std::min(kChunk, from.count()));
   for (int64_t begin = 0; begin < from.count(); begin += kChunk) {
     const int64_t count = std::min(kChunk, from.count() - begin);

@@ -148,8 +148,7 @@ Nest make_nest(const Labels& labels, const std::map<int, Dim>& sizes,
 }
 
 /// body(offset of each operand, number of the iteration).
-template <class Body>
-void run_nest(const Nest& nest, std::vector<int64_t> offsets, Body body) {
+template <class Body> void run_nest(const Nest& nest, std::vector<int64_t> offsets, Body body) {
   const int64_t count = element_count(nest.extents);
   Extents position(nest.extents.size(), 0);
   for (int64_t n = 0; n < count; ++n) {
@@ -190,8 +189,7 @@ Labels join(const Labels& a, const Labels& b, const Labels& c) {
   return all;
 }
 
-template <class T>
-struct Contraction {
+template <class T> struct Contraction {
   const Equation& equation;
   const std::map<int, Dim>& sizes;
   std::vector<Extents> shapes;

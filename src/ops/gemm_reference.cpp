@@ -11,8 +11,7 @@ namespace {
 constexpr int64_t kDepthBlock = 256, kWidth = 2048;  // A panel of b stays in cache.
 
 /// A part of a matrix with its rows one behind the other, which is copied where it lies otherwise.
-template <class T>
-class Panel {
+template <class T> class Panel {
  public:
   Panel(MatrixView<T> matrix, int64_t height, int64_t width, std::vector<T>& memory)
       : data_(matrix.data), stride_(matrix.row_stride) {

@@ -6,8 +6,7 @@ namespace tenon {
 
 /// c[m,n] = a[m,k] * b[k,n] with any strides of a and b, c dense: blocked loops over packed panels.
 /// T is float, double, int64_t or uint64_t (whose products wrap).
-template <class T>
-struct MatrixView {
+template <class T> struct MatrixView {
   const T* data;
   int64_t row_stride, column_stride;
 };

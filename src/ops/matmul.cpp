@@ -36,8 +36,7 @@ Matrices as_matrices(const MatMul& op, Shape a, Shape b) {
 }
 
 /// Batch extents of the product; errors are for the caller to attribute.
-template <class Join>
-Result<Shape> batch_of(const Matrices& operands, Join join) {
+template <class Join> Result<Shape> batch_of(const Matrices& operands, Join join) {
   if (operands.a.size() < 2 || operands.b.size() < 2)
     return user_error("operands of at least one axis are expected");
   const Dim& inner_a = operands.a.back();

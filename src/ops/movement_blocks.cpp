@@ -83,8 +83,7 @@ Result<Columns> columns_of(const Col2Im& op, Extents image, Extents block, const
 }
 
 /// Adds one column matrix [block elements, positions] of a channel to its image.
-template <class T>
-void add_columns(const T* columns, const Columns& c, T* image) {
+template <class T> void add_columns(const T* columns, const Columns& c, T* image) {
   const Strides strides = row_major_strides(c.image);
   Extents element(c.block.size(), 0);
   do {

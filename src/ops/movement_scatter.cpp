@@ -11,8 +11,7 @@
 namespace tenon {
 namespace {
 
-template <class T>
-T wrapped(T a, T b, bool multiply) {
+template <class T> T wrapped(T a, T b, bool multiply) {
   if constexpr (std::is_same_v<T, bool>) {
     return multiply ? a && b : a || b;
   } else if constexpr (std::is_integral_v<T>) {
@@ -23,8 +22,7 @@ T wrapped(T a, T b, bool multiply) {
   }
 }
 
-template <class T>
-T reduced(T a, T b, ScatterReduction reduction) {
+template <class T> T reduced(T a, T b, ScatterReduction reduction) {
   switch (reduction) {
     case ScatterReduction::kAdd:
     case ScatterReduction::kMul: return wrapped(a, b, reduction == ScatterReduction::kMul);

@@ -44,8 +44,7 @@ Result<Extents> picked_extents(const Tensor& x, bool flat, int64_t along, int64_
   return extents;
 }
 
-template <class T>
-int compare(T a, T b) {
+template <class T> int compare(T a, T b) {
   if (a < b) return -1;
   if (b < a) return 1;
   // NaN comes last and equals itself.

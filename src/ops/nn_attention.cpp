@@ -14,8 +14,7 @@ namespace tenon {
 namespace {
 
 /// q, k or v seen as batch, heads, sequence, size, whatever its form.
-template <class D>
-struct Form {
+template <class D> struct Form {
   D batch, heads, sequence, size;
   bool sequence_first = false;
 };
@@ -116,8 +115,7 @@ std::vector<T> present(const Tensor& fresh, const Form<int64_t>& form, const Ten
 }
 
 /// Summands of the scores of one head; -inf where a key is hidden.
-template <class T>
-class Bias {
+template <class T> class Bias {
  public:
   static Result<Bias> create(const Attention& op, const EvalContext& context, const Sizes& s) {
     Bias bias(op, s);
@@ -187,14 +185,12 @@ struct AttentionSteps {
   std::vector<ScalarStep> scores, masked, weights;
 };
 
-template <class T>
-void apply(const std::vector<ScalarStep>& steps, T* row, int64_t count) {
+template <class T> void apply(const std::vector<ScalarStep>& steps, T* row, int64_t count) {
   for (const ScalarStep& step : steps) apply_scalar_step(step, row, count);
 }
 
 /// Weights to multiples of the step.
-template <class T>
-void round_row(const Attention& op, T* row, int64_t keys) {
+template <class T> void round_row(const Attention& op, T* row, int64_t keys) {
   const T step = static_cast<T>(op.weights_step), limit = static_cast<T>(op.weights_limit);
   const SmallFloat format =
       op.weights_type == DataType::kFloat8E5M2 ? SmallFloat::kE5M2 : SmallFloat::kE4M3;
@@ -243,8 +239,7 @@ void finish_row(const Attention& op, const AttentionSteps& steps, const Bias<T>&
 }
 
 /// Operands in one form and where results go.
-template <class T>
-struct Heads {
+template <class T> struct Heads {
   Values<T> q;
   std::vector<T> k, v, y, scores;
   Form<int64_t> q_form;

@@ -86,8 +86,7 @@ std::vector<PixelRun> runs_of(const std::vector<int64_t>& offsets) {
   return runs;
 }
 
-template <class T>
-T* copy_run(const PixelRun& run, const T* image, T* to) {
+template <class T> T* copy_run(const PixelRun& run, const T* image, T* to) {
   if (run.from < 0) return std::fill_n(to, run.count, T(0));
   const T* from = image + run.from;
   if (run.step == 1) return std::copy_n(from, run.count, to);
@@ -141,8 +140,7 @@ struct PaddedImage {
   }
 
   /// Copies the lines of an image to their places; the rest stays.
-  template <class T>
-  void fill(const SlidingWindow& window, const T* image, T* padded) const {
+  template <class T> void fill(const SlidingWindow& window, const T* image, T* padded) const {
     const Extents outer(window.input.begin(), window.input.end() - 1);
     const int64_t width = window.input.back();
     int64_t begin = 0;
@@ -227,15 +225,13 @@ void fill_bias(const EvalContext& context, int64_t batch, int64_t channels, int6
 }
 
 /// f(T{}) with the type to add up in: modular 32-bit for integers.
-template <class F>
-auto with_sum_type(DataType type, F&& f) {
+template <class F> auto with_sum_type(DataType type, F&& f) {
   if (is_integer(type)) return f(uint32_t{});
   return with_real(type, f);
 }
 
 /// A tensor that `write` fills, without a copy where it has that type.
-template <class T, class Write>
-Tensor stored(DataType type, Extents extents, Write write) {
+template <class T, class Write> Tensor stored(DataType type, Extents extents, Write write) {
   if constexpr (std::is_same_v<T, float>) {
     if (type == DataType::kFloat32) {
       Tensor result(type, std::move(extents));

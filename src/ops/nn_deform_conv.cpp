@@ -69,8 +69,7 @@ T sample(const T* image, int64_t height, int64_t width, double row, double colum
 }
 
 /// The operands of the evaluation.
-template <class T>
-struct Operands {
+template <class T> struct Operands {
   Values<T> x, w, offset, bias, mask;
   int64_t channels, groups_channels, filters;
   Extents out;

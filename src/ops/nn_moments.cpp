@@ -21,8 +21,7 @@ struct RunningMoments {
   }
 };
 
-template <class T>
-std::vector<float> moments_of(const T* x, int64_t groups, int64_t length) {
+template <class T> std::vector<float> moments_of(const T* x, int64_t groups, int64_t length) {
   std::vector<float> moments;
   for (int64_t group = 0; group < groups; ++group, x += length) {
     RunningMoments running;

@@ -98,15 +98,11 @@ Result<std::vector<T>> spread(const Normalization& op, const Tensor& vector, con
   return result;
 }
 
-template <class T>
-struct Moments {
-  std::vector<T> mean, inverse;
-};
+template <class T> struct Moments { std::vector<T> mean, inverse; };
 
 /// The sum of term(0) to term(count - 1), several partial sums side by side: none waits for the one
 /// before.
-template <class Term>
-double sum_of(int64_t count, const Term& term) {
+template <class Term> double sum_of(int64_t count, const Term& term) {
   constexpr int64_t kLanes = 8;
   double sums[kLanes] = {}, sum = 0;
   int64_t i = 0;
@@ -137,8 +133,7 @@ Moments<T> normalize_rows(const Normalization& op, const Rows& rows, const T* x,
   return moments;
 }
 
-template <class T>
-Status normalize(const Normalization& op, EvalContext& context) {
+template <class T> Status normalize(const Normalization& op, EvalContext& context) {
   const Tensor& x = context.input(0);
   TENON_ASSIGN(const Rows rows, rows_of(op, x, context));
   std::vector<T> y(static_cast<size_t>(x.count()));

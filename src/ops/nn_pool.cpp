@@ -61,8 +61,7 @@ struct PoolTables {
   std::vector<int64_t> offsets, counts;
 };
 
-template <class T>
-void max_pool(const PoolTables& t, const T* x, T* y, int64_t* indices) {
+template <class T> void max_pool(const PoolTables& t, const T* x, T* y, int64_t* indices) {
   for (int64_t p = 0; p < t.positions; ++p) {
     int64_t best = -1;
     for (int64_t k = 0; k < t.kernel; ++k) {
@@ -77,8 +76,7 @@ void max_pool(const PoolTables& t, const T* x, T* y, int64_t* indices) {
   }
 }
 
-template <class T>
-void sum_pool(const Pool& op, const PoolTables& t, const T* x, T* y) {
+template <class T> void sum_pool(const Pool& op, const PoolTables& t, const T* x, T* y) {
   const bool average = op.function == PoolFunction::kAverage;
   const T power = static_cast<T>(op.p);
   std::fill_n(y, t.positions, T(0));

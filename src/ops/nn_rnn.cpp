@@ -11,8 +11,7 @@
 namespace tenon {
 namespace {
 
-template <class T>
-T apply(const GateActivation& f, T x) {
+template <class T> T apply(const GateActivation& f, T x) {
   const T a = static_cast<T>(f.alpha), b = static_cast<T>(f.beta);
   switch (f.function) {
     case PointwiseFunction::k_relu: return x > 0 ? x : T(0);
@@ -75,8 +74,7 @@ Result<RnnSizes> check_shapes(const Rnn& op, const Shapes& shapes, const Fail& f
 }
 
 /// One direction's weights and states, computed step by step.
-template <class T>
-struct Cell {
+template <class T> struct Cell {
   const Rnn& op;
   std::span<const GateActivation> f;
   int64_t batch, input, hidden;
@@ -152,8 +150,7 @@ struct Cell {
 };
 
 /// [rows, columns] to [columns, rows].
-template <class T>
-std::vector<T> transposed(const T* from, int64_t rows, int64_t columns) {
+template <class T> std::vector<T> transposed(const T* from, int64_t rows, int64_t columns) {
   std::vector<T> to(static_cast<size_t>(rows * columns));
   for (int64_t i = 0; i < rows; ++i)
     for (int64_t j = 0; j < columns; ++j) to[j * rows + i] = from[i * columns + j];
@@ -207,8 +204,7 @@ Cell<T> cell_of(const Rnn& op, const EvalContext& context, int64_t d, int64_t ba
 }
 
 /// Outputs as [steps, directions, batch, hidden] and [directions, batch, hidden].
-template <class T>
-struct Sequences {
+template <class T> struct Sequences {
   int64_t steps, batch, input, directions;
   std::vector<int64_t> lengths;
   std::vector<T> y, h, c;
@@ -253,8 +249,7 @@ Shape last_shape(const Rnn& op, const RnnSizes& s) {
                         : Shape{directions, s.batch, op.hidden};
 }
 
-template <class T>
-Status run(const Rnn& op, EvalContext& context, const RnnSizes& sizes) {
+template <class T> Status run(const Rnn& op, EvalContext& context, const RnnSizes& sizes) {
   TENON_ASSIGN(const auto functions, functions_of(op, context));
   const Tensor& x = context.input(0);
   Sequences<T> s{sizes.steps.constant(),

@@ -47,8 +47,7 @@ std::vector<T> softmax(const Values<T>& x, const std::vector<int64_t>& groups, b
 }
 
 /// The same of rows that lie one behind the other.
-template <class T>
-std::vector<T> softmax_of_rows(const Values<T>& x, int64_t length, bool log) {
+template <class T> std::vector<T> softmax_of_rows(const Values<T>& x, int64_t length, bool log) {
   std::vector<T> result(static_cast<size_t>(x.size()));
   for (int64_t begin = 0; begin < x.size(); begin += length) {
     const T* const from = x.data() + begin;

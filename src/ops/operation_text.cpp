@@ -35,8 +35,7 @@ class AttributePrinter final : public AttributeVisitor {
   }
 
  private:
-  template <class T>
-  void add(std::string_view name, const T& value) {
+  template <class T> void add(std::string_view name, const T& value) {
     fmt::format_to(std::back_inserter(out_), " {}={}", name, value);
   }
   std::string& out_;

@@ -67,8 +67,7 @@ Nest make_nest(const EvalContext& context, int operands, const Extents& out) {
 }
 
 /// Calls row(offsets, first output element) for every innermost row.
-template <class Row>
-void for_each_row(const Nest& nest, int operands, Row row) {
+template <class Row> void for_each_row(const Nest& nest, int operands, Row row) {
   const int outer = static_cast<int>(nest.extents.size()) - 1;
   Extents position(outer, 0);
   std::array<int64_t, kMaxOperands> offsets{};
@@ -182,8 +181,7 @@ void select_row(const uint8_t* condition, int64_t condition_stride, const T* yes
 }
 
 /// where() moves elements, whatever their type.
-template <class T>
-void evaluate_where(EvalContext& context, const Nest& nest, Tensor& out) {
+template <class T> void evaluate_where(EvalContext& context, const Nest& nest, Tensor& out) {
   const auto* condition = reinterpret_cast<const uint8_t*>(context.input(0).bytes());
   const auto* yes = reinterpret_cast<const T*>(context.input(1).bytes());
   const auto* no = reinterpret_cast<const T*>(context.input(2).bytes());

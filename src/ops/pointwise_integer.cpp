@@ -7,8 +7,7 @@
 namespace tenon::formulas {
 
 /// An integer whose every operation is defined: results wrap, division by zero gives 0.
-template <class V>
-struct Whole {
+template <class V> struct Whole {
   using Unsigned = std::make_unsigned_t<V>;
   V value = 0;
 
@@ -38,24 +37,20 @@ struct Whole {
   friend constexpr auto operator<=>(Whole x, Whole y) = default;
 };
 
-template <class V>
-constexpr Whole<V> trunc_mod(Whole<V> x, Whole<V> y) {
+template <class V> constexpr Whole<V> trunc_mod(Whole<V> x, Whole<V> y) {
   return y.value == 0 ? Whole<V>() : x - x / y * y;
 }
-template <class V>
-constexpr Whole<V> floor_mod(Whole<V> x, Whole<V> y) {
+template <class V> constexpr Whole<V> floor_mod(Whole<V> x, Whole<V> y) {
   const Whole<V> remainder = trunc_mod(x, y);
   const bool other_sign = (remainder.value < 0) != (y.value < 0);
   return remainder.value != 0 && other_sign ? remainder + y : remainder;
 }
-template <class V>
-constexpr Whole<V> floor_div(Whole<V> x, Whole<V> y) {
+template <class V> constexpr Whole<V> floor_div(Whole<V> x, Whole<V> y) {
   return (x - floor_mod(x, y)) / y;
 }
 
 /// By squaring; negative exponents give the quotient 1 / x^-y rounded to zero.
-template <class V>
-constexpr Whole<V> pow(Whole<V> x, Whole<V> y) {
+template <class V> constexpr Whole<V> pow(Whole<V> x, Whole<V> y) {
   if (y.value < 0) {
     if (x.value == 1) return x;
     if (x + Whole<V>(V{1}) == Whole<V>()) return (y.value & 1) != 0 ? x : -x;
@@ -69,17 +64,14 @@ constexpr Whole<V> pow(Whole<V> x, Whole<V> y) {
   return result;
 }
 
-template <class V>
-constexpr bool shifts_out(Whole<V> y) {
+template <class V> constexpr bool shifts_out(Whole<V> y) {
   return y.value < 0 || static_cast<uint64_t>(y.value) >= sizeof(V) * 8;
 }
-template <class V>
-constexpr Whole<V> shift_left(Whole<V> x, Whole<V> y) {
+template <class V> constexpr Whole<V> shift_left(Whole<V> x, Whole<V> y) {
   if (shifts_out(y)) return Whole<V>();
   return Whole<V>::narrow(Whole<V>::wide(x) << y.value);
 }
-template <class V>
-constexpr Whole<V> shift_right(Whole<V> x, Whole<V> y) {
+template <class V> constexpr Whole<V> shift_right(Whole<V> x, Whole<V> y) {
   if (shifts_out(y)) return Whole<V>(x.value < 0 ? static_cast<V>(-1) : V{0});
   return Whole<V>(static_cast<V>(x.value >> y.value));
 }
@@ -93,8 +85,7 @@ namespace {
 
 using namespace formulas;
 
-template <class F, class V>
-constexpr RowKernel kernel() {
+template <class F, class V> constexpr RowKernel kernel() {
   if constexpr (F::kClass == PointwiseClass::arithmetic || F::kClass == PointwiseClass::bitwise)
     return run_row<F, Whole<V>, V, V>;
   else if constexpr (F::kClass == PointwiseClass::compare)

@@ -7,17 +7,14 @@ using std::acos, std::acosh, std::asin, std::asinh, std::atan, std::atan2, std::
     std::cos, std::cosh, std::erf, std::exp, std::expm1, std::floor, std::log, std::log1p, std::pow,
     std::rint, std::sin, std::sinh, std::sqrt, std::tan, std::tanh;
 
-template <class T>
-T floor_div(T x, T y) {
+template <class T> T floor_div(T x, T y) {
   return std::floor(x / y);
 }
-template <class T>
-T trunc_mod(T x, T y) {
+template <class T> T trunc_mod(T x, T y) {
   return std::fmod(x, y);
 }
 /// Remainder with the sign of y.
-template <class T>
-T floor_mod(T x, T y) {
+template <class T> T floor_mod(T x, T y) {
   const T remainder = std::fmod(x, y);
   return remainder != 0 && (remainder < 0) != (y < 0) ? remainder + y : remainder;
 }
@@ -31,8 +28,7 @@ namespace {
 
 using namespace formulas;
 
-template <class F, class T>
-constexpr RowKernel kernel() {
+template <class F, class T> constexpr RowKernel kernel() {
   if constexpr (F::kClass == PointwiseClass::arithmetic || F::kClass == PointwiseClass::real)
     return run_row<F, T, T, T>;
   else if constexpr (F::kClass == PointwiseClass::compare)

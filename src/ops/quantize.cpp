@@ -86,8 +86,7 @@ Scales make_scales(const Tensor& x, const Tensor& scale, int64_t axis, int64_t b
 }
 
 /// f(element, scale index) for each element in order.
-template <class F>
-void for_each_element(const Scales& scales, F f) {
+template <class F> void for_each_element(const Scales& scales, F f) {
   int64_t element = 0;
   for (int64_t outer = 0; outer < scales.view.outer; ++outer)
     for (int64_t position = 0; position < scales.view.extent; ++position)

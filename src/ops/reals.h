@@ -11,8 +11,7 @@ namespace tenon {
 
 /// The elements of a tensor as T: looks at them where they are T already, else holds a converted
 /// copy. The tensor must outlive it.
-template <class T>
-class Values {
+template <class T> class Values {
  public:
   Values() = default;
   explicit Values(const Tensor& tensor) {
@@ -46,8 +45,7 @@ class Values {
 
 /// Stores values as the tensor's type, rounded to nearest even; to integers they are truncated and
 /// saturated from real types, and wrap from integers.
-template <class T>
-void store_values(std::span<const T> values, Tensor& tensor) {
+template <class T> void store_values(std::span<const T> values, Tensor& tensor) {
   with_element(tensor.type(), [&](auto element) {
     using E = decltype(element);
     using Compute = typename E::Compute;
@@ -70,8 +68,7 @@ Tensor tensor_of_values(DataType type, Extents extents, const std::vector<T>& va
 }
 
 /// f(T{}) with the type to compute a real tensor in: double for f64, else float.
-template <class F>
-auto with_real(DataType type, F&& f) {
+template <class F> auto with_real(DataType type, F&& f) {
   return type == DataType::kFloat64 ? f(double{}) : f(float{});
 }
 

@@ -60,8 +60,7 @@ bool is_plain(ReduceFunction function) {
 
 /// The least number of an integer type, or its largest; of real ones infinity. That is also the
 /// result of no elements.
-template <class T>
-T extreme(DataType type, bool largest) {
+template <class T> T extreme(DataType type, bool largest) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if constexpr (std::is_floating_point_v<T>) return largest ? kInfinity : -kInfinity;
   if (type == DataType::kBool) return T(largest);
@@ -73,8 +72,7 @@ T extreme(DataType type, bool largest) {
   });
 }
 
-template <class T>
-T start(ReduceFunction function, DataType type) {
+template <class T> T start(ReduceFunction function, DataType type) {
   switch (function) {
     case ReduceFunction::kProd: return T(1);
     case ReduceFunction::kMax:
@@ -84,29 +82,24 @@ T start(ReduceFunction function, DataType type) {
   }
 }
 
-template <class T>
-T wrapping_add(T a, T b) {
+template <class T> T wrapping_add(T a, T b) {
   if constexpr (std::is_floating_point_v<T>) return a + b;
   return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
 }
-template <class T>
-T wrapping_multiply(T a, T b) {
+template <class T> T wrapping_multiply(T a, T b) {
   if constexpr (std::is_floating_point_v<T>) return a * b;
   return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
 }
 
 /// The larger; NaN wins, as in numpy.
-template <class T>
-T larger(T a, T b) {
+template <class T> T larger(T a, T b) {
   return a > b || a != a ? a : b;
 }
-template <class T>
-T smaller(T a, T b) {
+template <class T> T smaller(T a, T b) {
   return a < b || a != a ? a : b;
 }
 
-template <ReduceFunction kFunction, class T>
-T step(T total, T x) {
+template <ReduceFunction kFunction, class T> T step(T total, T x) {
   if constexpr (kFunction == ReduceFunction::kProd) return wrapping_multiply(total, x);
   if constexpr (kFunction == ReduceFunction::kMax || kFunction == ReduceFunction::kLogSumExp)
     return larger(total, x);
@@ -118,8 +111,7 @@ T step(T total, T x) {
   return wrapping_add(total, x);
 }
 
-template <class T>
-T finish(ReduceFunction function, T total, int64_t count) {
+template <class T> T finish(ReduceFunction function, T total, int64_t count) {
   switch (function) {
     case ReduceFunction::kMean:
       if constexpr (std::is_floating_point_v<T>) return total / static_cast<T>(count);
@@ -165,8 +157,7 @@ Plan make_plan(const Extents& extents, const std::vector<bool>& reduced) {
 }
 
 /// body(input offset, output offset, count, output stride) for each run.
-template <class Body>
-void for_each_run(const Plan& plan, Body body) {
+template <class Body> void for_each_run(const Plan& plan, Body body) {
   const int outer = static_cast<int>(plan.extents.size()) - 1;
   const int64_t run = plan.extents.back();
   Extents position(outer, 0);
@@ -199,8 +190,7 @@ void accumulate(const Plan& plan, const T* x, A* totals) {
 }
 
 /// log(sum(exp(x))) from the maxima.
-template <class T, class A>
-void log_sum_exp(const Plan& plan, const T* x, std::vector<A>& totals) {
+template <class T, class A> void log_sum_exp(const Plan& plan, const T* x, std::vector<A>& totals) {
   std::vector<double> sums(totals.size(), 0);
   const auto shift = [&](int64_t place) {
     const auto maximum = static_cast<double>(totals[place]);

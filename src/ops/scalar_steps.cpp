@@ -24,8 +24,7 @@ bool read_number(std::string_view word, double& number) {
   return error == std::errc() && end == word.data() + word.size();
 }
 
-template <class T>
-void apply(const ScalarStep& step, DataType type, T* row, int64_t count) {
+template <class T> void apply(const ScalarStep& step, DataType type, T* row, int64_t count) {
   const T number = static_cast<T>(step.number);
   RowOperand operands[2] = {{row, 1}, {&number, 0}};
   if (step.number_first) std::swap(operands[0], operands[1]);

@@ -15,8 +15,7 @@ namespace tenon {
 namespace {
 
 /// f(T{}) with a type that orders the elements exactly: double, int64 or uint64.
-template <class F>
-void with_ordered(DataType type, F f) {
+template <class F> void with_ordered(DataType type, F f) {
   if (is_real(type))
     f(double{});
   else if (type == DataType::kUInt64)
@@ -26,8 +25,7 @@ void with_ordered(DataType type, F f) {
 }
 
 /// NaN counts as larger than every number.
-template <class T>
-bool is_less(T a, T b) {
+template <class T> bool is_less(T a, T b) {
   if (a != a) return false;
   if (b != b) return true;
   return a < b;

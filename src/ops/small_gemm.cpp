@@ -9,23 +9,18 @@ namespace tenon {
 namespace {
 
 /// `Bytes` of numbers that are computed with at a time.
-template <class T, int Bytes>
-struct Vector {
-  using type __attribute__((vector_size(Bytes))) = T;
-};
+template <class T, int Bytes> struct Vector { using type __attribute__((vector_size(Bytes))) = T; };
 
 #define TENON_INLINED [[gnu::always_inline]] inline
 
 /// Rows of b from some column on: at equal distances, or wherever offsets have them.
-template <class T>
-struct EvenRows {
+template <class T> struct EvenRows {
   const T* first;
   int64_t distance;
   TENON_INLINED const T* operator[](int64_t row) const { return first + row * distance; }
   TENON_INLINED EvenRows from(int64_t column) const { return {first + column, distance}; }
 };
-template <class T>
-struct ListedRows {
+template <class T> struct ListedRows {
   const T* first;
   const int64_t* offsets;
   TENON_INLINED const T* operator[](int64_t row) const { return first + offsets[row]; }

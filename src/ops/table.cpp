@@ -5,16 +5,13 @@
 namespace tenon {
 namespace {
 
-template <class T>
-std::unique_ptr<Op> make() {
+template <class T> std::unique_ptr<Op> make() {
   return std::make_unique<T>();
 }
-template <class T>
-Status infer_as(const Op& op, InferContext& context) {
+template <class T> Status infer_as(const Op& op, InferContext& context) {
   return infer(static_cast<const T&>(op), context);
 }
-template <class T>
-Status evaluate_as(const Op& op, EvalContext& context) {
+template <class T> Status evaluate_as(const Op& op, EvalContext& context) {
   return evaluate(static_cast<const T&>(op), context);
 }
 

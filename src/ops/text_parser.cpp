@@ -74,15 +74,13 @@ class AttributeReader final : public AttributeVisitor {
     found_ = true;
     return true;
   }
-  template <class T>
-  void take(Result<T> result, T& value) {
+  template <class T> void take(Result<T> result, T& value) {
     if (result.ok())
       value = std::move(*result);
     else
       status_ = std::move(result).error();
   }
-  template <class T, class Read>
-  void take_list(std::vector<T>& values, Read read) {
+  template <class T, class Read> void take_list(std::vector<T>& values, Read read) {
     values.clear();
     status_ = scanner_.expect('[');
     if (!status_.ok() || scanner_.accept(']')) return;

@@ -14,8 +14,7 @@ namespace tenon {
 /// Small questions that the rules of several passes ask about values and nodes.
 
 /// The producer of `value` when it is the operator T, else null.
-template <class T>
-const T* produced_by(const Value* value) {
+template <class T> const T* produced_by(const Value* value) {
   return value != nullptr && value->producer() != nullptr ? value->producer()->as<T>() : nullptr;
 }
 
@@ -77,8 +76,7 @@ std::optional<std::vector<std::vector<int64_t>>> joined_axes(const Shape& from, 
 /// The nodes as they are now, in order: a rule may add and erase others while it looks at them.
 std::vector<Node*> nodes_of(const Graph& graph);
 /// Those of which `wanted` is true.
-template <class Wanted>
-std::vector<Node*> nodes_of(const Graph& graph, const Wanted& wanted) {
+template <class Wanted> std::vector<Node*> nodes_of(const Graph& graph, const Wanted& wanted) {
   std::vector<Node*> nodes;
   for (const auto& node : graph.nodes())
     if (wanted(*node)) nodes.push_back(node.get());
@@ -94,8 +92,7 @@ std::vector<Node*> fusible_nodes(const Graph& graph, const PassContext& context,
 }
 
 /// Applies `rule`, which says whether it changed something, to every node of a range.
-template <class Nodes, class Rule>
-bool for_each_of(const Nodes& nodes, const Rule& rule) {
+template <class Nodes, class Rule> bool for_each_of(const Nodes& nodes, const Rule& rule) {
   bool changed = false;
   for (Node* node : nodes) changed |= rule(*node);
   return changed;

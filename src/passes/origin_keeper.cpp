@@ -24,8 +24,7 @@ bool has_elements(const Node& node) {
   });
 }
 
-template <class F>
-void for_each_layer(const Graph& graph, const F& f) {
+template <class F> void for_each_layer(const Graph& graph, const F& f) {
   for (const auto& node : graph.nodes()) {
     if (is_constant(*node)) continue;
     f(*node);

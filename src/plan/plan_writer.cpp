@@ -315,8 +315,7 @@ class FileParts {
   }
 
  private:
-  template <class Use, class Used>
-  Status each(const Use& use, const Used& used) {
+  template <class Use, class Used> Status each(const Use& use, const Used& used) {
     static constexpr std::array<std::byte, kPlanPage> kZeros{};
     const std::span zeros(kZeros);
     TENON_TRY(use(std::as_bytes(std::span(&header_, 1))));

@@ -17,8 +17,7 @@ void* symbol(const char* name) {
   return nullptr;
 }
 
-template <class Function>
-bool take(Function& function, const char* name) {
+template <class Function> bool take(Function& function, const char* name) {
   function = reinterpret_cast<Function>(symbol(name));
   return function != nullptr;
 }

@@ -47,8 +47,7 @@ class Registry final : public IPluginRegistry {
   bool add(IPluginCreatorInterface& creator, const Key& key);
   void refresh_lists() const;
   /// Logs and records an error of a call; `message` gives its text.
-  template <class F>
-  void complain(ErrorCode code, const char* call, F&& message) const noexcept;
+  template <class F> void complain(ErrorCode code, const char* call, F&& message) const noexcept;
 
   mutable std::mutex mutex_;
   std::map<Key, IPluginCreatorInterface*> creators_;

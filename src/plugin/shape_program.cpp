@@ -37,8 +37,7 @@ std::optional<int64_t> computed(DimensionOperation operation, int64_t a, int64_t
 }
 
 /// Plugins call the builder, and nothing may be thrown through them: without memory it gives null.
-template <class F>
-const IDimensionExpr* or_null(F&& f) noexcept {
+template <class F> const IDimensionExpr* or_null(F&& f) noexcept {
   try {
     return f();
   } catch (...) {
@@ -185,8 +184,7 @@ namespace {
 
 /// Calls visit(output, axis, size) for each extent that an output of that number holds after the
 /// run.
-template <typename Visit>
-void for_each_size(const Words& program, Visit&& visit) {
+template <typename Visit> void for_each_size(const Words& program, Visit&& visit) {
   size_t output = 0;
   for (size_t at = 0; at < program.size(); ++output) {
     const int64_t axes = program[at++];

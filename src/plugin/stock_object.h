@@ -12,8 +12,7 @@ namespace tenon::plugin {
 inline constexpr std::string_view kStockMark = "tenon-stock\n";
 
 /// f(), or null where there is no memory for it: creators and clones throw nothing.
-template <class F>
-auto or_null(const F& f) noexcept -> decltype(f()) {
+template <class F> auto or_null(const F& f) noexcept -> decltype(f()) {
   try {
     return f();
   } catch (const std::bad_alloc&) {

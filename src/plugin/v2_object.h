@@ -8,8 +8,7 @@
 namespace tenon::plugin {
 
 /// What objects of the second generation have in common.
-template <class Plugin>
-class V2Object : public Instance {
+template <class Plugin> class V2Object : public Instance {
  public:
   explicit V2Object(OwnedV2 owned)
       : owned_(std::move(owned)), plugin_(static_cast<Plugin*>(owned_.get())) {}

@@ -167,8 +167,7 @@ class V3Instance final : public Instance {
  private:
   /// Plugins may keep the types that they were told when their layer was added, and their fields
   /// need not hold these: an object that a creator made of fields is told them before all else.
-  template <typename Operand>
-  void tell_types(std::span<const Operand> inputs) {
+  template <typename Operand> void tell_types(std::span<const Operand> inputs) {
     if (std::exchange(knows_types_, true)) return;
     std::vector<DataType> types;
     for (const Operand& input : inputs) types.push_back(input.type);

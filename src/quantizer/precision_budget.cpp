@@ -79,8 +79,7 @@ class Budget {
     return error_where([&](const Node& node) { return !exact.contains(&node); });
   }
 
-  template <class Rounds>
-  Result<double> error_where(const Rounds& rounds) {
+  template <class Rounds> Result<double> error_where(const Rounds& rounds) {
     std::vector<std::string> others;
     for (const auto& node : graph_->nodes())
       if (is_lowered(*node) && !rounds(*node)) others.push_back(node->name);

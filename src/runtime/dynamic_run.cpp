@@ -156,8 +156,7 @@ struct DynamicRunner::Run {
     return program;
   }
 
-  template <class K>
-  Status drop_oldest(KeptKernels<K>& kept) {
+  template <class K> Status drop_oldest(KeptKernels<K>& kept) {
     if (!kept.has_too_many()) return {};
     TENON_TRY(device().synchronize(queue));
     kept.drop_oldest();

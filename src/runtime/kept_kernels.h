@@ -10,8 +10,7 @@ namespace tenon {
 
 /// Kernels of one node for the extents that it ran with most recently, for runs whose extents data
 /// decides. K is Kernel or SizedKernel.
-template <class K>
-class KeptKernels {
+template <class K> class KeptKernels {
  public:
   /// A loop that appends one element at a time comes back to as many extents in each run; kernels
   /// with packed weights of their own are kept for a few.

@@ -20,8 +20,7 @@ concept WithObject = requires(typename Tables<Handle>::Own& own) {
 
 /// Bases of a class that implements a handle of the public headers: the handle itself, which
 /// applications hold, and the virtual functions that its members call.
-template <class Handle>
-class Implementation : public Handle, public Tables<Handle>::Own {
+template <class Handle> class Implementation : public Handle, public Tables<Handle>::Own {
  protected:
   Implementation() noexcept { this->mImpl = this; }
 };

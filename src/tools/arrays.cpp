@@ -15,8 +15,7 @@ namespace {
 using nvinfer1::DataType;
 using Bytes = std::span<const char>;
 
-template <class T>
-T number_at(Bytes bytes, size_t place) {
+template <class T> T number_at(Bytes bytes, size_t place) {
   T value{};
   std::memcpy(&value, bytes.data() + place, sizeof(T));
   return value;
@@ -46,8 +45,7 @@ bool parse_extents(std::string_view text, nvinfer1::Dims& dims) {
   return true;
 }
 
-template <class From, class To>
-std::vector<char> converted(Bytes data) {
+template <class From, class To> std::vector<char> converted(Bytes data) {
   std::vector<char> result(data.size() / sizeof(From) * sizeof(To));
   for (size_t i = 0; i < data.size() / sizeof(From); ++i) {
     const To value = static_cast<To>(number_at<From>(data, i * sizeof(From)));

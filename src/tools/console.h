@@ -38,8 +38,7 @@ class Console final : public Logger {
   void plain_error(std::string_view text);
   static constexpr std::string_view kBold = "\x1b[1m", kDim = "\x1b[2m", kPlain = "\x1b[0m";
   /// A line that the user asked for with a flag: information in a log, plain on a page.
-  template <class... Args>
-  void requested(fmt::format_string<Args...> format, Args&&... args) {
+  template <class... Args> void requested(fmt::format_string<Args...> format, Args&&... args) {
     const std::string text = fmt::format(format, std::forward<Args>(args)...);
     if (style_ == ConsoleStyle::kLog)
       write(Severity::kInfo, text);

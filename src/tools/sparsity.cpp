@@ -19,8 +19,7 @@ struct Axis {
 };
 
 /// Bits without the sign are in the order of magnitudes.
-template <class Bits>
-void prune(Bits* bits, const Axis& axis) {
+template <class Bits> void prune(Bits* bits, const Axis& axis) {
   constexpr auto kMagnitude = static_cast<Bits>(static_cast<Bits>(~Bits{0}) >> 1);
   for (int64_t first = 0; first < axis.outer * axis.extent; first += kGroup)
     for (int64_t i = 0; i < axis.inner; ++i) {

@@ -25,13 +25,11 @@ class Random {
   std::mt19937 bits_{20240425};
 };
 
-template <class T>
-void store(char* at, int64_t index, T value) {
+template <class T> void store(char* at, int64_t index, T value) {
   std::memcpy(at + index * sizeof(T), &value, sizeof(T));
 }
 
-template <class T>
-T load(const char* at, int64_t index) {
+template <class T> T load(const char* at, int64_t index) {
   T value;
   std::memcpy(&value, at + index * sizeof(T), sizeof(T));
   return value;

@@ -9,8 +9,7 @@ namespace tenon::tools {
 
 /// Values of a run of any length in bounded memory: all of them, or, where they are too many, every
 /// second, every fourth and so on, evenly over the whole run.
-template <class T>
-class Thinned {
+template <class T> class Thinned {
  public:
   explicit Thinned(size_t most) : most_(most) {}
 

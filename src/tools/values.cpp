@@ -10,8 +10,7 @@
 namespace tenon::tools {
 namespace {
 
-template <class Number>
-std::optional<Number> parse_number(std::string_view text) {
+template <class Number> std::optional<Number> parse_number(std::string_view text) {
   Number value{};
   const char* end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, value);

@@ -98,8 +98,7 @@ class Worker {
     return Json{{"load_ms", load_ms}};
   }
 
-  template <class Load>
-  Result<double> insert(const Json& request, Load load) {
+  template <class Load> Result<double> insert(const Json& request, Load load) {
     const std::string name = request.value("name", "");
     models_.erase(name);  // Its memory may be needed; and models that are not loaded have no name.
     const auto start = std::chrono::steady_clock::now();

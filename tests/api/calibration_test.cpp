@@ -13,8 +13,7 @@ namespace api_test {
 namespace {
 
 /// Gives batches of four rows of four numbers, and keeps the cache that it is given.
-template <class Base>
-class Batches final : public Base {
+template <class Base> class Batches final : public Base {
  public:
   explicit Batches(int count) : left_(count) {}
 
@@ -105,8 +104,7 @@ bool warns(const Session& session, std::string_view text) {
   });
 }
 
-template <class Base>
-class CalibratorTest : public testing::Test {};
+template <class Base> class CalibratorTest : public testing::Test {};
 using Calibrators =
     testing::Types<IInt8EntropyCalibrator2, IInt8EntropyCalibrator, IInt8MinMaxCalibrator>;
 TYPED_TEST_SUITE(CalibratorTest, Calibrators);

@@ -57,8 +57,7 @@ struct Array {
     std::memcpy(array.bytes.data(), values.data(), array.bytes.size());
     return array;
   }
-  template <class T>
-  std::vector<T> values() const {
+  template <class T> std::vector<T> values() const {
     std::vector<T> result(bytes.size() / sizeof(T));
     std::memcpy(result.data(), bytes.data(), bytes.size());
     return result;

@@ -6,8 +6,7 @@ namespace api_test {
 namespace {
 
 /// y[b, 2 n] = x[b, n] twice, times its factor.
-template <class Base>
-class Doubled : public Base {
+template <class Base> class Doubled : public Base {
  public:
   explicit Doubled(float factor) : factor_(factor) {}
   const char* getPluginVersion() const noexcept override { return "1"; }
@@ -81,8 +80,7 @@ class PlainDoubled final : public Doubled<IPluginV2Ext> {
   }
 };
 
-template <class Made>
-class DoubledCreator final : public IPluginCreator {
+template <class Made> class DoubledCreator final : public IPluginCreator {
  public:
   const char* getPluginName() const noexcept override { return Made(0).getPluginType(); }
   const char* getPluginVersion() const noexcept override { return "1"; }
@@ -102,8 +100,7 @@ class DoubledCreator final : public IPluginCreator {
   PluginFieldCollection none_{0, nullptr};
 };
 
-template <class Made>
-class PluginsWithBatch : public testing::Test {};
+template <class Made> class PluginsWithBatch : public testing::Test {};
 using Plugins = testing::Types<TypedDoubled, PlainDoubled>;
 TYPED_TEST_SUITE(PluginsWithBatch, Plugins);
 using F = std::vector<float>;

@@ -57,8 +57,7 @@ class Copier : public IPluginV3, public IPluginV3OneCore, public Build, public I
   PluginFieldCollection none_{};
 };
 
-template <class Plugin>
-struct StatelessCreator final : IPluginCreatorV3One {
+template <class Plugin> struct StatelessCreator final : IPluginCreatorV3One {
   IPluginV3* createPlugin(const char*, const PluginFieldCollection*,
                           TensorRTPhase) noexcept override {
     return new Plugin;
@@ -125,8 +124,7 @@ class Repeat : public Copier<Repeat> {
 };
 
 /// Creates a Repeat, or a class derived from it.
-template <class Plugin>
-class CreatorOf : public IPluginCreatorV3One {
+template <class Plugin> class CreatorOf : public IPluginCreatorV3One {
  public:
   IPluginV3* createPlugin(const char*, const PluginFieldCollection* fields,
                           TensorRTPhase phase) noexcept override {
@@ -222,8 +220,7 @@ class OffsetCreator final : public IPluginCreator {
 };
 
 /// Registers a creator for as long as it lives.
-template <class Creator>
-struct Registered {
+template <class Creator> struct Registered {
   explicit Registered(const char* space) {
     EXPECT_TRUE(getPluginRegistry()->registerCreator(as_interface(), space));
   }

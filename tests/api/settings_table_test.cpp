@@ -36,8 +36,7 @@ struct SettingRow {
   std::function<void(IBuilderConfig&, int64_t)> set;
   std::function<int64_t(IBuilderConfig&)> get;
 };
-template <class C, class R, class P>
-auto setter(R (C::*set)(P) noexcept) {
+template <class C, class R, class P> auto setter(R (C::*set)(P) noexcept) {
   return [set](IBuilderConfig& c, int64_t value) { (c.*set)(static_cast<P>(value)); };
 }
 const SettingRow kSettings[] = {

@@ -6,8 +6,7 @@
 namespace api_test {
 namespace {
 
-template <class T>
-void expect_same(const T& expected, const T& actual) {
+template <class T> void expect_same(const T& expected, const T& actual) {
   EXPECT_EQ(expected, actual);
 }
 void expect_same(const Dims& expected, const Dims& actual) {

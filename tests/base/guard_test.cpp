@@ -14,8 +14,7 @@
 namespace tenon {
 namespace {
 
-template <class F>
-Error error_of(F f) {
+template <class F> Error error_of(F f) {
   const Status status = guarded("here", [&]() -> Status {
     f();
     return {};

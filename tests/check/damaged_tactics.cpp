@@ -63,8 +63,7 @@ Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view 
 
 constexpr size_t kMostTactics = 128;
 
-template <size_t... I>
-constexpr auto creators(std::index_sequence<I...>) {
+template <size_t... I> constexpr auto creators(std::index_sequence<I...>) {
   return std::array<decltype(Tactic::create), sizeof...(I)>{create<I>...};
 }
 

@@ -18,8 +18,7 @@ class Maker {
     return graph_->add_input("x", {DataType::kFloat32, to_shape(extents), Layout::kRowMajor});
   }
 
-  template <class O>
-  Value* add(O op, std::vector<Value*> inputs, const char* name) {
+  template <class O> Value* add(O op, std::vector<Value*> inputs, const char* name) {
     Node* node = graph_->add_node(std::make_unique<O>(std::move(op)), std::move(inputs), 1,
                                   fmt::format("{}{}", name, graph_->nodes().size()));
     node->output()->name = node->name + "_out";

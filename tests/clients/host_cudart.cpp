@@ -16,8 +16,7 @@ struct Event {
   Clock::time_point time;
 };
 
-template <class Handle>
-Handle fresh() {
+template <class Handle> Handle fresh() {
   return reinterpret_cast<Handle>(std::calloc(1, 64));
 }
 

@@ -69,8 +69,7 @@ long enqueue_between_events(long a, long stream) {
   return result;
 }
 
-template <int slot>
-long context_call(long a, long b, long c, long d, long e, long f) {
+template <int slot> long context_call(long a, long b, long c, long d, long e, long f) {
   if (slot == kEnqueue && mode == kSkip) return 1;
   if (slot == kEnqueue && mode == kIdle) {
     for (const long long end = now() + idle; now() < end;) {
@@ -84,16 +83,14 @@ long context_call(long a, long b, long c, long d, long e, long f) {
   return result;
 }
 
-template <int slot = 0>
-void wrap_context(Any* table) {
+template <int slot = 0> void wrap_context(Any* table) {
   if constexpr (slot < kSlots) {
     of_context[slot] = exchange(table + slot, context_call<slot>);
     wrap_context<slot + 1>(table);
   }
 }
 
-template <int which>
-long create_context(long a, long b, long c, long d, long e, long f) {
+template <int which> long create_context(long a, long b, long c, long d, long e, long f) {
   const long made = of_engine[which](a, b, c, d, e, f);
   if (made && !of_context[0]) wrap_context(table_of(made));
   return made;

@@ -14,8 +14,7 @@ struct Chain {
   Value* ints(std::vector<int64_t> values) {
     return graph.add_constant(Tensor::vector_i64(values));
   }
-  template <class T>
-  Value* add(T op, std::vector<Value*> inputs) {
+  template <class T> Value* add(T op, std::vector<Value*> inputs) {
     Node* node = graph.add_node(std::make_unique<T>(std::move(op)), std::move(inputs), 1, "n");
     const Status status = infer_node(*node);
     EXPECT_TRUE(status.ok()) << (status.ok() ? "" : status.error().message);

@@ -58,8 +58,7 @@ std::vector<Tensor> run(T op, const std::vector<Tensor>& inputs, int outputs = 1
   return std::move(results).value();
 }
 
-template <class T>
-std::string error_of(T op, const std::vector<Tensor>& inputs) {
+template <class T> std::string error_of(T op, const std::vector<Tensor>& inputs) {
   Graph graph;
   std::vector<Value*> values;
   std::vector<const Tensor*> pointers;

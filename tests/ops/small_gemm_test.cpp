@@ -11,8 +11,7 @@
 namespace tenon {
 namespace {
 
-template <class T>
-std::vector<T> numbers(int64_t count, int step) {
+template <class T> std::vector<T> numbers(int64_t count, int step) {
   std::vector<T> values(static_cast<size_t>(count));
   for (size_t i = 0; i < values.size(); ++i)
     values[i] = static_cast<T>(static_cast<int>(i) * step % 13 - 6) / static_cast<T>(7);
@@ -37,8 +36,7 @@ std::vector<T> plain_product(const std::array<int64_t, 3>& extents, const std::v
   return c;
 }
 
-template <class T>
-class SmallGemm : public testing::Test {};
+template <class T> class SmallGemm : public testing::Test {};
 using Types = testing::Types<float, double, uint64_t>;
 TYPED_TEST_SUITE(SmallGemm, Types);
 

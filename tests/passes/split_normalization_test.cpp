@@ -156,8 +156,7 @@ TEST(SplitNormalization, StaysWhereTheDeviceHasNoKernel) {
 }
 
 /// A layer whose form is changed, or that something is added to, stays as it is.
-template <class Change>
-int halves_of(Form form, const Change& change) {
+template <class Change> int halves_of(Form form, const Change& change) {
   Layers layers(form, 7);
   Value* rows = layers.rows;
   layers.add();

@@ -33,8 +33,7 @@ class Launch final : public Kernel {
   Status run(const LaunchArguments&) const override { return {}; }
 };
 
-template <char kName>
-Tactic row(std::string_view name, TacticOrigin origin) {
+template <char kName> Tactic row(std::string_view name, TacticOrigin origin) {
   Tactic tactic = cpu_tactics().back();
   tactic.name = name;
   tactic.device = DeviceKind::kCuda;

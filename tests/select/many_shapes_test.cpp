@@ -38,8 +38,7 @@ Describer& describer(const Problem& problem) {
   return static_cast<Describer&>(*problem.device);
 }
 
-template <char kName>
-Tactic row(std::string_view name, TacticTraits traits = {}) {
+template <char kName> Tactic row(std::string_view name, TacticTraits traits = {}) {
   Tactic tactic = cpu_tactics().back();
   tactic.name = name;
   tactic.device = DeviceKind::kCuda;

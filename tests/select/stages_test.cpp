@@ -82,8 +82,7 @@ class Made final : public Kernel {
 };
 
 /// Of a tactic whose last configuration takes kLast times as long.
-template <char kName, int kLast = 1>
-Tactic row(std::string_view name) {
+template <char kName, int kLast = 1> Tactic row(std::string_view name) {
   Tactic tactic = cpu_tactics().back();
   tactic.name = name;
   tactic.device = DeviceKind::kCuda;

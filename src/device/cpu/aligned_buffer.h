@@ -24,10 +24,7 @@ class AlignedBuffer {
 
   void* data() const { return data_.get(); }
   size_t size() const { return size_; }
-  template <class T>
-  T* as() const {
-    return static_cast<T*>(data_.get());
-  }
+  template <class T> T* as() const { return static_cast<T*>(data_.get()); }
 
  private:
   struct Free {

@@ -29,8 +29,7 @@ class ThreadPool {
   void parallel_for(int64_t count, int64_t grain, FunctionRef<void(int64_t, int64_t, int)> body);
 
   /// Calls body(index) or body(index, worker) for each index of these chunks, in order.
-  template <class Body>
-  void for_each(int64_t count, int64_t grain, Body body) {
+  template <class Body> void for_each(int64_t count, int64_t grain, Body body) {
     // A copy of the body has its captures one step away, not two.
     parallel_for(count, grain, [body](int64_t begin, int64_t end, int worker) {
       for (int64_t index = begin; index < end; ++index) {

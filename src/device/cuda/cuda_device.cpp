@@ -20,8 +20,7 @@ CUstream stream_of(Queue queue) {
   return static_cast<CUstream>(queue.stream);
 }
 
-template <class Table>
-std::string version_of(const Result<const Table*>& table) {
+template <class Table> std::string version_of(const Result<const Table*>& table) {
   return table.ok() ? (*table)->version : "none";
 }
 

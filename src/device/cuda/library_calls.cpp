@@ -34,8 +34,7 @@ struct Imports {
   }
 
   /// Some loaders leave offsets from the library's beginning in its section.
-  template <class T>
-  const T* at(ElfW(Addr) address) const {
+  template <class T> const T* at(ElfW(Addr) address) const {
     return std::bit_cast<const T*>(address < base ? base + address : address);
   }
 

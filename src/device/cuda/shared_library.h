@@ -43,16 +43,14 @@ class SharedLibrary {
 };
 
 /// The result of the first call of `open`.
-template <auto open>
-const auto& opened_once() {
+template <auto open> const auto& opened_once() {
   // Never destroyed: static objects use it until the process has ended.
   static const auto* const kOpened = new auto(open());
   return *kOpened;
 }
 
 /// The address of a Result's value, or its error.
-template <class T>
-Result<const T*> address_of(const Result<T>& result) {
+template <class T> Result<const T*> address_of(const Result<T>& result) {
   if (!result.ok()) return Error(result.error());
   return &*result;
 }

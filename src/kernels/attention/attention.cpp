@@ -30,10 +30,7 @@ struct Task {
   char* scratch;
   int64_t batch, head, first, rows;
 
-  template <class T>
-  T* at(size_t offset) const {
-    return reinterpret_cast<T*>(scratch + offset);
-  }
+  template <class T> T* at(size_t offset) const { return reinterpret_cast<T*>(scratch + offset); }
   MatrixView view(const void* base, int64_t index, int64_t row_stride,
                   int64_t column_stride) const {
     return {element_at(p, base, index), p.bf16 ? ElementType::bf16 : ElementType::f32, row_stride,

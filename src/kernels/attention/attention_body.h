@@ -26,8 +26,7 @@ inline float mask_value(const AttentionProblem& p, const void* mask, int64_t at)
   return 0;
 }
 
-template <class B>
-struct SoftmaxRows {
+template <class B> struct SoftmaxRows {
   using V = typename B::Vector;
   const ScoreRows& s;
 

@@ -24,8 +24,7 @@ struct Fetch {
 constexpr int64_t kLineFloats = 16;
 
 /// Heads lie in lines far apart, each in a page of its own, which no hardware prefetches.
-template <int R>
-[[gnu::always_inline]] inline void fetch_lines(const Fetch& fetch, int64_t at) {
+template <int R> [[gnu::always_inline]] inline void fetch_lines(const Fetch& fetch, int64_t at) {
 #pragma GCC unroll 8
   for (int r = 0; r < R; ++r) __builtin_prefetch(fetch.rows + r * fetch.stride + at, 0, 3);
 }
@@ -80,8 +79,7 @@ void product(const float* a, int64_t rows, int64_t a_row, int64_t a_step, const 
 }
 
 /// The task's memory: transposed queries, sums of values and scores, rows of kQueries.
-template <class V>
-struct Columns {
+template <class V> struct Columns {
   const ColumnTask& task;
   const AttentionProblem& p = task.problem;
   const int64_t columns = (task.queries + 2 * V::kWidth - 1) / (2 * V::kWidth) * 2 * V::kWidth;

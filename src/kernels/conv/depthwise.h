@@ -58,8 +58,7 @@ class DepthwiseConvolution {
   void run(const ConvArguments& arguments, ThreadPool& pool, void* scratch) const;
 
  private:
-  template <class T>
-  void repeat_channels(const T* from, T* to, ThreadPool& pool) const;
+  template <class T> void repeat_channels(const T* from, T* to, ThreadPool& pool) const;
   void choose_blocks();
   int64_t longest_share(int64_t lines) const;
   bool worth_padding() const;

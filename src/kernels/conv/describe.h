@@ -32,8 +32,7 @@ void next_image(const ConvDescription& description, ConvArguments& arguments,
 bool may_write_over(const ConvDescription& description, int input);
 
 /// Kernel of the tactic layer around DirectConvolution and its siblings.
-template <class Implementation>
-class ConvKernel final : public Kernel {
+template <class Implementation> class ConvKernel final : public Kernel {
  public:
   ConvKernel(Implementation implementation, ConvDescription description)
       : implementation_(std::move(implementation)), description_(std::move(description)) {}

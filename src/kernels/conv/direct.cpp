@@ -17,8 +17,7 @@ bool can_merge_columns(const ConvProblem& p) {
 }
 
 /// Positions of every step, innermost last.
-template <class F>
-void for_each_position(const Spatial& extents, F f) {
+template <class F> void for_each_position(const Spatial& extents, F f) {
   for (int64_t d = 0; d < extents[0]; ++d)
     for (int64_t h = 0; h < extents[1]; ++h)
       for (int64_t w = 0; w < extents[2]; ++w) f(Spatial{d, h, w});
@@ -62,8 +61,7 @@ struct WeightMatrix {
     }
 
     /// Several columns at a time: their results lie side by side.
-    template <class T>
-    void copy(const T* from, float* rows) const {
+    template <class T> void copy(const T* from, float* rows) const {
       constexpr int64_t kTogether = 8;
       int64_t n = columns.first;
       for (; n + kTogether <= columns.last; n += kTogether) copy_columns<kTogether>(from, n, rows);

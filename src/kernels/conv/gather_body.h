@@ -6,8 +6,7 @@
 namespace tenon::cpu {
 namespace {
 
-template <class V>
-struct Copy {
+template <class V> struct Copy {
   [[gnu::always_inline]] static void run(const float* from, float* to, int64_t n) {
     for (; n >= V::kWidth; n -= V::kWidth, from += V::kWidth, to += V::kWidth)
       V::load(from).store(to);
@@ -35,8 +34,7 @@ struct Copy {
   }
 };
 
-template <class V, class From, class To>
-struct GatherRows {
+template <class V, class From, class To> struct GatherRows {
   const Gather& g;
   const From* input;
 

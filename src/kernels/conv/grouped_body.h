@@ -10,8 +10,7 @@
 namespace tenon::cpu {
 namespace {
 
-template <class V, int R, int W>
-struct GroupedKernel {
+template <class V, int R, int W> struct GroupedKernel {
   using Base = TileKernel<FloatProduct<V>, R, W, W>;
 
   // As in TileKernel, rows are addressed from every third one.
@@ -53,10 +52,8 @@ struct GroupedKernel {
 };
 
 /// Kernels for 1 .. kRows pixels.
-template <class V, int kRows, int W>
-struct GroupedTable {
-  template <int... R>
-  static void run(const GroupedTile& g, std::integer_sequence<int, R...>) {
+template <class V, int kRows, int W> struct GroupedTable {
+  template <int... R> static void run(const GroupedTile& g, std::integer_sequence<int, R...>) {
     static constexpr void (*kTable[])(const GroupedTile&) = {GroupedKernel<V, R + 1, W>::run...};
     kTable[g.tile.rows - 1](g);
   }
@@ -64,8 +61,7 @@ struct GroupedTable {
   static constexpr GroupedFunctions::Width kWidth = {W * V::kWidth, kRows, run};
 };
 
-template <class V, class From>
-void copy_piece_from(const GroupedPiece& p) {
+template <class V, class From> void copy_piece_from(const GroupedPiece& p) {
   float* to = p.to;
   for (int64_t l = 0; l < p.lines; ++l) {
     const int64_t line = p.first_line + l;
@@ -85,8 +81,7 @@ void copy_piece_from(const GroupedPiece& p) {
   }
 }
 
-template <class V>
-void copy_piece(const GroupedPiece& p) {
+template <class V> void copy_piece(const GroupedPiece& p) {
   p.type == ElementType::f32 ? copy_piece_from<V, float>(p) : copy_piece_from<V, uint16_t>(p);
 }
 

@@ -13,8 +13,7 @@ namespace {
 using V = vector_math::F32x16;
 
 /// The sums of one form: kRows numbers, two vectors of columns.
-template <int kRows>
-struct FormSums {
+template <int kRows> struct FormSums {
   V v[kRows == 0 ? 1 : kRows][2];
 
   [[gnu::always_inline]] void zero() {
@@ -62,8 +61,7 @@ struct Columns {
 /// Loops over k for a set of forms. `Forms::add(weights, row, a, b, c)` adds one step of k to the
 /// sums by calling each with its form: sums and differences of the kernel's rows, for which the
 /// processor has units beside those that multiply.
-template <class Forms, int kA, int kB, int kC>
-void mixed_product(const MixedProduct& p) {
+template <class Forms, int kA, int kB, int kC> void mixed_product(const MixedProduct& p) {
   FormSums<kA> a;
   FormSums<kB> b;
   FormSums<kC> c;
@@ -88,18 +86,15 @@ void mixed_product(const MixedProduct& p) {
 
 /// Products by the rows of three forms, less than kEndA, kEndB and kEndC; null where
 /// Forms::comes_up(a, b, c) says that there are no such.
-template <class Forms, int kEndA, int kEndB, int kEndC>
-struct MixedProducts {
-  template <int kIndex>
-  static constexpr MixedProductFunction one() {
+template <class Forms, int kEndA, int kEndB, int kEndC> struct MixedProducts {
+  template <int kIndex> static constexpr MixedProductFunction one() {
     constexpr int kA = kIndex / kEndC / kEndB, kB = kIndex / kEndC % kEndB, kC = kIndex % kEndC;
     if constexpr (Forms::comes_up(kA, kB, kC))
       return mixed_product<Forms, kA, kB, kC>;
     else
       return nullptr;
   }
-  template <int... kIndex>
-  static constexpr auto all(std::integer_sequence<int, kIndex...>) {
+  template <int... kIndex> static constexpr auto all(std::integer_sequence<int, kIndex...>) {
     return std::array<MixedProductFunction, sizeof...(kIndex)>{one<kIndex>()...};
   }
   static MixedProductFunction find(int a, int b, int c) {

@@ -14,11 +14,9 @@ namespace {
 
 /// One axis of a tile of kTile output pixels: kInputs neighbours to kValues numbers, the kRepeat-th
 /// for weights in form kForm, and kValues sums back to pixels.
-template <class V, int kStride, int kTile>
-struct MixedAxis;
+template <class V, int kStride, int kTile> struct MixedAxis;
 
-template <class V>
-struct MixedAxis<V, 1, 2> {
+template <class V> struct MixedAxis<V, 1, 2> {
   static constexpr int kInputs = 4, kValues = 4;
   static constexpr int kForm[] = {0, 1, 2, 5}, kRepeat[kValues] = {};
   [[gnu::always_inline]] static void input(const V* x, V* y) {
@@ -33,8 +31,7 @@ struct MixedAxis<V, 1, 2> {
   }
 };
 
-template <class V>
-struct MixedAxis<V, 1, 3> {
+template <class V> struct MixedAxis<V, 1, 3> {
   static constexpr int kInputs = 5, kValues = 5;
   static constexpr int kForm[] = {0, 1, 2, 3, 5}, kRepeat[kValues] = {};
   [[gnu::always_inline]] static void input(const V* x, V* y) {
@@ -53,8 +50,7 @@ struct MixedAxis<V, 1, 3> {
   }
 };
 
-template <class V>
-struct MixedAxis<V, 1, 4> {
+template <class V> struct MixedAxis<V, 1, 4> {
   static constexpr int kInputs = 6, kValues = 6;
   static constexpr int kForm[] = {0, 1, 2, 3, 4, 5}, kRepeat[kValues] = {};
   [[gnu::always_inline]] static void input(const V* x, V* y) { Transform<V, 4>::input(x, y); }
@@ -68,8 +64,7 @@ struct MixedAxis<V, 1, 4> {
   }
 };
 
-template <class V>
-struct MixedAxis<V, 2, 2> {
+template <class V> struct MixedAxis<V, 2, 2> {
   static constexpr int kInputs = 5, kValues = 5;
   static constexpr int kForm[] = {0, 1, 4, 5, 5}, kRepeat[] = {0, 0, 0, 0, 1};
   [[gnu::always_inline]] static void input(const V* x, V* y) {
@@ -83,8 +78,7 @@ struct MixedAxis<V, 2, 2> {
 };
 
 /// The points of even places are those of stride 1 with as many neighbours.
-template <class V>
-struct MixedAxis<V, 2, 3> {
+template <class V> struct MixedAxis<V, 2, 3> {
   static constexpr int kInputs = 7, kValues = 7;
   static constexpr int kForm[] = {0, 1, 2, 4, 5, 5, 5}, kRepeat[] = {0, 0, 0, 0, 0, 1, 2};
   [[gnu::always_inline]] static void input(const V* x, V* y) {
@@ -100,8 +94,7 @@ struct MixedAxis<V, 2, 3> {
   }
 };
 
-template <class V>
-struct MixedAxis<V, 2, 4> {
+template <class V> struct MixedAxis<V, 2, 4> {
   static constexpr int kInputs = 9, kValues = 9;
   static constexpr int kForm[] = {0, 1, 2, 3, 4, 5, 5, 5, 5};
   static constexpr int kRepeat[] = {0, 0, 0, 0, 0, 0, 1, 2, 3};
@@ -126,8 +119,7 @@ constexpr int mixed_class(int stride, int form) {
 }
 
 /// Calls `run` with the tile's rows and columns as constants.
-template <class Run>
-void for_mixed_kind(int64_t rows, int64_t columns, Run run) {
+template <class Run> void for_mixed_kind(int64_t rows, int64_t columns, Run run) {
   const auto with_rows = [&](auto high) {
     if (columns >= 4)
       run(high, std::integral_constant<int, 4>{});
@@ -155,8 +147,7 @@ template <int kStride, class High, class Wide>
          High::kRepeat[i] * in_row + Wide::kRepeat[j];
 }
 
-template <class V, int kStride, class From>
-struct MixedInputTransform {
+template <class V, int kStride, class From> struct MixedInputTransform {
   const MixedInput& t;
 
   [[gnu::always_inline]] static V load(const float* p, int n) {
@@ -226,8 +217,7 @@ struct MixedInputTransform {
   }
 };
 
-template <class V, int kStride>
-struct MixedOutputTransform {
+template <class V, int kStride> struct MixedOutputTransform {
   const WinogradOutput& t;
   const MixedPlaces* places;
   const MixedRows& rows;
@@ -281,8 +271,7 @@ struct MixedOutputTransform {
 };
 
 /// The transforms of one stride as plain functions.
-template <class V, int kStride>
-struct MixedTransforms {
+template <class V, int kStride> struct MixedTransforms {
   static void input(const MixedInput& t) {
     if (t.input_type == ElementType::f32)
       MixedInputTransform<V, kStride, float>{t}.all();

@@ -21,8 +21,7 @@ struct NarrowRows {
   }
 };
 
-template <class V, int kOutputs>
-struct Narrow {
+template <class V, int kOutputs> struct Narrow {
   const NarrowLine& t;
   const NarrowRows& rows;
 
@@ -94,8 +93,7 @@ struct Narrow {
   }
 };
 
-template <class V>
-void narrow(const NarrowLine& line) {
+template <class V> void narrow(const NarrowLine& line) {
   NarrowRows rows;
   rows.find(line);
   switch (line.outputs) {

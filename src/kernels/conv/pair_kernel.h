@@ -10,8 +10,7 @@ namespace tenon::cpu {
 
 /// A kernel of two convolutions in one step. `Both` is made of their problems and weights, and
 /// packs the weights.
-template <class Both>
-class PairKernel : public Kernel {
+template <class Both> class PairKernel : public Kernel {
  public:
   PairKernel(Both both, ConvPair description)
       : both_(std::move(both)), d_(std::move(description)) {}
@@ -42,8 +41,7 @@ class PairKernel : public Kernel {
   ConvPair d_;
 };
 
-template <class Both>
-Result<ConvPair> describe_pair_for(const Problem& problem, bool stem) {
+template <class Both> Result<ConvPair> describe_pair_for(const Problem& problem, bool stem) {
   TENON_ASSIGN(ConvPair d, describe_pair(problem, stem));
   TENON_TRY(Both::check(d.problems[0], d.problems[1]));
   return d;

@@ -8,8 +8,7 @@
 namespace tenon::cpu {
 namespace {
 
-template <class P, int R, int W, int kPanelVectors, int kStep>
-struct StemKernel {
+template <class P, int R, int W, int kPanelVectors, int kStep> struct StemKernel {
   using V = typename P::Vector;
   using Base = TileKernel<P, R, W, kPanelVectors>;
 
@@ -49,20 +48,17 @@ struct StemKernel {
   }
 };
 
-template <class V, int kRows, int kVectors>
-struct StemTable {
+template <class V, int kRows, int kVectors> struct StemTable {
   using P = FloatProduct<V>;
 
-  template <int R, int W>
-  static void by_step(const StemTile& s) {
+  template <int R, int W> static void by_step(const StemTile& s) {
     switch (s.step) {
       case 1: return StemKernel<P, R, W, kVectors, 1>::run(s);
       case 2: return StemKernel<P, R, W, kVectors, 2>::run(s);
       default: return StemKernel<P, R, W, kVectors, 4>::run(s);
     }
   }
-  template <int R>
-  static void by_columns(const StemTile& s) {
+  template <int R> static void by_columns(const StemTile& s) {
     if (s.tile.columns <= V::kWidth)
       by_step<R, 1>(s);
     else

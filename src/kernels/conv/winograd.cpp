@@ -91,8 +91,7 @@ WinogradOutput epilogue_of(const ConvProblem& problem, const RegisterEpilogue& r
           .operands = arguments.operands + registers.rest};
 }
 
-template <int kTile>
-bool WinogradConvolution<kTile>::fits(const ConvProblem& p) {
+template <int kTile> bool WinogradConvolution<kTile>::fits(const ConvProblem& p) {
   const bool plain = p.kernel[1] == 3 && p.kernel[2] == 3 && p.stride[1] == 1 && p.stride[2] == 1;
   // Channels of groups lie next to each other in one slice only.
   const bool flat = p.kernel[0] == 1 || p.groups == 1;
@@ -124,8 +123,7 @@ Result<WinogradConvolution<kTile>> WinogradConvolution<kTile>::prepare(const Con
   return conv;
 }
 
-template <int kTile>
-Status WinogradConvolution<kTile>::pack(const void* weights) {
+template <int kTile> Status WinogradConvolution<kTile>::pack(const void* weights) {
   const int64_t in = group_channels(), out = group_filters();
   const auto& g = weight_transform(kTile);
   const auto weight = [&](int64_t index) -> double {
@@ -202,8 +200,7 @@ void WinogradConvolution<kTile>::transform_weights(const void* weights, ThreadPo
   });
 }
 
-template <int kTile>
-void WinogradConvolution<kTile>::choose_blocks() {
+template <int kTile> void WinogradConvolution<kTile>::choose_blocks() {
   const int64_t tiles = std::max<int64_t>(1, shape_.tiles());
   const int64_t weights = kPoints * group_channels() * shape_.filters * int64_t{sizeof(float)};
   shared_ = tiles <= kSharedTiles || weights > kMostReread;
@@ -214,44 +211,37 @@ void WinogradConvolution<kTile>::choose_blocks() {
   if (shared_ && blocks() * parts() < problem_.threads) channel_block_ = kernels_->panel;
 }
 
-template <int kTile>
-int64_t WinogradConvolution<kTile>::row_stride() const {
+template <int kTile> int64_t WinogradConvolution<kTile>::row_stride() const {
   const int64_t numbers = shape_.slices * shape_.channels;
   return static_cast<int64_t>(align_up(numbers * sizeof(float)) / sizeof(float)) + kRowPadding;
 }
 
-template <int kTile>
-int64_t WinogradConvolution<kTile>::parts() const {
+template <int kTile> int64_t WinogradConvolution<kTile>::parts() const {
   return shared_ ? channel_blocks() : 1;
 }
 
-template <int kTile>
-bool WinogradConvolution<kTile>::transforms_together() const {
+template <int kTile> bool WinogradConvolution<kTile>::transforms_together() const {
   return shared_ && problem_.threads > kThreadsAlone;
 }
 
-template <int kTile>
-size_t WinogradConvolution<kTile>::transformed_bytes() const {
+template <int kTile> size_t WinogradConvolution<kTile>::transformed_bytes() const {
   const int64_t tiles = transforms_together() ? shape_.tiles() : tile_block_;
   return align_up(kPoints * tiles * row_stride() * sizeof(float));
 }
 
 /// Behind the sums, one tile of pixels, and which block's tiles these are.
-template <int kTile>
-size_t WinogradConvolution<kTile>::transformed_at() const {
+template <int kTile> size_t WinogradConvolution<kTile>::transformed_at() const {
   const size_t sums = align_up(kPoints * tile_block_ * channel_block_ * sizeof(float));
   const size_t tile = align_up(kTile * kTile * channel_block_ * sizeof(float));
   return sums + tile + kAlignment;
 }
 
-template <int kTile>
-size_t WinogradConvolution<kTile>::worker_bytes() const {
+template <int kTile> size_t WinogradConvolution<kTile>::worker_bytes() const {
   return worker_stride(transformed_at() + (transforms_together() ? 0 : transformed_bytes()),
                        problem_.threads);
 }
 
-template <int kTile>
-size_t WinogradConvolution<kTile>::scratch_bytes() const {
+template <int kTile> size_t WinogradConvolution<kTile>::scratch_bytes() const {
   const size_t weights = problem_.weights_change ? align_up(packed_bytes()) : 0;
   const size_t all = weights + (transforms_together() ? transformed_bytes() : 0);
   return all + worker_bytes() * problem_.threads;

@@ -91,8 +91,7 @@ extern const WinogradFunctions kWinogradAvx512;
 /// the window along the depth), in float with 4 (4x4 pixels a tile) or 2.25 times
 /// (2x2) fewer multiplications. Weights may come with each run. Computes in float where tensors are
 /// bf16 too. Rounds differently from the direct sum: relative errors of about 1e-6 to 1e-5.
-template <int kTile>
-class WinogradConvolution {
+template <int kTile> class WinogradConvolution {
  public:
   static constexpr int kPoints = (kTile + 2) * (kTile + 2);
   static bool fits(const ConvProblem& problem);

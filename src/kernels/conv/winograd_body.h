@@ -11,11 +11,9 @@ namespace {
 
 /// One-dimensional transforms: input points from kTile + 2 neighbours, kTile sums from the points.
 /// The points are 0, 1, -1 and infinity, for tiles of four also 2 and -2.
-template <class V, int kTile>
-struct Transform;
+template <class V, int kTile> struct Transform;
 
-template <class V>
-struct Transform<V, 2> {
+template <class V> struct Transform<V, 2> {
   [[gnu::always_inline]] static void input(const V* x, V* y) {
     y[0] = x[0] - x[2];
     y[1] = x[1] + x[2];
@@ -35,8 +33,7 @@ struct Transform<V, 2> {
   }
 };
 
-template <class V>
-struct Transform<V, 4> {
+template <class V> struct Transform<V, 4> {
   [[gnu::always_inline]] static void input(const V* x, V* y) {
     const V even1 = plus(x[4], -4.0f, x[2]), odd1 = plus(x[3], -4.0f, x[1]);
     const V even2 = x[4] - x[2], odd2 = times(2.0f, x[3] - x[1]);
@@ -67,8 +64,7 @@ struct Transform<V, 4> {
   }
 };
 
-template <class V, int kTile, class From>
-struct InputTransform {
+template <class V, int kTile, class From> struct InputTransform {
   static constexpr int kSize = kTile + 2;
   const WinogradInput& t;
 
@@ -150,8 +146,7 @@ struct InputTransform {
   }
 };
 
-template <class V, int kTile>
-struct OutputTransform {
+template <class V, int kTile> struct OutputTransform {
   static constexpr int kSize = kTile + 2;
   const WinogradOutput& t;
 
@@ -205,8 +200,7 @@ struct OutputTransform {
   }
 };
 
-template <class V, int kTile>
-void transform_weights_of(const WinogradWeights& t) {
+template <class V, int kTile> void transform_weights_of(const WinogradWeights& t) {
   constexpr int kSize = kTile + 2;
   for (int64_t c = 0; c < t.columns; c += V::kWidth) {
     V half[3][kSize];
@@ -228,17 +222,14 @@ void transform_weights_of(const WinogradWeights& t) {
   }
 }
 
-template <class V>
-struct WinogradTable {
-  template <int kTile>
-  static void input(const WinogradInput& t) {
+template <class V> struct WinogradTable {
+  template <int kTile> static void input(const WinogradInput& t) {
     if (t.input_type == ElementType::f32)
       InputTransform<V, kTile, float>{t}.all();
     else
       InputTransform<V, kTile, uint16_t>{t}.all();
   }
-  template <int kTile>
-  static void output(const WinogradOutput& t) {
+  template <int kTile> static void output(const WinogradOutput& t) {
     OutputTransform<V, kTile>{t}.all();
   }
   static constexpr WinogradFunctions kFunctions = {

@@ -10,12 +10,10 @@ namespace {
 
 namespace vm = vector_math;
 
-template <class V>
-[[gnu::always_inline]] inline V times(float c, V x) {
+template <class V> [[gnu::always_inline]] inline V times(float c, V x) {
   return V::broadcast(c) * x;
 }
-template <class V>
-[[gnu::always_inline]] inline V plus(V y, float c, V x) {
+template <class V> [[gnu::always_inline]] inline V plus(V y, float c, V x) {
   return fma(V::broadcast(c), x, y);
 }
 
@@ -35,8 +33,7 @@ struct TilePosition {
 };
 
 /// Finishes the output pixels of tiles and writes them.
-template <class V, int kTile>
-struct TilePixels {
+template <class V, int kTile> struct TilePixels {
   const WinogradOutput& t;
 
   [[gnu::always_inline]] static V load(const void* p, ElementType type, int64_t at, int n) {

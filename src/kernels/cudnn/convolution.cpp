@@ -95,8 +95,7 @@ int64_t pad_begin(const Deconv& op, size_t axis, int64_t window, int64_t stride,
 }
 
 /// `axes` are those of the model; a missing one is neutral.
-template <class Op>
-Window window_of(const Op& op, const Convolution& c, size_t axes) {
+template <class Op> Window window_of(const Op& op, const Convolution& c, size_t axes) {
   Window window;
   const auto& large = c.transposed ? c.y.extents : c.x.extents;
   const auto& small = c.transposed ? c.x.extents : c.y.extents;

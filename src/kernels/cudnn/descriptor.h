@@ -14,34 +14,26 @@ using Api = cuda::Cudnn;
 Error failure(const Api& api, std::string_view call, cudnnStatus_t status);
 
 /// Attribute type that goes with a C++ type; the others are named at the call.
-template <class T>
-constexpr cudnnBackendAttributeType_t attribute_type();
-template <>
-constexpr cudnnBackendAttributeType_t attribute_type<int64_t>() {
+template <class T> constexpr cudnnBackendAttributeType_t attribute_type();
+template <> constexpr cudnnBackendAttributeType_t attribute_type<int64_t>() {
   return CUDNN_TYPE_INT64;
 }
-template <>
-constexpr cudnnBackendAttributeType_t attribute_type<int32_t>() {
+template <> constexpr cudnnBackendAttributeType_t attribute_type<int32_t>() {
   return CUDNN_TYPE_INT32;
 }
-template <>
-constexpr cudnnBackendAttributeType_t attribute_type<float>() {
+template <> constexpr cudnnBackendAttributeType_t attribute_type<float>() {
   return CUDNN_TYPE_FLOAT;
 }
-template <>
-constexpr cudnnBackendAttributeType_t attribute_type<double>() {
+template <> constexpr cudnnBackendAttributeType_t attribute_type<double>() {
   return CUDNN_TYPE_DOUBLE;
 }
-template <>
-constexpr cudnnBackendAttributeType_t attribute_type<bool>() {
+template <> constexpr cudnnBackendAttributeType_t attribute_type<bool>() {
   return CUDNN_TYPE_BOOLEAN;
 }
-template <>
-constexpr cudnnBackendAttributeType_t attribute_type<void*>() {
+template <> constexpr cudnnBackendAttributeType_t attribute_type<void*>() {
   return CUDNN_TYPE_VOID_PTR;
 }
-template <>
-constexpr cudnnBackendAttributeType_t attribute_type<cudnnDataType_t>() {
+template <> constexpr cudnnBackendAttributeType_t attribute_type<cudnnDataType_t>() {
   return CUDNN_TYPE_DATA_TYPE;
 }
 
@@ -59,12 +51,10 @@ class Descriptor {
 
   void set_raw(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int64_t count,
                const void* values);
-  template <class T>
-  void set(cudnnBackendAttributeName_t name, const T& value) {
+  template <class T> void set(cudnnBackendAttributeName_t name, const T& value) {
     set_raw(name, attribute_type<T>(), 1, &value);
   }
-  template <class T>
-  void set_all(cudnnBackendAttributeName_t name, std::span<const T> values) {
+  template <class T> void set_all(cudnnBackendAttributeName_t name, std::span<const T> values) {
     set_raw(name, attribute_type<T>(), static_cast<int64_t>(values.size()), values.data());
   }
   void set_descriptor(cudnnBackendAttributeName_t name, const Descriptor& value);

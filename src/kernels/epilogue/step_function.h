@@ -9,8 +9,7 @@ namespace tenon::cpu {
 namespace {
 
 /// Lane by lane, for functions without a vector form.
-template <class V, class Step>
-V apply_by_lane(const Step& s, V x, V y) {
+template <class V, class Step> V apply_by_lane(const Step& s, V x, V y) {
   float a[V::kWidth], b[V::kWidth];
   x.store(a);
   y.store(b);

@@ -10,8 +10,7 @@ namespace tenon::cpu {
 namespace {
 
 /// A line's numbers in the scratch: vectors of real and imaginary parts.
-template <class V>
-struct Complex {
+template <class V> struct Complex {
   V re, im;
 
   [[gnu::always_inline]] static Complex load(const float* line, int64_t k) {
@@ -43,8 +42,7 @@ struct Complex {
 
 /// One pass of Stockham's order, which needs no reversal of places: `stride` is the product of the
 /// factors of earlier passes.
-template <class V>
-struct Pass {
+template <class V> struct Pass {
   const FourierPasses& passes;
   int64_t factor, stride;
   const float* from;
@@ -53,8 +51,7 @@ struct Pass {
   int64_t step() const { return passes.length / factor; }
 
   /// Of as many numbers as a small factor has, in registers.
-  template <int kFactor>
-  void run() const {
+  template <int kFactor> void run() const {
     // Factors of the numbers' sums, the same for all.
     Complex<V> own[kFactor];
     for (int k = 0; k < kFactor; ++k) own[k] = Complex<V>::at(passes.roots, step() * k);
@@ -113,8 +110,7 @@ struct Pass {
 };
 
 /// The passes from one half of the scratch to the other and back; where the result lies.
-template <class V>
-float* transform_lines(const FourierPasses& passes, float* from, float* to) {
+template <class V> float* transform_lines(const FourierPasses& passes, float* from, float* to) {
   int64_t stride = 1;
   for (const int64_t factor : passes.factors) {
     const Pass<V> pass{passes, factor, stride, from, to};
@@ -139,8 +135,7 @@ float* transform_lines(const FourierPasses& passes, float* from, float* to) {
 }
 
 /// Elements of lines between memory and vectors of a lane each.
-template <class V>
-struct Lanes {
+template <class V> struct Lanes {
   static constexpr int kWidth = V::kWidth;
 
   static V load(const float* p) { return V::load(p); }

@@ -58,8 +58,7 @@ std::string place_function(const char* name, const FourierLines& t, int64_t Line
   return text + fmt::format("  return at + Index(line) * Index({});\n}}\n", slowest);
 }
 
-template <class Real>
-std::vector<std::byte> roots_of(int64_t length, bool inverse) {
+template <class Real> std::vector<std::byte> roots_of(int64_t length, bool inverse) {
   std::vector<Real> roots;
   for (int64_t i = 0; i < length; ++i) {
     const double angle =

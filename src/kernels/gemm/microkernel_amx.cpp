@@ -85,8 +85,7 @@ void prepare_panel(const float* b, int64_t k, void* to) {
 }
 
 /// Sums are tiles 0 to 3, two of a row of tiles side by side.
-template <int kTiles>
-[[gnu::always_inline]] inline void multiply_parts() {
+template <int kTiles> [[gnu::always_inline]] inline void multiply_parts() {
   _tile_dpbf16ps(0, 4, 6);
   _tile_dpbf16ps(1, 4, 7);
   if constexpr (kTiles == 2) {
@@ -95,8 +94,7 @@ template <int kTiles>
   }
 }
 /// The operands of kDepth steps of k.
-template <int kTiles>
-struct Step {
+template <int kTiles> struct Step {
   const std::byte *a, *b;
   int64_t a_bytes;  ///< From one row to the next.
 
@@ -134,8 +132,7 @@ struct Sums {
   int64_t row_bytes;
 };
 
-template <int kTiles>
-void product(const Tile& t, const Sums& start, const Sums& end) {
+template <int kTiles> void product(const Tile& t, const Sums& start, const Sums& end) {
   start.data != nullptr ? load_sums<kTiles>(start.data, start.row_bytes) : clear_sums<kTiles>();
   Step<kTiles> step{static_cast<const std::byte*>(t.a), static_cast<const std::byte*>(t.b),
                     t.a_stride * static_cast<int64_t>(sizeof(float))};
@@ -158,8 +155,7 @@ struct Bf16Operands {
   alignas(64) std::byte rows[kMostTiles * kTileRows * kTileBytes] = {};
   alignas(64) std::byte panel[kPartOfB] = {};
 
-  template <int kTiles>
-  Step<kTiles> at(int64_t k) {
+  template <int kTiles> Step<kTiles> at(int64_t k) {
     const int64_t units = std::min(kUnits, t.k - k), a_bytes = t.a_stride * 2;
     Step<kTiles> step{static_cast<const std::byte*>(t.a) + k * 4,
                       static_cast<const std::byte*>(t.b) + k * kStepOfB, a_bytes};
@@ -175,8 +171,7 @@ struct Bf16Operands {
   }
 };
 
-template <int kTiles>
-void product_bf16(const Tile& t, const Sums& start, const Sums& end) {
+template <int kTiles> void product_bf16(const Tile& t, const Sums& start, const Sums& end) {
   start.data != nullptr ? load_sums<kTiles>(start.data, start.row_bytes) : clear_sums<kTiles>();
   Bf16Operands operands{t};
   const char* ahead = static_cast<const char*>(t.prefetch);
@@ -190,8 +185,7 @@ void product_bf16(const Tile& t, const Sums& start, const Sums& end) {
 }
 
 /// One row of the tile, whose sums are in memory.
-template <bool kFull>
-void finish_row(const Tile& t, const float* sums) {
+template <bool kFull> void finish_row(const Tile& t, const float* sums) {
   using Row = TileKernel<FloatProduct<Vector>, 1, 2, 2>;
   Vector x[1][2];
   Row::start<kFull>(t, x);
@@ -210,8 +204,7 @@ void finish(Tile t, const float* sums) {
   }
 }
 
-template <bool kSplit>
-void run(const Tile& t) {
+template <bool kSplit> void run(const Tile& t) {
   constexpr int64_t kSize = sizeof(float);
   alignas(64) float sums[kMostTiles * kTileRows * kPanel];
   const bool is_full = t.columns == kPanel;

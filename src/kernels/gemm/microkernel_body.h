@@ -14,8 +14,7 @@ namespace {
 namespace vm = vector_math;
 
 /// Products of floats: one step of k is one broadcast element of A times vectors of B.
-template <class V>
-struct FloatProduct {
+template <class V> struct FloatProduct {
   using Element = float;
   using Vector = V;
   static constexpr int kUnit = 1;
@@ -26,8 +25,7 @@ struct FloatProduct {
 };
 
 // Rows are addressed from every third one, so that 14 rows need five address registers and not 14.
-template <class P, int R, int W, int kPanelVectors>
-struct TileKernel {
+template <class P, int R, int W, int kPanelVectors> struct TileKernel {
   using V = typename P::Vector;
   using E = typename P::Element;
 
@@ -94,8 +92,7 @@ struct TileKernel {
   }
 
   /// f(row, vector) for every vector of the tile, in registers.
-  template <class F>
-  [[gnu::always_inline]] static void each(F f) {
+  template <class F> [[gnu::always_inline]] static void each(F f) {
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r)
 #pragma GCC unroll 8
@@ -104,8 +101,7 @@ struct TileKernel {
 
   // Parameters of a tile are read once, into locals: the compiler must assume that stores change
   // them.
-  template <bool kFull>
-  [[gnu::always_inline]] static void start(const Tile& t, V (&acc)[R][W]) {
+  template <bool kFull> [[gnu::always_inline]] static void start(const Tile& t, V (&acc)[R][W]) {
     const float* from = t.initial;
     const int64_t stride = t.initial_stride;
     if (from == nullptr) return each([&](int r, int w) { acc[r][w] = V::zero(); });
@@ -133,8 +129,7 @@ struct TileKernel {
     }
   }
 
-  template <bool kFull>
-  [[gnu::always_inline]] static void store(const Tile& t, V (&acc)[R][W]) {
+  template <bool kFull> [[gnu::always_inline]] static void store(const Tile& t, V (&acc)[R][W]) {
     const int64_t stride = t.output_stride;
     const int columns = t.columns;
     const auto count = [columns](int w) {
@@ -168,8 +163,7 @@ struct TileKernel {
     }
   }
 
-  template <bool kFull>
-  [[gnu::always_inline]] static void finish(const Tile& t, V (&acc)[R][W]) {
+  template <bool kFull> [[gnu::always_inline]] static void finish(const Tile& t, V (&acc)[R][W]) {
     if (t.residual != nullptr) add_residual<kFull>(t, acc);
     activate(t, acc);
     store<kFull>(t, acc);
@@ -201,8 +195,7 @@ struct TileKernel {
 
 /// A vector and one of half as many columns beside it: padding of the panel is not multiplied where
 /// vectors of the full width take two cycles. H is P over the narrower vectors.
-template <class P, class H, int R, int kPanelVectors>
-struct HalfTileKernel {
+template <class P, class H, int R, int kPanelVectors> struct HalfTileKernel {
   static constexpr int kWidth = P::Vector::kWidth, kPanel = kPanelVectors * kWidth;
   using Left = TileKernel<P, R, 1, kPanelVectors>;
   using Right = TileKernel<H, R, 1, kPanel / H::Vector::kWidth>;
@@ -270,27 +263,22 @@ using TileFunction = void (*)(const Tile&);
 
 /// Tables of kernels by rows: panels of two vectors, and two panels at once for few rows. H: P over
 /// vectors of half the width, or void.
-template <class P, int kMaxRows, int kWideRows, int kVectors, class H = void>
-struct TileTable {
-  template <int... R>
-  static void narrow(const Tile& t, std::integer_sequence<int, R...>) {
+template <class P, int kMaxRows, int kWideRows, int kVectors, class H = void> struct TileTable {
+  template <int... R> static void narrow(const Tile& t, std::integer_sequence<int, R...>) {
     static constexpr TileFunction kTable[] = {TileKernel<P, R + 1, kVectors, kVectors>::run...};
     kTable[t.rows - 1](t);
   }
   /// Where one vector holds all columns, the rest of the panel is padding.
-  template <int... R>
-  static void single(const Tile& t, std::integer_sequence<int, R...>) {
+  template <int... R> static void single(const Tile& t, std::integer_sequence<int, R...>) {
     static constexpr TileFunction kTable[] = {TileKernel<P, R + 1, 1, kVectors>::run...};
     kTable[t.rows - 1](t);
   }
-  template <int... R>
-  static void half(const Tile& t, std::integer_sequence<int, R...>) {
+  template <int... R> static void half(const Tile& t, std::integer_sequence<int, R...>) {
     constexpr int kHalves = kVectors * P::Vector::kWidth / H::Vector::kWidth;
     static constexpr TileFunction kTable[] = {TileKernel<H, R + 1, 1, kHalves>::run...};
     kTable[t.rows - 1](t);
   }
-  template <int... R>
-  static void one_and_half(const Tile& t, std::integer_sequence<int, R...>) {
+  template <int... R> static void one_and_half(const Tile& t, std::integer_sequence<int, R...>) {
     static constexpr TileFunction kTable[] = {HalfTileKernel<P, H, R + 1, kVectors>::run...};
     kTable[t.rows - 1](t);
   }
@@ -304,13 +292,11 @@ struct TileTable {
     }
     return false;
   }
-  template <int... R>
-  static void wide(const Tile& t, std::integer_sequence<int, R...>) {
+  template <int... R> static void wide(const Tile& t, std::integer_sequence<int, R...>) {
     static constexpr TileFunction kTable[] = {TileKernel<P, R + 1, 2 * kVectors, kVectors>::run...};
     kTable[t.rows - 1](t);
   }
-  template <int... R>
-  static void difference(const Tile& t, std::integer_sequence<int, R...>) {
+  template <int... R> static void difference(const Tile& t, std::integer_sequence<int, R...>) {
     static constexpr TileFunction kTable[] = {
         TileKernel<P, R + 1, kVectors, kVectors>::run_difference...};
     kTable[t.rows - 1](t);

@@ -8,8 +8,7 @@
 namespace tenon::cpu {
 namespace {
 
-template <class To, class From>
-inline To convert(From x) {
+template <class To, class From> inline To convert(From x) {
   if constexpr (std::is_same_v<To, From>) {
     return x;
   } else if constexpr (std::is_same_v<To, float>) {
@@ -94,8 +93,7 @@ void pack_row(const From* a, int64_t stride, int64_t k, int64_t padded, To* to) 
 }
 
 /// Calls f(To*, From*) with null pointers of the element types.
-template <class F>
-void with_types(ElementType to, ElementType from, F f) {
+template <class F> void with_types(ElementType to, ElementType from, F f) {
   constexpr float* kFloat = nullptr;
   constexpr uint16_t* kBf16 = nullptr;
   if (to == ElementType::f32)

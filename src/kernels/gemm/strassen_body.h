@@ -6,11 +6,9 @@
 namespace tenon::cpu {
 namespace {
 
-template <class V>
-struct StrassenBody {
+template <class V> struct StrassenBody {
   /// f(at, load, store) for every vector of a row, the last one perhaps in part.
-  template <class F>
-  [[gnu::always_inline]] static void each(int64_t count, F f) {
+  template <class F> [[gnu::always_inline]] static void each(int64_t count, F f) {
     int64_t i = 0;
     for (; i + V::kWidth <= count; i += V::kWidth)
       f([i](const float* p) { return V::load(p + i); }, [i](V x, float* p) { x.store(p + i); });

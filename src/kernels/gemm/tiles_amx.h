@@ -37,8 +37,7 @@ void end_tiles() {
   _tile_release();
 }
 
-template <int kTiles>
-[[gnu::always_inline]] inline void clear_sums() {
+template <int kTiles> [[gnu::always_inline]] inline void clear_sums() {
   _tile_zero(0);
   _tile_zero(1);
   if constexpr (kTiles == 2) {
@@ -61,8 +60,7 @@ template <int kTiles>
 }
 
 /// To two columns of tiles side by side.
-template <int kTiles>
-[[gnu::always_inline]] inline void store_sums(void* to, int64_t row_bytes) {
+template <int kTiles> [[gnu::always_inline]] inline void store_sums(void* to, int64_t row_bytes) {
   auto* at = static_cast<char*>(to);
   _tile_stored(0, at, row_bytes);
   _tile_stored(1, at + kTileBytes, row_bytes);

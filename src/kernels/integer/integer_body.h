@@ -11,8 +11,7 @@ inline Vector load(const int32_t* from) {
 }
 
 /// R rows times the panel.
-template <int R>
-void tile(const IntegerProduct& p, int64_t row) {
+template <int R> void tile(const IntegerProduct& p, int64_t row) {
   Vector sums[R][2] = {};
   const int32_t* a = p.a + row * p.a_row;
   const int32_t* b = p.b;

@@ -17,8 +17,7 @@ constexpr TextWriter kWriters[] = {
 #include "kernels/jit/text_forms.def"
 };
 
-template <class T>
-T take(std::string_view& bytes) {
+template <class T> T take(std::string_view& bytes) {
   T value;
   std::memcpy(&value, bytes.data(), sizeof value);
   bytes.remove_prefix(sizeof value);

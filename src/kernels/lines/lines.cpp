@@ -49,8 +49,7 @@ void assign(int64_t& to, uint64_t value) {
 }
 
 /// Calls f with a null pointer of the element type.
-template <class F>
-void with_type(LineType type, F f) {
+template <class F> void with_type(LineType type, F f) {
   switch (type) {
     case LineType::f32: return f(static_cast<float*>(nullptr));
     case LineType::bf16: return f(static_cast<Bf16*>(nullptr));
@@ -60,16 +59,14 @@ void with_type(LineType type, F f) {
 }
 
 /// NaN counts as larger than every number.
-template <class T>
-bool is_less(T a, T b) {
+template <class T> bool is_less(T a, T b) {
   if (a != a) return false;
   if (b != b) return true;
   return a < b;
 }
 
 /// Runs over pieces of at most `width` neighbouring lines: f(x offset, y offset, lines, worker).
-template <class F>
-void for_lines(const LineProblem& p, int64_t width, ThreadPool& pool, F f) {
+template <class F> void for_lines(const LineProblem& p, int64_t width, ThreadPool& pool, F f) {
   const int64_t pieces = ceil_div(p.side.extent, width);
   int64_t count = pieces;
   for (const LineAxis& axis : p.outer) count *= axis.extent;
@@ -86,8 +83,7 @@ void for_lines(const LineProblem& p, int64_t width, ThreadPool& pool, F f) {
   });
 }
 
-template <class T>
-int64_t place_of_largest(const LineProblem& p, const T* x) {
+template <class T> int64_t place_of_largest(const LineProblem& p, const T* x) {
   int64_t best = 0;
   for (int64_t i = 1; i < p.along.extent; ++i) {
     const auto candidate = value_of(x[i * p.along.x]), champion = value_of(x[best * p.along.x]);
@@ -140,8 +136,7 @@ void largest_of(const LineProblem& p, const T* x, int64_t* places, ThreadPool& p
 }
 
 /// The order of top k: before(a, b) for places a and b of a line.
-template <class T>
-auto order_of(const LineProblem& p, const T* x) {
+template <class T> auto order_of(const LineProblem& p, const T* x) {
   return [&p, x](int32_t a, int32_t b) {
     const auto left = value_of(x[a * p.along.x]), right = value_of(x[b * p.along.x]);
     if (p.largest ? is_less(right, left) : is_less(left, right)) return true;
@@ -170,14 +165,12 @@ void choose_few(const LineProblem& p, const LineFunctions& functions, const T* x
   std::sort_heap(order, order + p.k, before);
 }
 
-template <class T>
-void choose_any(const LineProblem& p, const T* x, int32_t* order) {
+template <class T> void choose_any(const LineProblem& p, const T* x, int32_t* order) {
   std::iota(order, order + p.along.extent, 0);
   std::partial_sort(order, order + p.k, order + p.along.extent, order_of(p, x));
 }
 
-template <class T>
-void take_softmax(const LineProblem& p, const T* x, T* values) {
+template <class T> void take_softmax(const LineProblem& p, const T* x, T* values) {
   const ElementType type = p.type == LineType::bf16 ? ElementType::bf16 : ElementType::f32;
   const RowFunctions& rows = row_functions(p.isa);
   const auto largest = p.largest ? static_cast<float>(value_of(values[0]))

@@ -43,8 +43,7 @@ inline void largest(bool bf16, const void* x, int64_t extent, int64_t step, int6
   bf16 ? run(static_cast<const uint16_t*>(x)) : run(static_cast<const float*>(x));
 }
 
-template <class T>
-int64_t first_of(const T* x, int64_t from, int64_t n, float limit) {
+template <class T> int64_t first_of(const T* x, int64_t from, int64_t n, float limit) {
   for (; from + kLinesTogether <= n; from += kLinesTogether) {
     int any = 0;
     for (int64_t c = 0; c < kLinesTogether; ++c) any |= !(widen(x[from + c]) <= limit);

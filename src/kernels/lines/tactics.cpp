@@ -52,8 +52,7 @@ bool too_long(const cpu::LineProblem& p) {
   return p.along.extent > INT32_MAX;
 }
 
-template <class F>
-class LineKernel final : public Kernel {
+template <class F> class LineKernel final : public Kernel {
  public:
   LineKernel(cpu::LineProblem problem, size_t scratch, F f)
       : problem_(std::move(problem)), scratch_(scratch), f_(f) {}

@@ -211,10 +211,7 @@ Result<Description> describe(const Problem& problem) {
 }
 
 struct Replace {
-  template <class T>
-  static T combined(T, T update) {
-    return update;
-  }
+  template <class T> static T combined(T, T update) { return update; }
 };
 struct Add {
   static float combined(float x, float update) { return x + update; }

@@ -25,8 +25,7 @@ struct OffsetRow {
   int64_t* offsets;
 
   /// False where an index is outside its axis.
-  template <class T>
-  bool resolve_as(const T* indices) const {
+  template <class T> bool resolve_as(const T* indices) const {
     int outside = 0;
     for (size_t t = 0; t < copy.tuple.size(); ++t) {
       const auto [extent, stride] = copy.tuple[t];
@@ -73,8 +72,7 @@ std::vector<int64_t> head(const std::vector<int64_t>& all) {
   return {all.begin(), all.end() - 1};
 }
 
-template <class T>
-void gather_row(const Row& row, const T* from, const int64_t* offsets, T* to) {
+template <class T> void gather_row(const Row& row, const T* from, const int64_t* offsets, T* to) {
   if (row.offset == 0 && row.indexed == 1 && row.plain == 1) {
     std::memcpy(to, from + *offsets, static_cast<size_t>(row.count) * sizeof(T));
     return;

@@ -28,8 +28,7 @@ class MappedCopy {
   struct Piece {
     int64_t at, count, from, step;
   };
-  template <class T>
-  void row(const T* source, T fill, T* destination, int64_t index) const;
+  template <class T> void row(const T* source, T fill, T* destination, int64_t index) const;
   template <class T>
   void rows(const void* source, const void* fill, void* destination, ThreadPool& pool) const;
 

@@ -7,8 +7,7 @@
 namespace tenon::cpu {
 
 /// Walks over nested axes, slowest first, keeping N offsets that go with them.
-template <int N>
-class Odometer {
+template <int N> class Odometer {
  public:
   Odometer(const std::vector<int64_t>& extents,
            const std::array<const std::vector<int64_t>*, N>& strides, int64_t start)

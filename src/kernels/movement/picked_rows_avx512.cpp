@@ -12,8 +12,7 @@ namespace {
 }
 
 /// kParts of them stay in registers; 0: any number, one after the other.
-template <int kParts>
-void pick(const PickedPiece& piece, __mmask16 lanes) {
+template <int kParts> void pick(const PickedPiece& piece, __mmask16 lanes) {
   const uint32_t* from = piece.from;
   uint32_t* to = piece.to;
   for (int64_t row = 0; row < piece.rows; ++row, from += piece.from_stride, to += piece.to_stride) {

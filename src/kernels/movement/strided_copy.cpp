@@ -74,8 +74,7 @@ void copy_tile(const Plane& p, const T* from, T* to, int64_t r0, int64_t r1, int
   copy(r0, c0, c1);
 }
 
-template <class T>
-void copy_plane(const Plane& p, const T* from, T* to) {
+template <class T> void copy_plane(const Plane& p, const T* from, T* to) {
   if (p.from_column == 1 && p.to_column == 1) {
     for (int64_t r = 0; r < p.rows; ++r)
       std::memcpy(to + r * p.to_row, from + r * p.from_row, p.columns * sizeof(T));

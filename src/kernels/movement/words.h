@@ -6,8 +6,7 @@ namespace tenon::cpu {
 
 /// f of a word that has an element's size: of 1, 2, 4 or 8 bytes. Elements are moved as such,
 /// whatever they mean.
-template <class F>
-auto with_word(int bytes, const F& f) {
+template <class F> auto with_word(int bytes, const F& f) {
   switch (bytes) {
     case 1: return f(uint8_t());
     case 2: return f(uint16_t());

@@ -14,14 +14,12 @@ namespace tenon::cpu::block_detail {
 
 /// Blocks are a multiple of every vector's width long, so the loops may run over the end of the
 /// used part.
-template <class V, class F>
-[[gnu::always_inline]] inline void each(float* out, int64_t n, F f) {
+template <class V, class F> [[gnu::always_inline]] inline void each(float* out, int64_t n, F f) {
   for (int64_t i = 0; i < n; i += V::kWidth)
     f(i).store(out + i, static_cast<int>(std::min<int64_t>(V::kWidth, n - i)));
 }
 
-template <class V>
-[[gnu::always_inline]] inline V at(const float* p, int64_t i, int64_t n) {
+template <class V> [[gnu::always_inline]] inline V at(const float* p, int64_t i, int64_t n) {
   return n - i >= V::kWidth ? V::load(p + i) : V::load(p + i, static_cast<int>(n - i));
 }
 
@@ -87,8 +85,7 @@ inline float widen(uint16_t value) {
 }
 
 /// A template, so that each instruction set has its own.
-template <class V>
-void cast_loop(DataType to, const float* x, float* out, int64_t n) {
+template <class V> void cast_loop(DataType to, const float* x, float* out, int64_t n) {
   if (to == DataType::kBool) {
     for (int64_t i = 0; i < n; ++i) out[i] = x[i] != 0 ? 1.0f : 0.0f;
   } else if (to == DataType::kFloat16) {
@@ -159,8 +156,7 @@ void load(PointwiseType type, const void* from, int64_t at, int64_t stride, floa
   }
 }
 
-template <class V>
-void store_bf16(const float* from, uint16_t* to, int64_t stride, int64_t n) {
+template <class V> void store_bf16(const float* from, uint16_t* to, int64_t stride, int64_t n) {
   for (int64_t i = 0; i < n && stride == 1; i += V::kWidth)
     at<V>(from, i, n).store_bf16(to + i, static_cast<int>(std::min<int64_t>(V::kWidth, n - i)));
   for (int64_t i = 0; i < n && stride != 1; ++i)
@@ -168,8 +164,7 @@ void store_bf16(const float* from, uint16_t* to, int64_t stride, int64_t n) {
 }
 
 /// Whole numbers that fit.
-template <class B>
-void store_bytes(const float* from, uint8_t* to, int64_t stride, int64_t n) {
+template <class B> void store_bytes(const float* from, uint8_t* to, int64_t stride, int64_t n) {
   using V = typename B::Vector;
   for (int64_t i = 0; i < n; i += V::kWidth) {
     const int64_t count = std::min<int64_t>(V::kWidth, n - i);
@@ -199,8 +194,7 @@ void store(PointwiseType type, const float* from, void* base, int64_t at, int64_
   }
 }
 
-template <class B>
-const BlockFunctions& functions() {
+template <class B> const BlockFunctions& functions() {
   static constexpr BlockFunctions kFunctions{apply<B>, load<typename B::Vector>, store<B>};
   return kFunctions;
 }

@@ -3,8 +3,7 @@
 namespace tenon::cpu {
 namespace {
 
-template <class T>
-void look_up(const T* table, const uint8_t* from, T* to, int64_t count) {
+template <class T> void look_up(const T* table, const uint8_t* from, T* to, int64_t count) {
   for (int64_t i = 0; i < count; ++i) to[i] = table[from[i]];
 }
 

@@ -92,8 +92,7 @@ class Walk {
 
   /// The block's rows as runs along the last axis but one: f(first, how many, offset of the first,
   /// from one to the next).
-  template <class F>
-  void for_runs(size_t operand, F f) const {
+  template <class F> void for_runs(size_t operand, F f) const {
     const size_t axes = plan_.loops.extents.size();
     if (axes == 1) return f(0, rows_, row_offset(operand, first_row_), 0);
     const int64_t extent = plan_.loops.extents[axes - 2];

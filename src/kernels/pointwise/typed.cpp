@@ -13,8 +13,7 @@ namespace {
 constexpr int64_t kTaskElements = 16384;
 
 /// Calls f with an element of a type that is_typed_block_type() admits.
-template <class F>
-void with_native(DataType type, F f) {
+template <class F> void with_native(DataType type, F f) {
   switch (type) {
     case DataType::kFloat32: return f(Element<DataType::kFloat32>{});
     case DataType::kInt8: return f(Element<DataType::kInt8>{});
@@ -25,8 +24,7 @@ void with_native(DataType type, F f) {
   }
 }
 
-template <class F>
-void with_width(int bytes, F f) {
+template <class F> void with_width(int bytes, F f) {
   switch (bytes) {
     case 1: return f(uint8_t{});
     case 4: return f(uint32_t{});
@@ -35,8 +33,7 @@ void with_width(int bytes, F f) {
 }
 
 /// As operator cast does: real numbers saturate, integers wrap, bool is x != 0.
-template <class From, class To>
-typename To::Storage converted(typename From::Storage stored) {
+template <class From, class To> typename To::Storage converted(typename From::Storage stored) {
   const auto value = From::load(stored);
   using V = typename To::Compute;
   if constexpr (std::is_same_v<V, bool>)

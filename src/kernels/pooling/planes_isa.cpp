@@ -19,8 +19,7 @@ constexpr int64_t kPlaces = 256;
 /// Rows of results, piece by piece: first the taps of each column of the window are combined into
 /// one line, then those of the line. That takes the sum of the window's extents in steps, not
 /// their product.
-template <class T, PoolKind kKind>
-class Rows {
+template <class T, PoolKind kKind> class Rows {
  public:
   explicit Rows(const PoolProblem& problem)
       : p_(problem),

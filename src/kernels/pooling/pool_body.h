@@ -61,8 +61,7 @@ struct Window {
   }
 
   /// f(element of the tap's first channel) for every tap.
-  template <class F>
-  void each(F f) const {
+  template <class F> void each(F f) const {
     for (int64_t h = planes.begin; h < planes.end; ++h)
       for (int64_t i = rows.begin; i < rows.end; ++i)
         for (int64_t j = columns.begin; j < columns.end; ++j) {
@@ -83,8 +82,7 @@ inline float root(float x, int64_t p) {
   return p == 2 ? std::sqrt(x) : std::pow(x, 1.0f / static_cast<float>(p));
 }
 
-template <PoolKind kKind>
-inline float with_tap(float sum, float value, int64_t p) {
+template <PoolKind kKind> inline float with_tap(float sum, float value, int64_t p) {
   if (kKind == PoolKind::average) return sum + value;
   if (kKind == PoolKind::lp)
     return sum + (p == 2 ? value * value : whole_power(std::abs(value), p));
@@ -92,8 +90,7 @@ inline float with_tap(float sum, float value, int64_t p) {
   return value > sum || value != value ? value : sum;
 }
 
-template <class T, PoolKind kKind>
-void pixel_of(const Window& window, const T* image, T* out) {
+template <class T, PoolKind kKind> void pixel_of(const Window& window, const T* image, T* out) {
   const PoolProblem& p = window.p;
   constexpr float kStart = kKind == PoolKind::max ? -std::numeric_limits<float>::infinity() : 0.0f;
   const float scale = kKind == PoolKind::average ? 1.0f / static_cast<float>(window.count()) : 1.0f;
@@ -118,8 +115,7 @@ void pixel_of(const Window& window, const T* image, T* out) {
 }
 
 /// The largest byte of each channel.
-template <class T>
-void largest_bytes(const Window& window, const void* from, void* to) {
+template <class T> void largest_bytes(const Window& window, const void* from, void* to) {
   typedef T Block __attribute__((vector_size(kBlock)));
   const T* image = static_cast<const T*>(from);
   T* out = static_cast<T*>(to);
@@ -139,8 +135,7 @@ void largest_bytes(const Window& window, const void* from, void* to) {
   }
 }
 
-template <class T>
-void real_pixel(const Window& window, const void* image, void* out) {
+template <class T> void real_pixel(const Window& window, const void* image, void* out) {
   const auto* from = static_cast<const T*>(image);
   auto* to = static_cast<T*>(out);
   if (window.p.kind == PoolKind::max) return pixel_of<T, PoolKind::max>(window, from, to);

@@ -14,8 +14,7 @@ inline V load(const uint16_t* p, int n) {
 }
 
 /// To the nearest integer, ties to even. NaN becomes 0, as in a cast.
-template <bool kEach, class From>
-void quantize_run(const QuantizeRun& run, float low, float high) {
+template <bool kEach, class From> void quantize_run(const QuantizeRun& run, float low, float high) {
   const auto* from = static_cast<const From*>(run.from);
   auto* to = static_cast<uint8_t*>(run.to);
   V scale = V::broadcast(run.scales[0]), zero = V::broadcast(run.zeros[0]);
@@ -35,8 +34,7 @@ void quantize_run(const QuantizeRun& run, float low, float high) {
   }
 }
 
-template <class From>
-void quantize_from(const QuantizeRun& run) {
+template <class From> void quantize_from(const QuantizeRun& run) {
   if (run.quantized == QuantizedType::i8)
     run.each ? quantize_run<true, From>(run, -128, 127) : quantize_run<false, From>(run, -128, 127);
   else
@@ -47,8 +45,7 @@ inline void quantize(const QuantizeRun& run) {
   run.real == ElementType::f32 ? quantize_from<float>(run) : quantize_from<uint16_t>(run);
 }
 
-template <bool kEach, class From, class To>
-void dequantize_run(const QuantizeRun& run) {
+template <bool kEach, class From, class To> void dequantize_run(const QuantizeRun& run) {
   const auto* from = static_cast<const From*>(run.from);
   auto* to = static_cast<To*>(run.to);
   for (int64_t i = 0; i < run.count; ++i) {
@@ -57,13 +54,11 @@ void dequantize_run(const QuantizeRun& run) {
   }
 }
 
-template <class From, class To>
-void dequantize_to(const QuantizeRun& run) {
+template <class From, class To> void dequantize_to(const QuantizeRun& run) {
   run.each ? dequantize_run<true, From, To>(run) : dequantize_run<false, From, To>(run);
 }
 
-template <class From>
-void dequantize_from(const QuantizeRun& run) {
+template <class From> void dequantize_from(const QuantizeRun& run) {
   run.real == ElementType::f32 ? dequantize_to<From, float>(run)
                                : dequantize_to<From, uint16_t>(run);
 }

@@ -84,10 +84,7 @@ struct Task {
   char* scratch;
   int64_t batch, head, first, rows;
 
-  template <class T>
-  T* at(size_t offset) const {
-    return reinterpret_cast<T*>(scratch + offset);
-  }
+  template <class T> T* at(size_t offset) const { return reinterpret_cast<T*>(scratch + offset); }
 
   void run() const {
     std::fill_n(at<float>(layout.most), rows, kNoScore);

@@ -12,8 +12,7 @@
 namespace tenon::cpu {
 namespace {
 
-template <class B>
-struct RowFinish {
+template <class B> struct RowFinish {
   using V = typename B::Vector;
   static constexpr int kVectors = kBytePanel / V::kWidth;
   using Row = V[kVectors];
@@ -23,8 +22,7 @@ struct RowFinish {
   /// Of a row in the tile: whole vectors, no more than there are columns for.
   const int64_t width = (t.columns + V::kWidth - 1) / V::kWidth * V::kWidth;
 
-  template <class F>
-  [[gnu::always_inline]] static void each(Row& x, F f) {
+  template <class F> [[gnu::always_inline]] static void each(Row& x, F f) {
 #pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) x[v] = f(x[v], v);
   }
@@ -86,8 +84,7 @@ struct RowFinish {
   /// its function once.
   static constexpr int64_t kTileRows = 16;
 
-  template <class F>
-  [[gnu::always_inline]] void whole_tile(float* x, int64_t rows, F f) const {
+  template <class F> [[gnu::always_inline]] void whole_tile(float* x, int64_t rows, F f) const {
     for (int64_t i = 0; i < rows * width; i += V::kWidth) f(V::load(x + i)).store(x + i);
   }
 

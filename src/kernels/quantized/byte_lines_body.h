@@ -49,8 +49,7 @@ void sum_last_pixels(const ByteLine& l, int64_t pixels, const uint8_t* columns, 
   kTable[pixels - 1](l, columns, to);
 }
 
-template <class P>
-void sum_line(const ByteLine& l) {
+template <class P> void sum_line(const ByteLine& l) {
   const int64_t step = l.stride * l.groups * kBytePanel * kByteGroup;
   for (int64_t i = 0; i < l.pixels; i += kLinePixels)
     sum_last_pixels<P>(l, std::min<int64_t>(kLinePixels, l.pixels - i), l.columns + i * step,

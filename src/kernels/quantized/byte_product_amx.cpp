@@ -70,8 +70,7 @@ void gather_rows(const ByteTile& t, uint8_t* to, int64_t step) {
     }
 }
 
-template <bool kSigned, int kTiles>
-void multiply(const Source* rows, const int8_t* weights) {
+template <bool kSigned, int kTiles> void multiply(const Source* rows, const int8_t* weights) {
 #define TENON_MULTIPLY(sums, rows, weights) \
   if constexpr (kSigned)                    \
     _tile_dpbssd(sums, rows, weights);      \
@@ -90,8 +89,7 @@ void multiply(const Source* rows, const int8_t* weights) {
 #undef TENON_MULTIPLY
 }
 
-template <bool kSigned, int kTiles>
-void run_tiles(const ByteTile& t) {
+template <bool kSigned, int kTiles> void run_tiles(const ByteTile& t) {
   alignas(64) uint8_t gathered[kMostTiles][kTileRows * kTileBytes];
   alignas(64) int8_t last[kChunk * kWeightStep];
   _tile_loadd(0, t.start, 0);

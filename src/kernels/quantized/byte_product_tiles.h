@@ -11,8 +11,7 @@ namespace {
 
 /// R rows, whose signs are flipped or not. P gives Vector and its kWidth, load(), store(),
 /// broadcast(), flipped() and multiply_add().
-template <class P, bool kFlips, int R>
-void byte_tile(const ByteTile& t) {
+template <class P, bool kFlips, int R> void byte_tile(const ByteTile& t) {
   constexpr int kVectors = kBytePanel / P::kWidth;
   typename P::Vector sums[R][kVectors];
 #pragma GCC unroll 16

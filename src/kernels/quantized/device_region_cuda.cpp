@@ -417,8 +417,7 @@ struct WeightReader {
   }
 };
 
-template <class T>
-std::vector<std::byte> bytes_of(const std::vector<T>& numbers) {
+template <class T> std::vector<std::byte> bytes_of(const std::vector<T>& numbers) {
   std::vector<std::byte> bytes(numbers.size() * sizeof(T));
   std::memcpy(bytes.data(), numbers.data(), bytes.size());
   return bytes;

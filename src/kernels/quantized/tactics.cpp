@@ -7,8 +7,7 @@ namespace tenon::tactics {
 namespace {
 
 /// Of a ByteConvolution or a ByteDepthwise.
-template <class Convolution>
-class ByteKernelOfPlan final : public Kernel {
+template <class Convolution> class ByteKernelOfPlan final : public Kernel {
  public:
   ByteKernelOfPlan(Convolution convolution, cpu::ByteDescription description)
       : convolution_(std::move(convolution)), d_(std::move(description)) {}

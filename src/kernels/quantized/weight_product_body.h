@@ -11,8 +11,7 @@
 namespace tenon::cpu {
 namespace {
 
-template <class B>
-struct WeightColumns {
+template <class B> struct WeightColumns {
   using V = typename B::Vector;
   static constexpr int kVectors = kWeightPanel / V::kWidth;
   V v[kVectors];

@@ -18,8 +18,7 @@ const ResizeFunctions& functions_for(Isa isa) {
 }
 
 /// The innermost axis when it is resized: elements of a row of the input, already combined.
-template <class T>
-void pick_row(const ResizeAxis& axis, const T* from, T* to) {
+template <class T> void pick_row(const ResizeAxis& axis, const T* from, T* to) {
   for (int64_t i = 0; i < axis.output; ++i) to[i] = from[axis.weights[axis.first[i]].offset];
 }
 
@@ -32,8 +31,7 @@ void narrowed(float x, uint16_t& to) {
 }
 
 /// The same with weights; `from` is dense.
-template <class T>
-void interpolate_row(const ResizeAxis& axis, const float* from, T* to) {
+template <class T> void interpolate_row(const ResizeAxis& axis, const float* from, T* to) {
   for (int64_t i = 0; i < axis.output; ++i) {
     float sum = 0;
     for (int64_t k = axis.first[i]; k < axis.first[i + 1]; ++k)

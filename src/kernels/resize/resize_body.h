@@ -8,12 +8,10 @@
 namespace tenon::cpu {
 namespace {
 
-template <class V>
-[[gnu::always_inline]] inline V load(const float* p, int n) {
+template <class V> [[gnu::always_inline]] inline V load(const float* p, int n) {
   return n == V::kWidth ? V::load(p) : V::load(p, n);
 }
-template <class V>
-[[gnu::always_inline]] inline V load(const uint16_t* p, int n) {
+template <class V> [[gnu::always_inline]] inline V load(const uint16_t* p, int n) {
   return n == V::kWidth ? V::load_bf16(p) : V::load_bf16(p, n);
 }
 
@@ -42,20 +40,17 @@ void combine(ElementType type, const void* x, const ResizeWeight* weights, int64
 }
 
 /// p[places[i]] for each lane; places are below 2 * kWidth, and all of these may be read.
-template <class V>
-V pick(const float* p, const int32_t* places) {
+template <class V> V pick(const float* p, const int32_t* places) {
   static_assert(V::kWidth == 1, "other instruction sets have a function of their own");
   return V::broadcast(p[*places]);
 }
 #if defined(__AVX512F__)
-template <>
-vector_math::F32x16 pick(const float* p, const int32_t* places) {
+template <> vector_math::F32x16 pick(const float* p, const int32_t* places) {
   return {_mm512_permutex2var_ps(_mm512_loadu_ps(p), _mm512_loadu_si512(places),
                                  _mm512_loadu_ps(p + 16))};
 }
 #elif defined(__AVX2__)
-template <>
-vector_math::F32x8 pick(const float* p, const int32_t* places) {
+template <> vector_math::F32x8 pick(const float* p, const int32_t* places) {
   const __m256i at = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(places));
   const __m256 low = _mm256_permutevar8x32_ps(_mm256_loadu_ps(p), at);
   const __m256 high = _mm256_permutevar8x32_ps(_mm256_loadu_ps(p + 8), at);

@@ -58,8 +58,7 @@ Tables tables_of(const std::vector<ResizedAxis>& axes, const std::vector<int64_t
 
 /// Taps as the kernel reads them, whose sums are of type Real: an offset of 32 bits, and a weight
 /// aligned to its size. Bytes between them are zero: same plan, same bytes.
-template <class Real>
-std::vector<std::byte> bytes_of(const std::vector<ResizeTap>& taps) {
+template <class Real> std::vector<std::byte> bytes_of(const std::vector<ResizeTap>& taps) {
   constexpr size_t kTap = 2 * sizeof(Real);
   std::vector<std::byte> bytes(std::max<size_t>(taps.size(), 1) * kTap);
   for (size_t i = 0; i < taps.size(); ++i) {

@@ -18,8 +18,7 @@ constexpr int64_t kSums = 48 * kUnitBlock;
 
 /// M rows times U blocks of G gates, all in registers. The order of summation is that of k, however
 /// many rows and blocks go together.
-template <class V, int M, int G, int U>
-struct RecurrentProduct {
+template <class V, int M, int G, int U> struct RecurrentProduct {
   static constexpr int kVectors = G * static_cast<int>(kUnitBlock) / V::kWidth;
   static constexpr int64_t kStep = G * kUnitBlock;
 
@@ -81,8 +80,7 @@ struct RecurrentProduct {
 };
 
 /// Out of line: it serves every gate of every cell.
-template <class V>
-[[gnu::noinline]] V activate(const EpilogueStep& f, V x) {
+template <class V> [[gnu::noinline]] V activate(const EpilogueStep& f, V x) {
   if (f.function == PointwiseFunction::k_sigmoid) return vector_math::sigmoid(x);
   if (f.function == PointwiseFunction::k_tanh) return vector_math::tanh(x);
   if (vector_math::has_vector_form(f.function))
@@ -94,8 +92,7 @@ template <class V>
 }
 
 /// One vector of units of one row.
-template <class V>
-struct Units {
+template <class V> struct Units {
   const CellStep& s;
   const float* sums;  ///< Of gate 0; the next gate's lie kUnitBlock on.
   int row;
@@ -161,8 +158,7 @@ struct Units {
   }
 };
 
-template <class V>
-void finish_block(const CellStep& s, int64_t block, int row, const float* sums) {
+template <class V> void finish_block(const CellStep& s, int64_t block, int row, const float* sums) {
   const int64_t first = block * kUnitBlock, last = std::min(s.hidden, first + kUnitBlock);
   for (int64_t unit = first; unit < last; unit += V::kWidth) {
     const int lanes = static_cast<int>(std::min<int64_t>(V::kWidth, last - unit));
@@ -176,16 +172,14 @@ void finish_block(const CellStep& s, int64_t block, int row, const float* sums) 
 }
 
 /// Blocks that go together: as many as the registers hold.
-template <class V, int M, int G>
-constexpr int blocks_together() {
+template <class V, int M, int G> constexpr int blocks_together() {
   constexpr int kEach = M * G * static_cast<int>(kUnitBlock) / V::kWidth;
   constexpr int kRegisters = V::kWidth == 16 ? 16 : 8;
   return kRegisters / kEach > kMaxBlocks / 2 ? kMaxBlocks / 2
                                              : (kRegisters / kEach < 1 ? 1 : kRegisters / kEach);
 }
 
-template <class V, int M, int G>
-void step_rows(const CellStep& s) {
+template <class V, int M, int G> void step_rows(const CellStep& s) {
   constexpr int kTogether = blocks_together<V, M, G>();
   alignas(64) float sums[kSums];
   const int64_t count = s.last_block - s.first_block, whole = count / kTogether;
@@ -205,10 +199,8 @@ void step_rows(const CellStep& s) {
 }
 
 /// Steps of all numbers of rows and gates that cells have.
-template <class V, int kMaxRows>
-struct CellTable {
-  template <int G, int... M>
-  static void rows(const CellStep& s, std::integer_sequence<int, M...>) {
+template <class V, int kMaxRows> struct CellTable {
+  template <int G, int... M> static void rows(const CellStep& s, std::integer_sequence<int, M...>) {
     static constexpr void (*kTable[])(const CellStep&) = {step_rows<V, M + 1, G>...};
     kTable[s.rows - 1](s);
   }

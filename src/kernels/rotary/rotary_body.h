@@ -3,8 +3,7 @@
 
 #include "kernels/vector_math/widen_body.h"
 
-template <class T>
-void row_of(const RotaryRow& row) {
+template <class T> void row_of(const RotaryRow& row) {
   const auto *x = static_cast<const T*>(row.x), *cos = static_cast<const T*>(row.cos),
              *sin = static_cast<const T*>(row.sin);
   auto* __restrict y = static_cast<T*>(row.y);

@@ -31,14 +31,12 @@ template <class V>
     x.store_bf16(static_cast<uint16_t*>(base) + at, n);
 }
 
-template <class V>
-int width_at(int64_t i, int64_t n) {
+template <class V> int width_at(int64_t i, int64_t n) {
   return static_cast<int>(std::min<int64_t>(V::kWidth, n - i));
 }
 
 /// By halves: one lane after the other would wait for each sum, which rows of few elements notice.
-template <class V>
-float sum_lanes(V v) {
+template <class V> float sum_lanes(V v) {
   float lanes[V::kWidth];
   v.store(lanes, V::kWidth);
   for (int half = V::kWidth / 2; half > 0; half /= 2)
@@ -46,8 +44,7 @@ float sum_lanes(V v) {
   return lanes[0];
 }
 
-template <class V>
-[[gnu::always_inline]] inline V apply_steps(V x, const UnarySteps& steps) {
+template <class V> [[gnu::always_inline]] inline V apply_steps(V x, const UnarySteps& steps) {
   for (const EpilogueStep& step : steps) {
     if (vector_math::has_vector_form(step.function)) {
       x = vector_math::apply_unary(step.function, x, step.alpha, step.beta);
@@ -62,8 +59,7 @@ template <class V>
 }
 
 /// Largest element; NaN is left out here and comes back through the sum.
-template <class V>
-float largest(ElementType type, const void* x, int64_t n) {
+template <class V> float largest(ElementType type, const void* x, int64_t n) {
   float top = -std::numeric_limits<float>::infinity();
   V tops = V::broadcast(top);
   int64_t i = 0;
@@ -78,8 +74,7 @@ float largest(ElementType type, const void* x, int64_t n) {
   return top;
 }
 
-template <class V>
-void softmax(ElementType type, const void* x, void* y, int64_t n, bool log) {
+template <class V> void softmax(ElementType type, const void* x, void* y, int64_t n, bool log) {
   const V top = V::broadcast(largest<V>(type, x, n));
   V sums = V::zero();
   float tail = 0;
@@ -198,8 +193,7 @@ void scale_pixels(ElementType type, const void* x, void* y, int64_t pixels, int6
 }
 
 /// f(x) summed over a row; f(0) is 0.
-template <class V, class F>
-float sum_of(ElementType type, const void* x, int64_t n, F f) {
+template <class V, class F> float sum_of(ElementType type, const void* x, int64_t n, F f) {
   V sums = V::zero();
   for (int64_t i = 0; i < n; i += V::kWidth)
     sums = sums + f(load<V>(type, x, i, width_at<V>(i, n)));
@@ -207,8 +201,7 @@ float sum_of(ElementType type, const void* x, int64_t n, F f) {
 }
 
 /// sum(exp(x - largest)).
-template <class V>
-float sum_exp(ElementType type, const void* x, int64_t n, float largest) {
+template <class V> float sum_exp(ElementType type, const void* x, int64_t n, float largest) {
   const V shift = V::broadcast(largest);
   const int64_t whole = n / V::kWidth * V::kWidth;
   float sum = sum_of<V>(type, x, whole, [&](V v) { return vector_math::exp(v - shift); });
@@ -219,8 +212,7 @@ float sum_exp(ElementType type, const void* x, int64_t n, float largest) {
 }
 
 /// log(sum(exp(x))), with the largest element taken out.
-template <class V>
-float log_sum_exp(ElementType type, const void* x, int64_t n, float largest) {
+template <class V> float log_sum_exp(ElementType type, const void* x, int64_t n, float largest) {
   if (!(largest - largest == 0)) return largest;  // Infinite or NaN.
   return largest + std::log(sum_exp<V>(type, x, n, largest));
 }
@@ -239,16 +231,14 @@ void shares(ElementType type, const void* x, int64_t n, float largest, void* val
 }
 
 /// `top` where it is not a number, else the larger one; `x` may be none either.
-template <class V>
-[[gnu::always_inline]] inline V larger(V top, V x) {
+template <class V> [[gnu::always_inline]] inline V larger(V top, V x) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const V larger = max(top, x), least = V::broadcast(-kInfinity);
   return select(top < V::broadcast(kInfinity), larger, select(least < top, larger, top));
 }
 
 /// The largest element times `sign`; NaN wins.
-template <class V>
-float extreme(ElementType type, const void* x, int64_t n, float sign) {
+template <class V> float extreme(ElementType type, const void* x, int64_t n, float sign) {
   const V factor = V::broadcast(sign);
   const int64_t whole = n / V::kWidth * V::kWidth;
   float lanes[2 * V::kWidth];
@@ -273,8 +263,7 @@ float extreme(ElementType type, const void* x, int64_t n, float sign) {
   return lanes[0];
 }
 
-template <class V>
-float reduce(ElementType type, const void* x, int64_t n, RowReduction function) {
+template <class V> float reduce(ElementType type, const void* x, int64_t n, RowReduction function) {
   if (function == RowReduction::sum) return sum_of<V>(type, x, n, [](V v) { return v; });
   if (function == RowReduction::sum_magnitudes)
     return sum_of<V>(type, x, n, [](V v) { return abs(v); });
@@ -285,8 +274,7 @@ float reduce(ElementType type, const void* x, int64_t n, RowReduction function) 
   return function == RowReduction::max ? extreme<V>(type, x, n, 1) : -extreme<V>(type, x, n, -1);
 }
 
-template <class V>
-[[gnu::always_inline]] inline V folded(RowReduction function, V sum, V x) {
+template <class V> [[gnu::always_inline]] inline V folded(RowReduction function, V sum, V x) {
   switch (function) {
     case RowReduction::sum_magnitudes: return sum + abs(x);
     case RowReduction::sum_squares: return fma(x, x, sum);
@@ -367,8 +355,7 @@ void reduce_columns(ElementType type, const void* x, int64_t rows, int64_t step,
   }
 }
 
-template <class V>
-float spread(ElementType type, const void* x, int64_t n, float centre) {
+template <class V> float spread(ElementType type, const void* x, int64_t n, float centre) {
   V squares = V::zero();
   const V middle = V::broadcast(centre);
   const int64_t whole = n / V::kWidth * V::kWidth;
@@ -392,8 +379,7 @@ void scale_row(ElementType type, const void* x, void* y, int64_t n, float factor
   }
 }
 
-template <class V>
-const RowFunctions& functions() {
+template <class V> const RowFunctions& functions() {
   static constexpr RowFunctions kFunctions{softmax<V>,      softmax_columns<V>, normalize<V>,
                                            moments<V>,      scale_pixels<V>,    reduce<V>,
                                            reduce_short<V>, shares<V>,          reduce_columns<V>,

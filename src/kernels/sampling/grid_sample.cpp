@@ -111,8 +111,7 @@ struct PointTaps {
   }
 };
 
-template <class T>
-struct Block {
+template <class T> struct Block {
   const GridSampleProblem& p;
   const T *x, *grid;  ///< of the image, of the first point
   T* y;

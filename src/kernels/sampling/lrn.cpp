@@ -25,8 +25,7 @@ void to_factors(float* base, int64_t count, float beta) {
 }
 
 /// A block of elements one step apart; neighbours in the sum are `neighbour` apart.
-template <class T>
-struct Block {
+template <class T> struct Block {
   const LrnProblem& p;
   const T* x;
   T* y;
@@ -58,8 +57,7 @@ struct Block {
   }
 };
 
-template <class T>
-struct Image {
+template <class T> struct Image {
   const LrnProblem& p;
   const T* x;
   T* y;
@@ -102,8 +100,7 @@ struct Image {
   }
 };
 
-template <class T>
-void normalize(const LrnProblem& p, const void* x, void* y, ThreadPool& pool) {
+template <class T> void normalize(const LrnProblem& p, const void* x, void* y, ThreadPool& pool) {
   const int64_t blocks = ceil_div(p.pixels, kBlock);
   pool.for_each(p.images * blocks, 1, [&](int64_t task) {
     const int64_t n = task / blocks, from = task % blocks * kBlock;

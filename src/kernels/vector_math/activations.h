@@ -45,20 +45,17 @@ constexpr bool has_vector_form(PointwiseFunction f) {
 }
 
 /// relu keeps NaN: max and min give their second operand then.
-template <class V>
-[[gnu::always_inline]] inline V relu(V x) {
+template <class V> [[gnu::always_inline]] inline V relu(V x) {
   return max(V::zero(), x);
 }
 
-template <class V>
-[[gnu::always_inline]] inline V clip(V x, float low, float high) {
+template <class V> [[gnu::always_inline]] inline V clip(V x, float low, float high) {
   return min(constant<V>(high), max(constant<V>(low), x));
 }
 
 /// log(1 + exp(x)). The part of e that 1 + e rounds away comes back as the factor e / ((1 + e) -
 /// 1).
-template <class V>
-[[gnu::always_inline]] inline V softplus(V x) {
+template <class V> [[gnu::always_inline]] inline V softplus(V x) {
   const V one = constant<V>(1.0f), e = exp(V::zero() - abs(x));
   const V sum = one + e, kept = sum - one;
   const V tail = select(V::zero() < kept, log(sum) * e / kept, e);
@@ -67,8 +64,7 @@ template <class V>
 
 /// x tanh(log(1 + e)) with e = exp(x) is x n / (n + 2) with n = e (e + 2); behind 20 the quotient
 /// is 1.
-template <class V>
-[[gnu::always_inline]] inline V mish(V x) {
+template <class V> [[gnu::always_inline]] inline V mish(V x) {
   const V two = constant<V>(2.0f), e = exp(min(constant<V>(20.0f), x));
   const V n = e * (e + two);
   return x * (n / (n + two));
@@ -78,8 +74,7 @@ template <class V>
 /// polynomial q, a minimax fit of our own for the error of the result over [0, 5.9]; behind it the
 /// exponent goes on linearly, where the result is below rounding. The power is that of a whole
 /// number times a minimax polynomial of the rest, which has the half as a factor.
-template <class V>
-[[gnu::always_inline]] inline V gelu_erf(V x) {
+template <class V> [[gnu::always_inline]] inline V gelu_erf(V x) {
   const V u = abs(x);
   const V q = polynomial(min(constant<V>(5.93969696f), u), 1.151106715e+00f, 4.591917396e-01f,
                          5.255467817e-02f, -7.157200482e-03f, 2.141826990e-04f, 1.524091495e-04f,
@@ -93,8 +88,7 @@ template <class V>
 }
 
 /// x (1 + tanh(z)) / 2 is x times the sigmoid of 2 z.
-template <class V>
-[[gnu::always_inline]] inline V gelu_tanh(V x) {
+template <class V> [[gnu::always_inline]] inline V gelu_tanh(V x) {
   const V cubic = fma(x * x, constant<V>(0.044715f) * x, x);
   return x / (constant<V>(1.0f) + exp(constant<V>(-1.5957691216057308f) * cubic));
 }
@@ -135,8 +129,7 @@ template <class V>
 }
 
 /// A function of two operands for which has_vector_form holds.
-template <class V>
-[[gnu::always_inline]] inline V apply_binary(PointwiseFunction f, V x, V y) {
+template <class V> [[gnu::always_inline]] inline V apply_binary(PointwiseFunction f, V x, V y) {
   switch (f) {
     case PointwiseFunction::k_add: return x + y;
     case PointwiseFunction::k_sub: return x - y;

@@ -7,9 +7,7 @@
 /// Polynomials are minimax fits of our own over the stated ranges.
 namespace tenon::vector_math {
 
-#define TENON_VECTOR \
-  template <class V> \
-  [[gnu::always_inline]] inline
+#define TENON_VECTOR template <class V> [[gnu::always_inline]] inline
 
 TENON_VECTOR V constant(float x) {
   return V::broadcast(x);

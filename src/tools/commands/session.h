@@ -37,8 +37,7 @@ class Session {
   }
 
   /// A line of the page.
-  template <class... Args>
-  void line(fmt::format_string<Args...> format, Args&&... args) {
+  template <class... Args> void line(fmt::format_string<Args...> format, Args&&... args) {
     console_.plain(fmt::format(format, std::forward<Args>(args)...));
   }
   void heading(std::string_view text) { line("\n{}", bold(text)); }
@@ -62,8 +61,7 @@ class Session {
 };
 
 /// `work(session)` returns a Status; no exception leaves it. Gives the exit status.
-template <class Work>
-int run_session(std::string_view command, Work&& work) {
+template <class Work> int run_session(std::string_view command, Work&& work) {
   Session session(command);
   return session.end(guarded("", [&]() -> Status { return work(session); }));
 }

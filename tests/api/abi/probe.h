@@ -29,8 +29,7 @@ struct Comparison {
 
 /// The place of a virtual function in the table; -1 where it is not virtual. As the Itanium C++ ABI
 /// has it: the offset in the table plus one, but for AArch64, where that bit is in the second word.
-template <class Pointer>
-int64_t place_of(Pointer function) {
+template <class Pointer> int64_t place_of(Pointer function) {
   std::array<int64_t, 2> words{};
   static_assert(sizeof function == sizeof words);
   std::memcpy(words.data(), &function, sizeof words);
@@ -47,8 +46,7 @@ inline int64_t last_call = -1;
 
 /// Stands for every function: notes that it was called. A function that returns an object in memory
 /// has its address as first argument, and gives it back.
-template <int kNumber>
-void* note(void* first) {
+template <int kNumber> void* note(void* first) {
   last_call = kNumber;
   return first;
 }
@@ -73,10 +71,7 @@ class FakeHandle {
     }
     last_call = -1;
   }
-  template <class Class>
-  Class* as() {
-    return reinterpret_cast<Class*>(words_.data());
-  }
+  template <class Class> Class* as() { return reinterpret_cast<Class*>(words_.data()); }
 
  private:
   std::array<std::array<void* (*)(void*), kPlaces>, 4> tables_;
@@ -90,8 +85,7 @@ constexpr int64_t call_of(int member, int place) {
 }
 
 /// An argument of any type: zeros.
-template <class T>
-T any() {
+template <class T> T any() {
   alignas(16) static std::array<std::byte, 512> zeros{};
   if constexpr (std::is_reference_v<T>)
     return reinterpret_cast<T>(zeros);
@@ -100,8 +94,7 @@ T any() {
 }
 
 /// Calls the place of the complete destructor, then that of the deleting one.
-template <class Class>
-std::pair<int64_t, int64_t> destructors() {
+template <class Class> std::pair<int64_t, int64_t> destructors() {
   FakeHandle complete, deleting;
   last_call = -1;
   complete.as<Class>()->~Class();

@@ -18,8 +18,7 @@ class Calls {
   void method(const std::string& name, R (C::*call)(P...) const noexcept) {
     all<C, R, P...>(name, call);
   }
-  template <class C, class R, class... P>
-  void method(const std::string& name, R (C::*call)(P...)) {
+  template <class C, class R, class... P> void method(const std::string& name, R (C::*call)(P...)) {
     all<C, R, P...>(name, call);
   }
   template <class C, class R, class... P>
@@ -27,8 +26,7 @@ class Calls {
     all<C, R, P...>(name, call);
   }
   /// `get` tells what `set` was given, where no error was recorded.
-  template <class Set, class Get>
-  void setting(const std::string& name, Set set, Get get) {
+  template <class Set, class Get> void setting(const std::string& name, Set set, Get get) {
     read_back(name, set, get);
   }
 
@@ -43,8 +41,7 @@ class Calls {
   void note(const World& world, int64_t before, const std::string& name, const std::string& given,
             bool failed);
 
-  template <class C>
-  static auto object(World& world) {
+  template <class C> static auto object(World& world) {
     if constexpr (std::is_same_v<C, nvonnxparser::IParserError>)
       return world.subject<const C>();
     else
@@ -52,8 +49,7 @@ class Calls {
   }
 
   /// The object, with its arguments; f(world, object, kept...) for each set of them.
-  template <class C, class... P, class F>
-  void for_each(const std::string& name, F&& f) {
+  template <class C, class... P, class F> void for_each(const std::string& name, F&& f) {
     World world;
     if (object<C>(world) == nullptr) {
       without_object_.insert(name);
@@ -73,8 +69,7 @@ class Calls {
     });
   }
   /// References are to objects.
-  template <class P>
-  static std::vector<Kept<P>> choices_of(const Values& values) {
+  template <class P> static std::vector<Kept<P>> choices_of(const Values& values) {
     std::vector<Kept<P>> choices = values.of(Tag<Kept<P>>());
     if constexpr (std::is_reference_v<P>) std::erase(choices, nullptr);
     return choices;
@@ -89,22 +84,18 @@ class Calls {
   static void for_each_set(const std::vector<size_t>& counts,
                            const std::function<void(const std::vector<size_t>&)>& f);
 
-  template <class P>
-  static P passed(const Kept<P>& kept) {
+  template <class P> static P passed(const Kept<P>& kept) {
     if constexpr (std::is_reference_v<P>)
       return *kept;
     else
       return kept;
   }
 
-  template <class C, class R, class... P, class M>
-  void all(const std::string& name, M call);
-  template <class R>
-  bool failed(const std::string& name, R result);
+  template <class C, class R, class... P, class M> void all(const std::string& name, M call);
+  template <class R> bool failed(const std::string& name, R result);
   template <class C, class P, class R, class G>
   void setting_of(const std::string& name, R (C::*set)(P) noexcept, G get);
-  template <class Set, class Get>
-  void read_back(const std::string& name, Set set, Get get) {
+  template <class Set, class Get> void read_back(const std::string& name, Set set, Get get) {
     setting_of(name, set, get);
   }
 
@@ -131,13 +122,11 @@ inline bool same(const Weights& a, const Weights& b) {
 inline bool same(const Permutation& a, const Permutation& b) {
   return std::equal(a.order, a.order + 8, b.order);
 }
-template <class T>
-bool same(T a, T b) {
+template <class T> bool same(T a, T b) {
   return a == b;
 }
 
-template <class R>
-bool Calls::failed(const std::string& name, R result) {
+template <class R> bool Calls::failed(const std::string& name, R result) {
   if constexpr (std::is_same_v<R, bool>) {
     return !result && !is_question(name);
   } else if constexpr (std::is_pointer_v<R>) {
@@ -158,8 +147,7 @@ bool Calls::failed(const std::string& name, R result) {
   }
 }
 
-template <class C, class R, class... P, class M>
-void Calls::all(const std::string& name, M call) {
+template <class C, class R, class... P, class M> void Calls::all(const std::string& name, M call) {
   for_each<C, P...>(name, [&](World& world, auto& subject, const Kept<P>&... kept) {
     const int64_t before = errors(world);
     std::string given;

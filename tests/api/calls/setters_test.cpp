@@ -19,8 +19,7 @@ struct Row {
 bool is(const char* text, const std::string& wanted) {
   return text != nullptr && text == wanted;
 }
-template <class Enum>
-constexpr Enum no() {
+template <class Enum> constexpr Enum no() {
   return static_cast<Enum>(99);
 }
 Dims axes(int32_t count, int64_t extent) {

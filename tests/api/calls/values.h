@@ -9,8 +9,7 @@ template <class P>
 using Kept =
     std::conditional_t<std::is_reference_v<P>, std::remove_reference_t<P>*, std::remove_const_t<P>>;
 
-template <class T>
-struct Tag {};
+template <class T> struct Tag {};
 
 /// Whether a parameter points to plain memory or an array. Lengths beside it are then never above
 /// what is there, which no callee can tell.
@@ -26,8 +25,7 @@ class Values {
  public:
   Values(World& world, bool lengths) : world_(world), lengths_(lengths) {}
 
-  template <class T>
-  std::vector<T> of(Tag<T> tag) const {
+  template <class T> std::vector<T> of(Tag<T> tag) const {
     if constexpr (std::is_enum_v<T>)
       return {static_cast<T>(0), static_cast<T>(1), static_cast<T>(2), static_cast<T>(99),
               static_cast<T>(-1)};
@@ -46,14 +44,12 @@ class Values {
 
  private:
   std::vector<bool> integers(Tag<bool>) const { return {true, false}; }
-  template <class T>
-  std::vector<T> integers(Tag<T>) const {
+  template <class T> std::vector<T> integers(Tag<T>) const {
     constexpr T kLeast = std::numeric_limits<T>::min(), kMost = std::numeric_limits<T>::max();
     if (lengths_) return {T{1}, T{0}, T{16}, kLeast, static_cast<T>(std::is_signed_v<T> ? -1 : 7)};
     return {T{1}, T{0}, T{2}, static_cast<T>(-1), T{99}, kLeast, kMost};
   }
-  template <class T>
-  static std::vector<T*> array(Tag<T*>) {
+  template <class T> static std::vector<T*> array(Tag<T*>) {
     static std::remove_const_t<T> values[64] = {};
     return {values, nullptr};
   }
@@ -136,8 +132,7 @@ class Values {
 };
 
 /// What a call is given, in words.
-template <class T>
-std::string described(const T& value) {
+template <class T> std::string described(const T& value) {
   if constexpr (std::is_same_v<T, const char*>)
     return value == nullptr ? "null" : "'" + std::string(value).substr(0, 20) + "'";
   else if constexpr (std::is_pointer_v<T>)

@@ -192,10 +192,9 @@ void World::add_layers() {
   n.markOutput(*n.addActivation(m, ActivationType::kRELU)->getOutput(0));
 }
 
-#define TENON_SUBJECT(Class, expression) \
-  template <>                            \
-  Class* World::subject<Class>() {       \
-    return expression;                   \
+#define TENON_SUBJECT(Class, expression)       \
+  template <> Class* World::subject<Class>() { \
+    return expression;                         \
   }
 TENON_SUBJECT(IPluginRegistry, getPluginRegistry())
 TENON_SUBJECT(IHostMemory, host_memory.get())
@@ -219,8 +218,7 @@ TENON_SUBJECT(nvonnxparser::IParser, parser.get())
 TENON_SUBJECT(nvonnxparser::IParserRefitter, parser_refitter.get())
 TENON_SUBJECT(nvonnxparser::IOnnxConfig, onnx_config.get())
 
-template <>
-const nvonnxparser::IParserError* World::subject<const nvonnxparser::IParserError>() {
+template <> const nvonnxparser::IParserError* World::subject<const nvonnxparser::IParserError>() {
   return parser->getError(0);
 }
 

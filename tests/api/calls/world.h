@@ -79,8 +79,7 @@ class World {
   World(const World&) = delete;
 
   /// The object whose methods are called.
-  template <class C>
-  C* subject();
+  template <class C> C* subject();
 
   Log log;
   Recorder recorder;
@@ -126,56 +125,33 @@ class World {
   std::vector<std::unique_ptr<std::vector<float>>> kept_;
 };
 
-template <class C>
-C* World::subject() {
+template <class C> C* World::subject() {
   return dynamic_cast<C*>(
       layer_where([](ILayer* layer) { return dynamic_cast<C*>(layer) != nullptr; }));
 }
 
 /// Of classes that are no layers.
-template <>
-IPluginRegistry* World::subject<IPluginRegistry>();
-template <>
-IHostMemory* World::subject<IHostMemory>();
-template <>
-IRuntime* World::subject<IRuntime>();
-template <>
-IRefitter* World::subject<IRefitter>();
-template <>
-IOptimizationProfile* World::subject<IOptimizationProfile>();
-template <>
-ISerializationConfig* World::subject<ISerializationConfig>();
-template <>
-IRuntimeConfig* World::subject<IRuntimeConfig>();
-template <>
-ICudaEngine* World::subject<ICudaEngine>();
-template <>
-IExecutionContext* World::subject<IExecutionContext>();
-template <>
-IEngineInspector* World::subject<IEngineInspector>();
-template <>
-ITensor* World::subject<ITensor>();
-template <>
-ILoop* World::subject<ILoop>();
-template <>
-IIfConditional* World::subject<IIfConditional>();
-template <>
-IAttention* World::subject<IAttention>();
-template <>
-INetworkDefinition* World::subject<INetworkDefinition>();
-template <>
-IBuilderConfig* World::subject<IBuilderConfig>();
-template <>
-IBuilder* World::subject<IBuilder>();
-template <>
-ITimingCache* World::subject<ITimingCache>();
-template <>
-nvonnxparser::IParser* World::subject<nvonnxparser::IParser>();
-template <>
-nvonnxparser::IParserRefitter* World::subject<nvonnxparser::IParserRefitter>();
-template <>
-nvonnxparser::IOnnxConfig* World::subject<nvonnxparser::IOnnxConfig>();
-template <>
-const nvonnxparser::IParserError* World::subject<const nvonnxparser::IParserError>();
+template <> IPluginRegistry* World::subject<IPluginRegistry>();
+template <> IHostMemory* World::subject<IHostMemory>();
+template <> IRuntime* World::subject<IRuntime>();
+template <> IRefitter* World::subject<IRefitter>();
+template <> IOptimizationProfile* World::subject<IOptimizationProfile>();
+template <> ISerializationConfig* World::subject<ISerializationConfig>();
+template <> IRuntimeConfig* World::subject<IRuntimeConfig>();
+template <> ICudaEngine* World::subject<ICudaEngine>();
+template <> IExecutionContext* World::subject<IExecutionContext>();
+template <> IEngineInspector* World::subject<IEngineInspector>();
+template <> ITensor* World::subject<ITensor>();
+template <> ILoop* World::subject<ILoop>();
+template <> IIfConditional* World::subject<IIfConditional>();
+template <> IAttention* World::subject<IAttention>();
+template <> INetworkDefinition* World::subject<INetworkDefinition>();
+template <> IBuilderConfig* World::subject<IBuilderConfig>();
+template <> IBuilder* World::subject<IBuilder>();
+template <> ITimingCache* World::subject<ITimingCache>();
+template <> nvonnxparser::IParser* World::subject<nvonnxparser::IParser>();
+template <> nvonnxparser::IParserRefitter* World::subject<nvonnxparser::IParserRefitter>();
+template <> nvonnxparser::IOnnxConfig* World::subject<nvonnxparser::IOnnxConfig>();
+template <> const nvonnxparser::IParserError* World::subject<const nvonnxparser::IParserError>();
 
 }  // namespace api_calls

@@ -13,8 +13,7 @@ bool LoadEngine(const char* file, nvinfer1::IPluginFactory* factory = nullptr);
 
 namespace {
 
-template <class Base>
-class Named : public Base {
+template <class Base> class Named : public Base {
  public:
   AsciiChar const* getPluginType() const noexcept override { return "Scale"; }
   AsciiChar const* getPluginVersion() const noexcept override { return "1"; }

@@ -36,8 +36,7 @@ class FakeDriver {
   int living() const { return call<int (*)()>("fake_driver_living")(); }
 
  private:
-  template <class Function>
-  Function call(const char* name) const {
+  template <class Function> Function call(const char* name) const {
     return reinterpret_cast<Function>(dlsym(library_, name));
   }
   void* library_;

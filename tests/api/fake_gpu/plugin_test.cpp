@@ -162,8 +162,7 @@ class GpuPlugin : public testing::Test {
     setenv("TENON_CACHE_DIR", (testing::TempDir() + "/fake_gpu_cache").c_str(), 1);
   }
 
-  template <class Plugin>
-  static void define(Session& session, float factor) {
+  template <class Plugin> static void define(Session& session, float factor) {
     ITensor* x = session.input("x", DataType::kFLOAT, {-1, 2});
     Plugin plugin(factor);
     IPluginV3Layer* layer = session.network->addPluginV3(&x, 1, nullptr, 0, plugin);

@@ -43,8 +43,7 @@ DONE:
 
 /// The driver's functions that a plugin calls, as one that is linked with it would.
 struct Driver {
-  template <class Function>
-  Function* function(const char* name) const {
+  template <class Function> Function* function(const char* name) const {
     return reinterpret_cast<Function*>(dlsym(library, name));
   }
   void* library = dlopen("libcuda.so.1", RTLD_NOW);

@@ -29,14 +29,12 @@ class Maker {
     return note(network_.addInput(name, DataType::kFLOAT, extents));
   }
   /// `add` is called with the network.
-  template <class Add>
-  ITensor* layer(Add add) {
+  template <class Add> ITensor* layer(Add add) {
     if (failed_) return nullptr;
     auto* made = note(add(network_));
     return failed_ || made->getNbOutputs() == 0 ? nullptr : made->getOutput(0);
   }
-  template <class T>
-  T* note(T* made) {
+  template <class T> T* note(T* made) {
     failed_ |= made == nullptr;
     return made;
   }

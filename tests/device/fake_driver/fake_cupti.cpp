@@ -28,8 +28,7 @@ State& state() {
 
 constexpr uint32_t kFirstLaunch = 40;
 
-template <class Record>
-void append(uint8_t* buffer, size_t& bytes, const Record& record) {
+template <class Record> void append(uint8_t* buffer, size_t& bytes, const Record& record) {
   std::memcpy(buffer + bytes, &record, sizeof record);
   bytes += sizeof record;
 }

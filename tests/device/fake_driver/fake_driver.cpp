@@ -68,8 +68,7 @@ void put(const char* what, void* stream) {
   state().order.emplace_back(what, stream);
 }
 
-template <class Handle>
-void make(Handle* handle, const char* what, size_t bytes = 16) {
+template <class Handle> void make(Handle* handle, const char* what, size_t bytes = 16) {
   void* memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
   std::memset(memory, 0, bytes);
   const std::lock_guard lock(state().mutex);
@@ -78,8 +77,7 @@ void make(Handle* handle, const char* what, size_t bytes = 16) {
 }
 
 /// As the driver does: nothing without a context, or behind its end.
-template <class Handle>
-void destroy(Handle handle) {
+template <class Handle> void destroy(Handle handle) {
   if (current == nullptr || state().retained == 0) return;
   void* memory = reinterpret_cast<void*>(handle);
   const std::lock_guard lock(state().mutex);

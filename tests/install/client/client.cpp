@@ -17,8 +17,7 @@ class Logger : public ILogger {
   }
 } gLogger;
 
-template <typename T>
-using Owned = std::unique_ptr<T>;
+template <typename T> using Owned = std::unique_ptr<T>;
 
 Owned<IHostMemory> build() {
   Owned<IBuilder> builder(createInferBuilder(gLogger));

@@ -117,8 +117,7 @@ struct ConvCase {
   }
 
   /// Runs an implementation into a poisoned output.
-  template <class C>
-  Buffer run(Isa isa, int threads) {
+  template <class C> Buffer run(Isa isa, int threads) {
     problem.isa = isa;
     problem.threads = threads;
     Buffer result = Buffer::poisoned(problem.output_type, output_count());
@@ -165,8 +164,7 @@ struct ConvCase {
   }
 };
 
-template <class C>
-void check_everywhere(ConvCase test, double epsilon = 2e-6) {
+template <class C> void check_everywhere(ConvCase test, double epsilon = 2e-6) {
   SCOPED_TRACE(test.description());
   if (test.problem.output_type == ElementType::bf16) epsilon = 1.0 / 128;
   for (Isa isa : available_levels()) {

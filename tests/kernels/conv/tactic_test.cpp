@@ -50,8 +50,7 @@ struct Region {
     make_problem();
   }
 
-  template <class O>
-  std::unique_ptr<Op> filled(std::unique_ptr<O> made) const {
+  template <class O> std::unique_ptr<Op> filled(std::unique_ptr<O> made) const {
     const ConvProblem& c = test.problem;
     made->strides = {c.stride[1], c.stride[2]};
     made->dilations = {c.dilation[1], c.dilation[2]};

@@ -5,8 +5,7 @@
 namespace tenon::cpu {
 namespace {
 
-template <class C>
-class Winograd : public testing::Test {};
+template <class C> class Winograd : public testing::Test {};
 using Sizes = testing::Types<WinogradConvolution<2>, WinogradConvolution<4>>;
 TYPED_TEST_SUITE(Winograd, Sizes);
 

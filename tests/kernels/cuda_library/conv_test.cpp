@@ -19,8 +19,7 @@ struct Shape2d {
   int64_t n, c, h, w, k, r, s, stride, pad, dilation, groups;
 };
 
-template <class O = Conv>
-std::unique_ptr<Op> convolution(const Shape2d& p) {
+template <class O = Conv> std::unique_ptr<Op> convolution(const Shape2d& p) {
   auto op = std::make_unique<O>();
   op->strides = {p.stride, p.stride};
   op->dilations = {p.dilation, p.dilation};

@@ -37,8 +37,7 @@ std::vector<int64_t> strides_in_memory(const Operand& operand) {
 }
 
 /// Calls `visit(index in the dense row-major tensor, place in memory)` for every element.
-template <class Visit>
-void for_each_element(const Operand& operand, Visit visit) {
+template <class Visit> void for_each_element(const Operand& operand, Visit visit) {
   const std::vector<int64_t> strides = strides_in_memory(operand);
   Extents index(operand.extents.size(), 0);
   for (int64_t i = 0; i < operand.count(); ++i) {

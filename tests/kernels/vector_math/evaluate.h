@@ -16,8 +16,7 @@ void evaluate_generic(Function f, const float* x, float* y, int n);
 void evaluate_avx2(Function f, const float* x, float* y, int n);
 void evaluate_avx512(Function f, const float* x, float* y, int n);
 
-template <class V>
-inline V evaluate_one(Function f, V x) {
+template <class V> inline V evaluate_one(Function f, V x) {
   switch (f) {
     case Function::exp: return exp(x);
     case Function::exp_of_share: return exp_of_share(x);
@@ -33,8 +32,7 @@ inline V evaluate_one(Function f, V x) {
   return x;
 }
 
-template <class V>
-inline void evaluate(Function f, const float* x, float* y, int n) {
+template <class V> inline void evaluate(Function f, const float* x, float* y, int n) {
   for (int i = 0; i < n; i += V::kWidth) {
     const int left = n - i;
     if (left >= V::kWidth)

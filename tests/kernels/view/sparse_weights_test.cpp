@@ -6,8 +6,7 @@ namespace tenon {
 namespace {
 
 /// Numbers of [4, 8], all 1 but where `is_zero`.
-template <class Function>
-Tensor weights(DataType type, const Function& is_zero) {
+template <class Function> Tensor weights(DataType type, const Function& is_zero) {
   Tensor tensor(type, {4, 8});
   for (int64_t i = 0; i < tensor.count(); ++i)
     tensor.set_from_double(i, is_zero(i / 8, i % 8) ? 0 : 1);

@@ -117,8 +117,7 @@ class Questions {
     expect(is_known(value),
            fmt::format("{} gives {}, which is no word", method, static_cast<int>(value)));
   }
-  template <class T>
-  static bool is_known(T value) {
+  template <class T> static bool is_known(T value) {
     return static_cast<int32_t>(value) >= 0 && static_cast<int32_t>(value) < EnumMax<T>();
   }
 
@@ -190,8 +189,7 @@ class Questions {
     return result;
   }
 
-  template <class Convolution>
-  void ask_convolution(const Convolution& layer, int64_t channels) {
+  template <class Convolution> void ask_convolution(const Convolution& layer, int64_t channels) {
     const Weights kernel = layer.getKernelWeights(), bias = layer.getBiasWeights();
     const Dims size = layer.getKernelSizeNd();
     expect(layer.getStrideNd().nbDims == size.nbDims &&

@@ -11,8 +11,7 @@ using namespace nvinfer1;
 using network::Network;
 
 /// Another value of the type: mostly of the same range.
-template <class T>
-T other_than(T value) {
+template <class T> T other_than(T value) {
   if constexpr (std::is_same_v<T, bool>) {
     return !value;
   } else if constexpr (std::is_enum_v<T>) {
@@ -33,15 +32,13 @@ T other_than(T value) {
 }
 
 /// A string that a getter gave ends with the next setter.
-template <class T>
-auto kept(T value) {
+template <class T> auto kept(T value) {
   if constexpr (std::is_same_v<T, const char*>)
     return std::string(value == nullptr ? "" : value);
   else
     return value;
 }
-template <class T>
-const T& given(const T& value) {
+template <class T> const T& given(const T& value) {
   return value;
 }
 const char* given(const std::string& value) {
@@ -49,8 +46,7 @@ const char* given(const std::string& value) {
 }
 
 /// f(set, value) for each attribute of the layer's class.
-template <class F>
-void for_each_attribute(ILayer& layer, F f) {
+template <class F> void for_each_attribute(ILayer& layer, F f) {
 #define TENON_SETTER(Interface, Name)                 \
   if (auto* typed = dynamic_cast<Interface*>(&layer)) \
     f([typed](const auto& value) { typed->set##Name(value); }, typed->get##Name());

@@ -24,8 +24,7 @@ class FakeDriver {
   std::string order() { return call<const char* (*)()>("fake_driver_order")(); }
 
  private:
-  template <class Function>
-  Function call(const char* name) {
+  template <class Function> Function call(const char* name) {
     return reinterpret_cast<Function>(dlsym(library_, name));
   }
   void* library_ = dlopen(FAKE_DRIVER "/libcuda.so.1", RTLD_NOW);

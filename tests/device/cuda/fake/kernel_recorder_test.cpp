@@ -15,8 +15,7 @@ namespace {
 /// Before the library looks for the driver.
 const int kFolder = setenv("TENON_CUDA_PATH", FAKE_DRIVER "/..", 1);
 
-template <class Function>
-Function of_cupti(const char* name) {
+template <class Function> Function of_cupti(const char* name) {
   return reinterpret_cast<Function>(dlsym(dlopen(FAKE_DRIVER "/libcupti.so.13", RTLD_NOW), name));
 }
 
