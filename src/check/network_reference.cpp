@@ -150,7 +150,7 @@ Result<std::vector<Tensor>> NetworkReference::rounded(const StoredTypes& types,
   const auto own_type = [&](const Value& value) -> std::optional<DataType> {
     const auto found = own.find(value.name);
     return found != own.end() && is_half(found->second) ? std::optional(found->second)
-                                                          : std::nullopt;
+                                                        : std::nullopt;
   };
   const auto type_of_result = [&](const Value& value) -> std::optional<DataType> {
     if (const auto type = own_type(value)) return type;

@@ -44,8 +44,7 @@ T first_number(const flatbuffers::Vector<T>& vector) {
 }
 
 /// Of a list that may be absent.
-template <class T>
-auto each(const flatbuffers::Vector<T>* vector) {
+template <class T> auto each(const flatbuffers::Vector<T>* vector) {
   return std::views::iota(flatbuffers::uoffset_t{0}, vector == nullptr ? 0 : vector->size()) |
          std::views::transform([vector](flatbuffers::uoffset_t i) { return vector->Get(i); });
 }

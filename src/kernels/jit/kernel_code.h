@@ -118,8 +118,7 @@ class OpenText {
 };
 
 /// As many names as there are values for them, with one space between two.
-template <size_t count>
-class Names {
+template <size_t count> class Names {
  public:
   consteval Names(const char* text) : rest_(text) {
     if (std::ranges::count(rest_, ' ') + 1 != count) throw "as many names as values";
@@ -139,16 +138,13 @@ class Names {
 class KernelCode {
  public:
   /// Each of several: `constants("kRows kColumns", rows, columns)`.
-  template <class... Values>
-  void constants(Names<sizeof...(Values)> names, Values... values) {
+  template <class... Values> void constants(Names<sizeof...(Values)> names, Values... values) {
     (constant(names.next(), values), ...);
   }
-  template <class... Values>
-  void flags(Names<sizeof...(Values)> names, Values... values) {
+  template <class... Values> void flags(Names<sizeof...(Values)> names, Values... values) {
     (flag(names.next(), values), ...);
   }
-  template <class... Types>
-  void types(Names<sizeof...(Types)> names, Types... types) {
+  template <class... Types> void types(Names<sizeof...(Types)> names, Types... types) {
     (type(names.next(), types), ...);
   }
   /// `using name = ...;`
