@@ -5,7 +5,6 @@
 // patterns that make pointwise functions out of groups (GELU, SiLU), and before fuse_pointwise.
 #include <algorithm>
 #include <cstdint>
-#include <ranges>
 #include <unordered_map>
 
 #include "ops/ops.h"
@@ -99,7 +98,7 @@ bool fuse_epilogue(Graph& graph, PassContext& context) {
   for (const auto& node : graph.nodes()) order.emplace(node.get(), order.size());
   // From the back: where two anchors meet in a sum, the later one takes it, when its operand is
   // already there.
-  return for_each_of(anchors | std::views::reverse, [&](Node& anchor) {
+  return for_each_from_back(anchors, [&](Node& anchor) {
     Chain chain(graph, &anchor, context, order);
     chain.grow();
     std::vector<Node*> members = chain.members();

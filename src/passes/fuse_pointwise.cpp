@@ -3,7 +3,6 @@
 // Quantization with one scale and its reverse are members where the device's kernels round inside a
 // group. Runs after fuse_epilogue and fuse_quantized, which take what belongs to a product.
 #include <algorithm>
-#include <ranges>
 #include <unordered_set>
 
 #include "ops/ops.h"
@@ -129,7 +128,7 @@ bool fuse_pointwise(Graph& graph, PassContext& context) {
   const std::vector<Node*> roots = fusible_nodes(
       graph, context, [&](const Node& node) { return is_member(node, context.options()); });
   std::unordered_set<const Node*> done;
-  return for_each_of(roots | std::views::reverse, [&](Node& root) {
+  return for_each_from_back(roots, [&](Node& root) {
     if (done.contains(&root)) return false;
     Group group(graph, &root, context.options());
     group.grow(context);

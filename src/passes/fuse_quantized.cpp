@@ -6,7 +6,6 @@
 // 8 bits, without any quantization behind. Must run after the propagation of quantization, before
 // fuse_epilogue and lower_precision, and once more between these two, for rows of 16 bits.
 #include <algorithm>
-#include <ranges>
 
 #include "ops/ops.h"
 #include "ops/region.h"
@@ -176,7 +175,7 @@ bool fuse_quantized(Graph& graph, PassContext& context) {
            multiplies_small_weights(graph, node, context.options());
   });
   // From the back: where two anchors meet in a sum, the later one takes it.
-  return for_each_of(anchors | std::views::reverse, [&](Node& anchor) {
+  return for_each_from_back(anchors, [&](Node& anchor) {
     Chain chain(graph, context, anchor);
     chain.grow();
     const std::string name = region_name(chain.steps());

@@ -91,10 +91,16 @@ std::vector<Node*> fusible_nodes(const Graph& graph, const PassContext& context,
                   [&](const Node& node) { return wanted(node) && context.allows_fusion(node); });
 }
 
-/// Applies `rule`, which says whether it changed something, to every node of a range.
-template <class Nodes, class Rule> bool for_each_of(const Nodes& nodes, const Rule& rule) {
+/// Applies `rule`, which says whether it changed something, to each of the nodes.
+template <class Rule> bool for_each_of(const std::vector<Node*>& nodes, const Rule& rule) {
   bool changed = false;
   for (Node* node : nodes) changed |= rule(*node);
+  return changed;
+}
+/// The same from the last to the first.
+template <class Rule> bool for_each_from_back(const std::vector<Node*>& nodes, const Rule& rule) {
+  bool changed = false;
+  for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) changed |= rule(**it);
   return changed;
 }
 /// To every node that the pass may change.

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
-#include <ranges>
 
 #include "ops/table.h"
 #include "passes/match.h"
@@ -221,7 +220,7 @@ bool merge(Graph& graph, Moves& moves, Value* root) {
 bool merge_moves(Graph& graph, PassContext& context) {
   Moves moves(graph, context);
   // From the back: the longest come first, and the nodes that they make unused are gone then.
-  return for_each_of(nodes_of(graph) | std::views::reverse, [&](Node& node) {
+  return for_each_from_back(nodes_of(graph), [&](Node& node) {
     if (node.outputs().size() != 1 || !is_move(node) || node.is<Slice>()) return false;
     if (!context.allows_fusion(node)) return false;
     if (node.output()->uses().empty() && !graph.is_output(node.output())) return false;

@@ -3,7 +3,6 @@
 // before fuse_epilogue.
 #include <algorithm>
 #include <cmath>
-#include <ranges>
 
 #include "passes/match.h"
 #include "passes/pass.h"
@@ -210,7 +209,7 @@ std::optional<Match> match(const Graph& graph, Node& root) {
 
 bool recognize_activations(Graph& graph, PassContext& context) {
   // From the back, so that the outermost product is met first.
-  return for_each_of(nodes_of(graph) | std::views::reverse, [&](Node& root) {
+  return for_each_from_back(nodes_of(graph), [&](Node& root) {
     if (!root.is<Pointwise>()) return false;
     if (root.output()->uses().empty() && !graph.is_output(root.output())) return false;
     if (!is_real(root.output()->type.type) || !context.allows_fusion(root)) return false;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
-#include <ranges>
 
 #include "base/arithmetic.h"
 #include "base/parallel.h"
@@ -19,8 +18,7 @@ namespace {
 
 constexpr int kMaxDepth = 64;  // Bodies within bodies; also FlatBuffers' own limit on nesting.
 
-template <class... Args>
-Error damaged(fmt::format_string<Args...> format, Args&&... args) {
+template <class... Args> Error damaged(fmt::format_string<Args...> format, Args&&... args) {
   return user_error("the plan is damaged: {}; build it again",
                     fmt::format(format, std::forward<Args>(args)...));
 }
@@ -30,23 +28,23 @@ std::string text(const flatbuffers::String* string) {
 }
 
 /// FlatBuffers' verifier lets vectors of wide numbers lie anywhere, so they are copied as bytes.
-template <class T>
-std::vector<T> numbers(const flatbuffers::Vector<T>* vector) {
+template <class T> std::vector<T> numbers(const flatbuffers::Vector<T>* vector) {
   std::vector<T> values(vector == nullptr ? 0 : vector->size());
   if (!values.empty()) std::memcpy(values.data(), vector->Data(), values.size() * sizeof(T));
   return values;
 }
-template <class T>
-T first_number(const flatbuffers::Vector<T>& vector) {
+template <class T> T first_number(const flatbuffers::Vector<T>& vector) {
   T value;
   std::memcpy(&value, vector.Data(), sizeof value);
   return value;
 }
 
-/// Of a list that may be absent.
-template <class T> auto each(const flatbuffers::Vector<T>* vector) {
-  return std::views::iota(flatbuffers::uoffset_t{0}, vector == nullptr ? 0 : vector->size()) |
-         std::views::transform([vector](flatbuffers::uoffset_t i) { return vector->Get(i); });
+/// Those of a list that may be absent.
+template <class T>
+std::vector<const T*> each(const flatbuffers::Vector<flatbuffers::Offset<T>>* vector) {
+  std::vector<const T*> all;
+  if (vector != nullptr) all.assign(vector->begin(), vector->end());
+  return all;
 }
 
 std::vector<std::string> texts(
@@ -143,7 +141,8 @@ class AttributeReader final : public AttributeVisitor {
 
  private:
   const fb::Attribute* find(std::string_view name) const {
-    for (const auto* attribute : each(node_.attributes()))
+    if (node_.attributes() == nullptr) return nullptr;
+    for (const auto* attribute : *node_.attributes())
       if (attribute->name() != nullptr && attribute->name()->string_view() == name)
         return attribute;
     return nullptr;
