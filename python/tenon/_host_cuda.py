@@ -233,8 +233,19 @@ def _table(module, prefix: str, kind) -> None:
     _with_errors(module, kind, prefix)
 
 
+class CoreDevice:
+    """`cuda.core.Device`: there is none."""
+
+    def __init__(self, device_id: int | None = None):
+        raise RuntimeError("there is no GPU")
+
+    @classmethod
+    def get_all_devices(cls) -> tuple:
+        return ()
+
+
 def bindings() -> dict[str, types.ModuleType]:
-    """The modules `cuda.bindings` and, as they were called before, `cuda.cudart`, `cuda.cuda` and `cuda.nvrtc`."""
+    """The modules `cuda.bindings` and, as they were called before, `cuda.cudart`, `cuda.cuda` and `cuda.nvrtc`, and `cuda.core`."""
     names = ("runtime", "driver", "nvrtc")
     runtime, driver, nvrtc = (_Module(f"cuda.bindings.{name}") for name in names)
     _table(runtime, "cuda", cudaError_t)
@@ -259,6 +270,8 @@ def bindings() -> dict[str, types.ModuleType]:
         modules[f"cuda.bindings.{new}"] = modules[f"cuda.{old}"] = module
         setattr(packages[1], new, module)
         setattr(packages[0], old, module)
+    packages[0].core = modules["cuda.core"] = _Module("cuda.core")
+    packages[0].core.Device = CoreDevice
     return modules
 
 

@@ -9,6 +9,7 @@ runs a script with stand-ins for CUDA's Python bindings (`cuda.bindings`, `cuda.
 without arguments it prints the folder of the stand-in for CUDA's run time, for tools that load that by ctypes.
 """
 import ctypes
+import importlib.machinery
 import os
 import runpy
 import sys
@@ -26,7 +27,10 @@ def install() -> None:
     os.environ["LD_LIBRARY_PATH"] = os.pathsep.join(filter(None, [str(FOLDER), os.environ.get("LD_LIBRARY_PATH")]))
     for library in FOLDER.glob("*.so"):
         ctypes.CDLL(str(library), mode=ctypes.RTLD_GLOBAL)  # Who opens it by its name later gets this one.
-    sys.modules.update({**_host_cuda.bindings(), **_host_pycuda.modules()})
+    stand_ins = {**_host_cuda.bindings(), **_host_pycuda.modules()}
+    for name, module in stand_ins.items():  # importlib.util.find_spec() asks modules that are there for it.
+        module.__spec__ = importlib.machinery.ModuleSpec(name, None, is_package=hasattr(module, "__path__"))
+    sys.modules.update(stand_ins)
 
 
 def _run(arguments: list[str]) -> None:

@@ -129,12 +129,22 @@ written = call(cudart.cudaHostAlloc(16, cudart.cudaHostAllocWriteCombined | cuda
 assert call(cudart.cudaHostGetDevicePointer(written, 0)) == written and call(cudart.cudaFreeHost(written)) == 0
 """
 
+# Programs ask whether a module is there before they import it.
+FOUND = """
+import importlib.util
+for name in ("cuda", "cuda.bindings", "cuda.bindings.runtime", "cuda.cudart", "pycuda", "pycuda.driver"):
+    found = importlib.util.find_spec(name)
+    assert found is not None and (found.submodule_search_locations is not None) == (name in ("cuda", "cuda.bindings", "pycuda"))
+from cuda.core import Device
+assert len(Device.get_all_devices()) == 0
+"""
+
 
 def run(*arguments) -> subprocess.CompletedProcess:
     return subprocess.run([sys.executable, "-m", "tenon.cpu_tools", *map(str, arguments)], capture_output=True, text=True)
 
 
-@pytest.mark.parametrize("body", [PYCUDA, GPUARRAY, BINDINGS], ids=["pycuda", "gpuarray", "bindings"])
+@pytest.mark.parametrize("body", [PYCUDA, GPUARRAY, BINDINGS, FOUND], ids=["pycuda", "gpuarray", "bindings", "found"])
 def test_scripts_run_unchanged(body, tmp_path):
     script = tmp_path / "script.py"
     script.write_text(HEAD.format(folder=str(Path(__file__).parent)) + body)
