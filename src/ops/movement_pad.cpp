@@ -39,25 +39,29 @@ Result<Borders<T>> borders_of(const std::vector<T>& pads,
   return borders;
 }
 
-/// For each place along a padded axis the place in x, or -1 for the constant.
+/// For each place along a padded axis the place in x, or -1 for the constant. Borders that are
+/// negative take elements off, before the others repeat what is left.
 Result<std::vector<int64_t>> sources(int64_t extent, int64_t begin, int64_t count, PadFill fill,
                                      const Fail& fail) {
   std::vector<int64_t> places(count);
-  if (extent == 0 && count > 0 && fill != PadFill::kConstant)
+  const int64_t first = std::max<int64_t>(-begin, 0);
+  const int64_t left = std::min(extent, count - begin) - first;
+  if (left <= 0 && count > 0 && fill != PadFill::kConstant)
     return fail("an empty axis can only be padded with a constant");
-  const int64_t period = std::max<int64_t>(2 * (extent - 1), 1);
+  const int64_t period = std::max<int64_t>(2 * (left - 1), 1);
   for (int64_t i = 0; i < count; ++i) {
-    const int64_t at = i - begin;
-    if (at >= 0 && at < extent)
-      places[i] = at;
+    const int64_t at = i - begin - first;
+    if (at >= 0 && at < left)
+      places[i] = first + at;
     else if (fill == PadFill::kConstant)
       places[i] = -1;
     else if (fill == PadFill::kEdge)
-      places[i] = at < 0 ? 0 : extent - 1;
+      places[i] = first + (at < 0 ? 0 : left - 1);
     else if (fill == PadFill::kWrap)
-      places[i] = floor_modulo(at, extent);
+      places[i] = first + floor_modulo(at, left);
     else
-      places[i] = std::min(floor_modulo(at, period), period - floor_modulo(at, period)) % extent;
+      places[i] =
+          first + std::min(floor_modulo(at, period), period - floor_modulo(at, period)) % left;
   }
   return places;
 }

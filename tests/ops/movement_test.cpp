@@ -25,6 +25,20 @@ TEST(Movement, PadModes) {
   expect_floats(run(op, {x, ints({2, 1})})[0], {2, 3, 1, 2, 3, 1});
 }
 
+/// Borders repeat what negative ones leave of x.
+TEST(Movement, PadModesBesideCrops) {
+  Pad op;
+  const Tensor x = ramp({4}, 1);
+  op.fill = PadFill::kWrap;
+  expect_floats(run(op, {x, ints({2, -1})})[0], {2, 3, 1, 2, 3});
+  expect_floats(run(op, {x, ints({-1, 2})})[0], {2, 3, 4, 2, 3});
+  op.fill = PadFill::kReflect;
+  expect_floats(run(op, {x, ints({3, -2})})[0], {2, 1, 2, 1, 2});
+  op.fill = PadFill::kEdge;
+  expect_floats(run(op, {x, ints({-2, 1})})[0], {3, 4, 4});
+  EXPECT_NE(error_of(op, {x, ints({-4, 1})}).find("empty axis"), std::string::npos);
+}
+
 TEST(Movement, GatherAndScatter) {
   Gather gather;
   gather.axis = 1;

@@ -98,9 +98,13 @@ Pick shifted(const Problem& problem, const std::vector<int64_t>& begins, PadFill
   Pick pick;
   for (int i = 0; i < x.rank(); ++i) {
     const std::string p = fmt::format("p{}", i);
-    pick.statements += fmt::format("  i64 {} = c{} - i64({});\n", p, i, begins[i]);
+    const int64_t first = std::max<int64_t>(-begins[i], 0);  // That no border took off.
+    const int64_t left = std::min(x.extents[i], y.extents[i] - begins[i]) - first;
     const bool inside = begins[i] <= 0 && y.extents[i] - begins[i] <= x.extents[i];
-    if (!inside) pick.statements += bordered(fill, p, x.extents[i]);
+    pick.statements +=
+        fmt::format("  i64 {} = c{} - i64({});\n", p, i, begins[i] + (inside ? 0 : first));
+    if (!inside) pick.statements += bordered(fill, p, left);
+    if (!inside && first > 0) pick.statements += fmt::format("  {} += {};\n", p, first);
     pick.places.push_back(p);
   }
   const int last = fastest_axis(x);
