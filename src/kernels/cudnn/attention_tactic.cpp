@@ -66,7 +66,7 @@ class AttentionKernel final : public Kernel {
 
  private:
   Status build(const cudnn::Attention& attention, std::string_view config) {
-    TENON_ASSIGN(const Borrowed handle, Borrowed::from(*library_, nullptr));
+    TENON_ASSIGN(const Borrowed handle, Borrowed::from(*library_));
     const Context context = library_->context(handle.get());
     TENON_ASSIGN(graph_, build_graph(*context.api, context.handle, attention));
     TENON_ASSIGN(plan_, build_plan(context, graph_.graph, false, {}, config));
@@ -117,7 +117,7 @@ std::vector<std::string> configs(const Problem& problem) {
   const auto list = [&]() -> Result<std::vector<std::string>> {
     TENON_ASSIGN(const cudnn::Attention attention, describe_attention(problem));
     TENON_ASSIGN(const auto library, library_of(*problem.device));
-    TENON_ASSIGN(const Borrowed handle, Borrowed::from(*library, nullptr));
+    TENON_ASSIGN(const Borrowed handle, Borrowed::from(*library));
     const Context context = library->context(handle.get());
     TENON_ASSIGN(const AttentionGraph graph, build_graph(*context.api, context.handle, attention));
     TENON_ASSIGN(const auto choices, propose_engines(context, graph.graph, false, {}, kProposals));

@@ -94,7 +94,7 @@ class ConvolutionKernel final : public Kernel, public MovableConstants {
 
  private:
   Status build(const Convolution& convolution, std::string_view engine) {
-    TENON_ASSIGN(const Borrowed handle, Borrowed::from(*library_, nullptr));
+    TENON_ASSIGN(const Borrowed handle, Borrowed::from(*library_));
     const Context context = library_->context(handle.get());
     TENON_ASSIGN(graph_, build_graph(*context.api, context.handle, convolution));
     if (graph_.operands.size() + 3 > kMaxBindings)
@@ -138,7 +138,7 @@ class ConvolutionKernel final : public Kernel, public MovableConstants {
 
 Result<std::vector<EngineChoice>> proposals(const Library& library,
                                             const Convolution& convolution) {
-  TENON_ASSIGN(const Borrowed handle, Borrowed::from(library, nullptr));
+  TENON_ASSIGN(const Borrowed handle, Borrowed::from(library));
   const Context context = library.context(handle.get());
   TENON_ASSIGN(const ConvolutionGraph graph,
                build_graph(*context.api, context.handle, convolution));

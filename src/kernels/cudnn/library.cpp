@@ -18,19 +18,25 @@ void Library::let_go(cudnnHandle_t handle) const {
   if (!IdleHandles::instance().put(context_, handle)) api_->cudnnDestroy(handle);
 }
 
-Result<cudnnHandle_t> Library::borrow(void* stream) const {
-  cudnnHandle_t handle = nullptr;
+Status Library::bind(cudnnHandle_t handle, void* stream) const {
+  TENON_CUDNN(*api_, cudnnSetStream, handle, static_cast<cudaStream_t>(stream));
+  return {};
+}
+
+Result<cudnnHandle_t> Library::borrow() const {
   for (auto& slot : free_)
-    if ((handle = slot.exchange(nullptr)) != nullptr) break;
-  if (handle == nullptr) handle = IdleHandles::instance().take(context_);
-  if (handle == nullptr) TENON_CUDNN(*api_, cudnnCreate, &handle);
-  const cudnnStatus_t status = api_->cudnnSetStream(handle, static_cast<cudaStream_t>(stream));
-  if (status == CUDNN_STATUS_SUCCESS) return handle;
-  give_back(handle);
-  return failure(*api_, "cudnnSetStream", status);
+    if (cudnnHandle_t handle = slot.exchange(nullptr)) return handle;
+  if (cudnnHandle_t handle = IdleHandles::instance().take(context_)) return handle;
+  cudnnHandle_t handle = nullptr;
+  TENON_CUDNN(*api_, cudnnCreate, &handle);
+  return handle;
 }
 
 void Library::give_back(cudnnHandle_t handle) const {
+  if (!bind(handle, parked_.get()).ok()) {
+    api_->cudnnDestroy(handle);
+    return;
+  }
   for (auto& slot : free_) {
     cudnnHandle_t empty = nullptr;
     if (slot.compare_exchange_strong(empty, handle)) return;
@@ -38,9 +44,15 @@ void Library::give_back(cudnnHandle_t handle) const {
   let_go(handle);
 }
 
-Result<Borrowed> Borrowed::from(const Library& library, void* stream) {
-  TENON_ASSIGN(cudnnHandle_t handle, library.borrow(stream));
+Result<Borrowed> Borrowed::from(const Library& library) {
+  TENON_ASSIGN(cudnnHandle_t handle, library.borrow());
   return Borrowed(library, handle);
+}
+
+Result<Borrowed> Borrowed::from(const Library& library, void* stream) {
+  TENON_ASSIGN(Borrowed borrowed, from(library));
+  TENON_TRY(library.bind(borrowed.get(), stream));
+  return borrowed;
 }
 
 Result<std::shared_ptr<const Library>> library_of(Device& device) {
@@ -48,12 +60,12 @@ Result<std::shared_ptr<const Library>> library_of(Device& device) {
   auto& gpu = static_cast<cuda::CudaDevice&>(device);
   TENON_ASSIGN(auto library, gpu.attached<Library>([&]() -> Result<std::shared_ptr<Library>> {
     TENON_ASSIGN(const cuda::Cudnn* api, cuda::load_cudnn());
-    TENON_TRY(device.activate());
+    TENON_ASSIGN(DeviceHandle parked, gpu.make_stream());
     auto made = std::make_shared<Library>(
         *api, device.properties().name + ", " + device.properties().libraries,
-        cuda::current_context());
+        cuda::current_context(), std::move(parked));
     // Handles are made before the first launch, which may be under capture.
-    TENON_ASSIGN(cudnnHandle_t first, made->borrow(nullptr));
+    TENON_ASSIGN(cudnnHandle_t first, made->borrow());
     made->give_back(first);
     cuda::watch_process_end();
     return made;

@@ -5,17 +5,23 @@
 #include <memory>
 
 #include "device/device.h"
+#include "device/streams.h"
 #include "kernels/cudnn/plan.h"
 
 namespace tenon::cudnn {
 
 /// cuDNN on one device, with handles for threads to borrow: a handle serves one thread at a time.
+///
+/// A handle that waits is bound to a stream that nothing runs on: cuDNN records an event of the
+/// handle on each stream that it is bound to, and an event on a stream of which another thread ends
+/// the capture is not to be recorded again at that time (the driver, 580, reads through a null
+/// pointer).
 class Library {
  public:
   /// `identity` names the device and the versions of its libraries; `context`: its context's
-  /// number.
-  Library(const Api& api, std::string identity, uint64_t context)
-      : api_(&api), identity_(std::move(identity)), context_(context) {}
+  /// number; `parked`: the stream of handles that wait.
+  Library(const Api& api, std::string identity, uint64_t context, DeviceHandle parked)
+      : api_(&api), identity_(std::move(identity)), context_(context), parked_(std::move(parked)) {}
   Library(const Library&) = delete;
   ~Library();
 
@@ -24,8 +30,10 @@ class Library {
   Context context(cudnnHandle_t handle) const {
     return {api_, handle, nullptr, identity_, &plans_};
   }
-  /// A handle bound to the stream; another is made when all are in use.
-  Result<cudnnHandle_t> borrow(void* stream) const;
+  /// A handle that is bound to no stream that anything runs on; another is made when all are in
+  /// use.
+  Result<cudnnHandle_t> borrow() const;
+  Status bind(cudnnHandle_t handle, void* stream) const;
   void give_back(cudnnHandle_t handle) const;
 
  private:
@@ -36,6 +44,7 @@ class Library {
   const Api* api_;
   std::string identity_;
   uint64_t context_;
+  DeviceHandle parked_;
   mutable SharedPlans plans_;
   mutable std::array<std::atomic<cudnnHandle_t>, kSlots> free_{};
 };
@@ -43,6 +52,9 @@ class Library {
 /// A borrowed handle.
 class Borrowed {
  public:
+  /// For making plans.
+  static Result<Borrowed> from(const Library& library);
+  /// For launches on the stream (null: the default one).
   static Result<Borrowed> from(const Library& library, void* stream);
   Borrowed(Borrowed&& other) noexcept
       : library_(other.library_), handle_(std::exchange(other.handle_, nullptr)) {}

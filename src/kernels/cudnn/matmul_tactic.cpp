@@ -22,7 +22,7 @@ class MatmulKernel final : public Kernel, public MovableConstants {
     auto kernel = std::make_unique<MatmulKernel>();
     TENON_ASSIGN(const MatrixProduct product, describe_matrix_product(problem));
     TENON_ASSIGN(kernel->library_, library_of(*problem.device));
-    TENON_ASSIGN(const Borrowed handle, Borrowed::from(*kernel->library_, nullptr));
+    TENON_ASSIGN(const Borrowed handle, Borrowed::from(*kernel->library_));
     const Context context = kernel->library_->context(handle.get());
     TENON_ASSIGN(kernel->graph_, build_graph(*context.api, context.handle, product));
     if (kernel->graph_.operands.size() + 3 > kMaxBindings)
@@ -92,7 +92,7 @@ std::vector<std::string> configs(const Problem& problem) {
   const auto list = [&]() -> Result<std::vector<std::string>> {
     TENON_ASSIGN(const MatrixProduct product, describe_matrix_product(problem));
     TENON_ASSIGN(const auto library, library_of(*problem.device));
-    TENON_ASSIGN(const Borrowed handle, Borrowed::from(*library, nullptr));
+    TENON_ASSIGN(const Borrowed handle, Borrowed::from(*library));
     const Context context = library->context(handle.get());
     TENON_ASSIGN(const MatrixProductGraph graph,
                  build_graph(*context.api, context.handle, product));

@@ -194,6 +194,29 @@ TEST(Gpu, ContextsRunInParallel) {
   EXPECT_EQ(wrong, 0);
 }
 
+/// While one thread ends the capture of its context's run, others begin, by handles of libraries
+/// that threads pass on to each other.
+TEST(Gpu, ContextsAreMadeAndRecordedInParallel) {
+  Small small;
+  ASSERT_TRUE(small.build());
+  const std::vector<float> expected = small.run(*small.session.context, nullptr);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 8; ++t)
+    threads.emplace_back([&] {
+      Memory y(kRows * kColumns * 4);
+      for (int i = 0; i < 30; ++i) {
+        const std::unique_ptr<IExecutionContext> context(
+            small.session.engine->createExecutionContext());
+        EXPECT_TRUE(tenon::setGraphReplay(*context, true));
+        const cudaStream_t stream = gpu()->createStream();
+        small.bind(*context, y);
+        for (int run = 0; run < 4; ++run) small.expect_again(*context, stream, y, expected);
+        gpu()->destroy(stream);
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+}
+
 /// With fixed shapes the first run already.
 TEST(Gpu, RunsAreRecordedIntoTheApplicationsGraphs) {
   Small small;
