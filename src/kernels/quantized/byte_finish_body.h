@@ -215,47 +215,62 @@ template <class B> struct RowFinish {
     [[gnu::always_inline]] V operator()(V x) const { return round(min(max(x, low), high)); }
   };
 
+  /// The head's steps, with what they need in one place.
+  template <bool kFirst, ByteType kAdd, bool kLast>
+  struct HeadRows {
+    static constexpr bool kAdds = kAdd != ByteType::f32;
+    const char* residual;
+    int64_t stride;
+    V operand_factor, last_factor;
+    Linear start, middle;
+    Rounding round_first, round_last;
+
+    [[gnu::always_inline]] static HeadRows of(const ByteFinish& t, const Head& head) {
+      const ByteStep first = kFirst ? *head.first : ByteStep{}, add = kAdds ? *head.add : ByteStep{};
+      const ByteStep last = kLast ? *head.last : ByteStep{};
+      const float end_factor = kLast ? last.inverse : head.after;
+      const float factor = add.operand_scale * end_factor;
+      const float addend = kAdds ? -add.operand_zero * factor : 0.0f;
+      const Columns columns(first, kFirst ? head.operands[0] : ByteStepOperand{});
+      return {.residual = static_cast<const char*>(head.residual.data),
+              .stride = head.residual.row_stride,
+              .operand_factor = V::broadcast(factor),
+              .last_factor = V::broadcast(last.scale * head.after),
+              .start = Linear(t.scales, t.biases, kFirst ? first.inverse : end_factor,
+                              kFirst ? 0.0f : addend),
+              .middle = Linear(columns.scales, columns.biases, end_factor, addend),
+              .round_first = Rounding(first),
+              .round_last = Rounding(last)};
+    }
+    [[gnu::always_inline]] V operand(const void* bytes, int v) const {
+      if constexpr (kAdd == ByteType::i8)
+        return B::from_i8(static_cast<const int8_t*>(bytes) + v * V::kWidth);
+      return B::from_u8(static_cast<const uint8_t*>(bytes) + v * V::kWidth);
+    }
+    /// Vector v of row r.
+    [[gnu::always_inline]] V operator()(V sum, int64_t r, int v) const {
+      V y = start(sum, v);
+      if constexpr (kFirst) y = middle(round_first(y), v);
+      if constexpr (kAdds) y = fma(operand(residual + r * stride, v), operand_factor, y);
+      if constexpr (kLast) y = round_last(y) * last_factor;
+      return y;
+    }
+  };
+
   /// Gives put(r, next, rows) the results of the head's steps for rows r and `next`, the one behind
   /// it or itself, for all of [begin, end).
   template <bool kFirst, ByteType kAdd, bool kLast, class Put>
   [[gnu::always_inline]] void run_head(const Head& head, int64_t begin, int64_t end,
                                        Put put) const {
-    constexpr bool kAdds = kAdd != ByteType::f32;
-    const ByteStep first = kFirst ? *head.first : ByteStep{}, add = kAdds ? *head.add : ByteStep{};
-    const ByteStep last = kLast ? *head.last : ByteStep{};
-    const float end_factor = kLast ? last.inverse : head.after;
-    const float factor = add.operand_scale * end_factor;
-    const float addend = kAdds ? -add.operand_zero * factor : 0.0f;
-    const Linear start(t.scales, t.biases, kFirst ? first.inverse : end_factor,
-                       kFirst ? 0.0f : addend);
-    const Columns columns(first, kFirst ? head.operands[0] : ByteStepOperand{});
-    const Linear middle(columns.scales, columns.biases, end_factor, addend);
-    const Rounding round_first(first), round_last(last);
-    const V operand_factor = V::broadcast(factor);
-    const V last_factor = V::broadcast(last.scale * head.after);
-    const auto* residual = static_cast<const char*>(head.residual.data);
-    const int64_t stride = head.residual.row_stride;
+    const auto rows = HeadRows<kFirst, kAdd, kLast>::of(t, head);
     for (int64_t r = begin; r < end; r += 2) {
       const int64_t at[2] = {r, std::min(r + 1, end - 1)};
       V x[2][kVectors];
 #pragma GCC unroll 2
-      for (int i = 0; i < 2; ++i) {
-        const int32_t* sums = t.sums + at[i] * kBytePanel;
-        const void* bytes = kAdds ? residual + at[i] * stride : nullptr;
-#pragma GCC unroll 4
-        for (int v = 0; v < kVectors; ++v) {
-          V y = start(B::from_i32(sums + v * V::kWidth), v);
-          if constexpr (kFirst) y = middle(round_first(y), v);
-          if constexpr (kAdd == ByteType::i8)
-            y = fma(B::from_i8(static_cast<const int8_t*>(bytes) + v * V::kWidth), operand_factor,
-                    y);
-          if constexpr (kAdd == ByteType::u8)
-            y = fma(B::from_u8(static_cast<const uint8_t*>(bytes) + v * V::kWidth), operand_factor,
-                    y);
-          if constexpr (kLast) y = round_last(y) * last_factor;
-          x[i][v] = y;
-        }
-      }
+      for (int i = 0; i < 2; ++i)
+        each(x[i], [&](V, int v) {
+          return rows(B::from_i32(t.sums + at[i] * kBytePanel + v * V::kWidth), at[i], v);
+        });
       put(at[0], at[1], x);
     }
   }
