@@ -39,37 +39,45 @@ struct BytesOfF32x16 {
     const __m512i whole = _mm512_add_epi32(_mm512_cvtps_epi32(x.v), _mm512_cvtps_epi32(zero.v));
     _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtepi32_epi8(whole));
   }
-  /// Signed bytes are 128 higher until they are stored.
+  /// Signed bytes are 128 higher until they are stored, where the limits are not those of the type.
   struct Limits {
-    bool are_of_type;
+    bool are_of_type, is_signed, is_zero;
     __m512i zero, low, high, flip;
     Limits(const ByteLimits& l)
         : are_of_type(l.are_of_type()),
-          zero(_mm512_set1_epi16(static_cast<int16_t>(l.zero + l.offset()))),
+          is_signed(l.is_signed),
+          is_zero(l.zero == 0),
+          zero(_mm512_set1_epi16(static_cast<int16_t>(l.zero + (are_of_type ? 0 : l.offset())))),
           low(_mm512_set1_epi8(static_cast<char>(l.low + l.offset()))),
           high(_mm512_set1_epi8(static_cast<char>(l.high + l.offset()))),
           flip(_mm512_set1_epi8(static_cast<char>(l.offset()))) {}
   };
-  /// Two rows. Too large ones would become the lowest integer.
+  /// Two rows of 16-bit numbers each. Too large ones would become the lowest integer.
   template <bool kBounded>
-  [[gnu::always_inline]] static __m512i joined(const Vector (&x)[2][2], __m512i zero) {
+  [[gnu::always_inline]] static void join(const Vector (&x)[2][2], __m512i& a, __m512i& b) {
     const auto rounded = [](Vector v) {
       const __m512 large = _mm512_set1_ps(ByteLimits::kLarge);
       return _mm512_cvtps_epi32(kBounded ? v.v : _mm512_min_ps(large, v.v));
     };
-    const __m512i a = _mm512_packs_epi32(rounded(x[0][0]), rounded(x[0][1]));
-    const __m512i b = _mm512_packs_epi32(rounded(x[1][0]), rounded(x[1][1]));
-    return _mm512_packus_epi16(_mm512_adds_epi16(a, zero), _mm512_adds_epi16(b, zero));
+    a = _mm512_packs_epi32(rounded(x[0][0]), rounded(x[0][1]));
+    b = _mm512_packs_epi32(rounded(x[1][0]), rounded(x[1][1]));
+  }
+  [[gnu::always_inline]] static __m512i joined(const Vector (&x)[2][2], const Limits& l) {
+    __m512i a, b;
+    if (l.are_of_type) {
+      join<true>(x, a, b);
+      if (!l.is_zero) a = _mm512_adds_epi16(a, l.zero), b = _mm512_adds_epi16(b, l.zero);
+      return l.is_signed ? _mm512_packs_epi16(a, b) : _mm512_packus_epi16(a, b);
+    }
+    join<false>(x, a, b);
+    const __m512i bytes =
+        _mm512_packus_epi16(_mm512_adds_epi16(a, l.zero), _mm512_adds_epi16(b, l.zero));
+    return _mm512_xor_si512(_mm512_min_epu8(_mm512_max_epu8(bytes, l.low), l.high), l.flip);
   }
   [[gnu::always_inline]] static void store_rows(uint8_t* first, uint8_t* second,
                                                 const Vector (&x)[2][2], const Limits& l) {
-    __m512i bytes;
-    if (l.are_of_type)
-      bytes = joined<true>(x, l.zero);
-    else
-      bytes = _mm512_min_epu8(_mm512_max_epu8(joined<false>(x, l.zero), l.low), l.high);
     const __m512i order = _mm512_set_epi32(15, 11, 7, 3, 14, 10, 6, 2, 13, 9, 5, 1, 12, 8, 4, 0);
-    bytes = _mm512_permutexvar_epi32(order, _mm512_xor_si512(bytes, l.flip));
+    const __m512i bytes = _mm512_permutexvar_epi32(order, joined(x, l));
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(first), _mm512_castsi512_si256(bytes));
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(second), _mm512_extracti64x4_epi64(bytes, 1));
   }
