@@ -170,7 +170,11 @@ size_t ByteConvolution::worker_bytes() const {
   return worker_stride(rows_bytes() + sums_bytes() + gathered_step_ * row_block_, problem_.threads);
 }
 size_t ByteConvolution::scratch_bytes() const {
-  return numbers_bytes() + image_bytes() + worker_bytes() * problem_.threads;
+  return workers_at() + worker_bytes() * problem_.threads;
+}
+/// Behind images and, apart from it, whatever lies ahead of scratch memory: all of it is read.
+size_t ByteConvolution::workers_at() const {
+  return numbers_bytes() + image_bytes() + workers_apart(problem_.threads);
 }
 size_t ByteConvolution::numbers_bytes() const {
   if (!problem_.computed_scaling) return 0;
@@ -393,9 +397,9 @@ void ByteConvolution::run_task(const Run& run, int64_t task, char* scratch) cons
 void ByteConvolution::run(const ByteArguments& arguments, ThreadPool& pool, void* scratch) const {
   if (problem_.pixels() == 0) return;
   auto* own = static_cast<char*>(scratch);
+  char* workers = own + workers_at();
   Run run{arguments, numbers_of(arguments, own), static_cast<const uint8_t*>(arguments.input)};
   own += numbers_bytes();
-  char* workers = own + image_bytes();
   run.image = copy_image(run, pool, reinterpret_cast<uint8_t*>(own));
   pool.parallel_for(products() * row_tasks_ * panel_tasks_, 1,
                     [&](int64_t begin, int64_t end, int worker) {

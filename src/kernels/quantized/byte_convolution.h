@@ -85,6 +85,7 @@ class ByteConvolution {
   }
   int64_t image_bytes() const;
   size_t numbers_bytes() const;
+  size_t workers_at() const;
   size_t rows_bytes() const;
   size_t sums_bytes() const;
   size_t worker_bytes() const;

@@ -95,7 +95,7 @@ size_t ByteDepthwise::worker_bytes() const {
                        problem_.threads);
 }
 size_t ByteDepthwise::scratch_bytes() const {
-  return image_bytes() + worker_bytes() * problem_.threads;
+  return image_bytes() + workers_apart(problem_.threads) + worker_bytes() * problem_.threads;
 }
 
 /// Channels of pixels [begin, end), of all images, side by side.
@@ -177,7 +177,7 @@ void ByteDepthwise::run(const ByteArguments& arguments, ThreadPool& pool, void* 
   const ByteProblem& p = problem_;
   if (p.pixels() == 0) return;
   const auto* image = static_cast<const uint8_t*>(arguments.input);
-  char* workers = static_cast<char*>(scratch) + image_bytes();
+  char* workers = static_cast<char*>(scratch) + image_bytes() + workers_apart(p.threads);
   if (p.channels_first) {
     auto* copy = static_cast<uint8_t*>(scratch);
     const int64_t pixels = p.batch * p.input[0] * p.input[1] * p.input[2];
