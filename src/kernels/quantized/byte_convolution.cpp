@@ -75,11 +75,22 @@ void ByteConvolution::choose_image() {
   taps_wide_ = 1;
 }
 
+/// So many rows, or up to a quarter fewer, that each thread gets as many blocks.
+int64_t ByteConvolution::even_block(int64_t rows, int64_t most) const {
+  if (rows <= most) return most;
+  const int64_t least = most - most / 4, fewest = ceil_div(rows, most);
+  for (int64_t blocks = fewest; blocks <= rows / least; ++blocks) {
+    const int64_t block = round_up(ceil_div(rows, blocks), int64_t{kernel_->row_unit});
+    if (products() * ceil_div(rows, block) % problem_.threads == 0) return block;
+  }
+  return most;
+}
+
 void ByteConvolution::choose_tasks() {
   const int64_t rows = this->rows();
   const int64_t most = kRowBlock / kernel_->max_rows * kernel_->max_rows;
   row_tasks_ = std::max<int64_t>(1, ceil_div(rows, most));
-  row_block_ = round_up(ceil_div(rows, row_tasks_), int64_t{kernel_->row_unit});
+  row_block_ = even_block(rows, round_up(ceil_div(rows, row_tasks_), int64_t{kernel_->row_unit}));
   row_tasks_ = ceil_div(rows, row_block_);
   const int64_t wanted = ceil_div(problem_.threads == 1 ? 1 : problem_.threads * kTasksPerThread,
                                   row_tasks_ * products());

@@ -54,6 +54,7 @@ class ByteConvolution {
 
   void choose_parts();
   void choose_image();
+  int64_t even_block(int64_t rows, int64_t most) const;
   void choose_tasks();
   void choose_gathering();
   void pack(const ByteWeights& weights);
