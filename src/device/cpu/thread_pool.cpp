@@ -21,8 +21,18 @@ constexpr int kSpins = 4000;
 // Chunks a loop is cut into per thread, at least where there is as much to do: enough that a thread
 // that lost its core for a while is not waited for.
 constexpr int64_t kChunksPerThread = 8;
-// Chunk numbers are 16 bits wide in a ticket, and there may be twice as many chunks as wanted.
-constexpr int64_t kMostWanted = 32767;
+// Chunk numbers are 16 bits wide in a ticket, and there may be four times as many chunks as wanted.
+constexpr int64_t kMostWanted = 16383;
+
+/// So many indices a chunk, or fewer, so that each thread begins with as many chunks.
+int64_t even_size(int64_t count, int64_t size, int64_t grain, int64_t threads) {
+  const int64_t fewest = ceil_div(count, size);
+  for (int64_t chunks = round_up(fewest, threads); chunks < 2 * fewest; chunks += threads) {
+    const int64_t even = ceil_div(count, chunks);
+    if (even >= grain && ceil_div(count, even) == chunks) return even;
+  }
+  return size;
+}
 
 inline void pause_briefly() {
 #if defined(__x86_64__)
@@ -191,7 +201,7 @@ void ThreadPool::parallel_for(int64_t count, int64_t grain,
   // Rounded down: chunks of two of 18 tasks would leave one of two threads two more than the other.
   const int64_t size = std::max<int64_t>({grain, 1, count / wanted});
   if (threads() == 1 || size >= count) return body(0, count, 0);
-  state_->run(count, size, body);
+  state_->run(count, even_size(count, size, grain, threads()), body);
 }
 
 }  // namespace tenon::cpu

@@ -38,6 +38,16 @@ TEST(ThreadPool, SharesFewTasksOutOneByOne) {
                       [&](int64_t begin, int64_t end, int) { EXPECT_EQ(end, begin + 1); });
 }
 
+// Seventeen chunks of six would give one of two threads fifty-two of a hundred tasks.
+TEST(ThreadPool, BeginsWithAsManyChunksForEachThread) {
+  ThreadPool pool(2);
+  for (const int64_t count : {100, 229, 1000, 12544}) {
+    std::atomic<int> chunks{0};
+    pool.parallel_for(count, 1, [&](int64_t, int64_t, int) { ++chunks; });
+    EXPECT_EQ(chunks % 2, 0) << count << " tasks";
+  }
+}
+
 TEST(ThreadPool, ManyShortLoopsBackToBackNeverMixUp) {
   ThreadPool pool(4);
   for (int round = 0; round < 20000; ++round) {
