@@ -183,7 +183,7 @@ size_t ByteConvolution::worker_bytes() const {
 size_t ByteConvolution::scratch_bytes() const {
   return workers_at() + worker_bytes() * problem_.threads;
 }
-/// Behind images and, apart from it, whatever lies ahead of scratch memory: all of it is read.
+/// Apart from the images, and from memory ahead of the scratch, which others read.
 size_t ByteConvolution::workers_at() const {
   return numbers_bytes() + image_bytes() + workers_apart(problem_.threads);
 }
@@ -318,14 +318,20 @@ void ByteConvolution::find_rows(const Run& run, int64_t first, int64_t count,
   }
 }
 
-/// The next panel's weights come from memory while this one's are multiplied by the first blocks of
-/// rows, a line of the cache with each group.
-void ByteConvolution::prefetch_next(int64_t panel, int64_t block, int64_t blocks,
-                                    ByteTile& tile) const {
+/// The next weights come from memory while this panel's are multiplied by the first blocks of rows,
+/// a line of the cache with each group.
+void ByteConvolution::prefetch_next(std::span<const std::byte> next, int64_t block,
+                                    ByteTile& tile) {
   const int64_t bytes = tile.taps * tile.groups * kLine, from = block * bytes;
-  const bool is_there = panel + 1 < panels() && blocks > 1 && from + bytes <= panel_bytes();
-  tile.ahead = is_there ? tile.weights + panel_bytes() + from : tile.weights;
+  const bool is_there = from + bytes <= std::ssize(next);
+  tile.ahead = is_there ? reinterpret_cast<const int8_t*>(next.data()) + from : tile.weights;
   tile.ahead_step = is_there ? kLine : 0;
+}
+
+/// The next panel's weights, which a single block would wait for.
+std::span<const std::byte> ByteConvolution::weights_behind(int64_t panel) const {
+  if (panel + 1 == panels() || row_block_ <= kernel_->max_rows) return {};
+  return packed_.bytes().subspan((panel + 1) * panel_bytes(), panel_bytes());
 }
 
 /// Rows [first, first + count), of which those beyond the output's lines are dropped.
@@ -340,34 +346,46 @@ void ByteConvolution::finish_rows(PanelFinish& finish, int64_t first, int64_t co
   }
 }
 
-void ByteConvolution::run_panel(const Run& run, const ByteTile& task, int64_t first, int64_t count,
-                                int64_t panel, int32_t* sums) const {
-  const ByteProblem& p = problem_;
-  const int64_t part = panel / parts_.panels, within = panel % parts_.panels * kBytePanel;
-  const int64_t blocks = ceil_div(count, kernel_->max_rows);
-  const int64_t blocks_together = std::max<int64_t>(1, kFinishedRows / kernel_->max_rows);
-  const auto boundary = [&](int64_t block) {
-    return std::min(count, round_up(count * block / blocks, int64_t{kernel_->row_unit}));
-  };
-  ByteTile tile = task;
-  tile.row_offset = part * parts_.bytes;
-  tile.weights = reinterpret_cast<const int8_t*>(packed_.at(panel * panel_bytes()));
-  tile.start = run.numbers.starts + panel * kBytePanel;
-  const int64_t column = part * parts_.columns + within;
-  PanelFinish finish(
-      p, run.arguments,
-      {column, std::min(kBytePanel, parts_.columns - within), run.numbers.scales + column}, sums);
-  int64_t done = 0;
-  for (int64_t block = 0; block < blocks; ++block) {
-    const int64_t begin = boundary(block), end = boundary(block + 1);
-    tile.rows_of_taps = task.rows_of_taps + begin;
-    tile.rows = static_cast<int>(end - begin);
-    tile.sums = sums + (begin - done) * kBytePanel;
-    prefetch_next(panel, block, blocks, tile);
+ByteConvolution::Blocks ByteConvolution::blocks_of(int64_t rows) const {
+  const int64_t units = ceil_div(rows, int64_t{kernel_->row_unit});
+  const int64_t count = ceil_div(rows, int64_t{kernel_->max_rows});
+  return {rows, units / count * kernel_->row_unit, units % count};
+}
+
+/// All rows of a task by the weights of a panel.
+void ByteConvolution::run_panel(ByteTile tile, int64_t first, const Blocks& blocks,
+                                std::span<const std::byte> next, PanelFinish& finish) const {
+  int32_t* const sums = tile.sums;
+  const int64_t most_together = std::max<int64_t>(kFinishedRows, kernel_->max_rows);
+  int64_t together = 0;  // Rows whose sums are there.
+  for (int64_t block = 0, left = blocks.all; left > 0; ++block, left -= tile.rows) {
+    const int64_t size = blocks.rows + (block < blocks.larger ? kernel_->row_unit : 0);
+    tile.rows = static_cast<int>(std::min(size, left));
+    tile.sums = sums + together * kBytePanel;
+    prefetch_next(next, block, tile);
     kernel_->run(tile);
-    if (block + 1 < blocks && (block + 1) % blocks_together != 0) continue;
-    finish_rows(finish, first + done, end - done);
-    done = end;
+    tile.rows_of_taps += tile.rows;
+    together += tile.rows;
+    if (left > tile.rows && together + kernel_->max_rows <= most_together) continue;
+    finish_rows(finish, first, together);
+    first += std::exchange(together, 0);
+  }
+}
+
+void ByteConvolution::run_panels(const Run& run, ByteTile tile, int64_t first, int64_t count,
+                                 int64_t task) const {
+  const Blocks blocks = blocks_of(count);
+  const int64_t begin = task % panel_tasks_ * panel_block_;
+  for (int64_t panel = begin; panel < std::min(begin + panel_block_, panels()); ++panel) {
+    const int64_t part = panel / parts_.panels, within = panel % parts_.panels * kBytePanel;
+    tile.row_offset = part * parts_.bytes;
+    tile.weights = reinterpret_cast<const int8_t*>(packed_.at(panel * panel_bytes()));
+    tile.start = run.numbers.starts + panel * kBytePanel;
+    const int64_t column = part * parts_.columns + within;
+    const BytePanel columns = {column, std::min(kBytePanel, parts_.columns - within),
+                               run.numbers.scales + column};
+    PanelFinish finish(problem_, run.arguments, columns, tile.sums);
+    run_panel(tile, first, blocks, weights_behind(panel), finish);
   }
 }
 
@@ -400,9 +418,8 @@ void ByteConvolution::run_task(const Run& run, int64_t task, char* scratch) cons
   if (gathered_step_ > 0)
     gather_rows(count, rows, reinterpret_cast<uint8_t*>(scratch + rows_bytes() + sums_bytes()),
                 tile);
-  const int64_t panel = task % panel_tasks_ * panel_block_;
-  for (int64_t i = panel; i < std::min(panel + panel_block_, panels()); ++i)
-    run_panel(run, tile, first, count, i, sums);
+  tile.sums = sums;
+  run_panels(run, tile, first, count, task);
 }
 
 void ByteConvolution::run(const ByteArguments& arguments, ThreadPool& pool, void* scratch) const {

@@ -45,6 +45,10 @@ class ByteConvolution {
     Numbers numbers;
     const uint8_t* image;
   };
+  /// Of a task's rows, as even as they can be: the first ones have a unit more.
+  struct Blocks {
+    int64_t all, rows, larger;
+  };
   /// Products side by side, each of as many groups.
   struct Parts {
     int64_t count = 1, panels = 1;      ///< The latter of each.
@@ -71,9 +75,12 @@ class ByteConvolution {
   void gather_rows(int64_t count, const uint8_t** rows, uint8_t* to, ByteTile& tile) const;
   void finish_rows(PanelFinish& finish, int64_t first, int64_t count) const;
   void run_task(const Run& run, int64_t task, char* scratch) const;
-  void prefetch_next(int64_t panel, int64_t block, int64_t blocks, ByteTile& tile) const;
-  void run_panel(const Run& run, const ByteTile& task, int64_t first, int64_t count, int64_t panel,
-                 int32_t* sums) const;
+  static void prefetch_next(std::span<const std::byte> next, int64_t block, ByteTile& tile);
+  std::span<const std::byte> weights_behind(int64_t panel) const;
+  Blocks blocks_of(int64_t rows) const;
+  void run_panel(ByteTile tile, int64_t first, const Blocks& blocks,
+                 std::span<const std::byte> next, PanelFinish& finish) const;
+  void run_panels(const Run& run, ByteTile tile, int64_t first, int64_t count, int64_t task) const;
   bool is_spread() const { return !spread_.empty(); }
   /// Rows of a product, and products one after the other: rows of a task are of one of them.
   int64_t rows() const {

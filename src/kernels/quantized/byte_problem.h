@@ -77,6 +77,8 @@ struct BytePanel {
 /// The end of a panel of channels: sums of some pixels to results.
 class PanelFinish {
  public:
+  PanelFinish(const PanelFinish&) = delete;  // It points into itself.
+  PanelFinish& operator=(const PanelFinish&) = delete;
   PanelFinish(const ByteProblem& problem, const ByteArguments& arguments, const BytePanel& panel,
               const int32_t* sums);
   /// Pixels [first, first + count), whose sums begin at row `row`.
