@@ -328,10 +328,19 @@ void ByteConvolution::prefetch_next(std::span<const std::byte> next, int64_t blo
   tile.ahead_step = is_there ? kLine : 0;
 }
 
-/// The next panel's weights, which a single block would wait for.
-std::span<const std::byte> ByteConvolution::weights_behind(int64_t panel) const {
-  if (panel + 1 == panels() || row_block_ <= kernel_->max_rows) return {};
+/// Weights behind a panel: those of the next one, which a single block would wait for, or the
+/// beginning of the next step's weights.
+std::span<const std::byte> ByteConvolution::weights_behind(const Run& run, int64_t panel) const {
+  if (panel + 1 == panels()) return run.arguments.ahead;
+  if (row_block_ <= kernel_->max_rows) return {};
   return packed_.bytes().subspan((panel + 1) * panel_bytes(), panel_bytes());
+}
+
+/// In the last panel's blocks.
+size_t ByteConvolution::fetch_capacity() const {
+  if (kernel_->gather != nullptr) return 0;  // Tiles wait for memory already.
+  return ceil_div(row_block_, int64_t{kernel_->max_rows}) * problem_.copies() * taps_ * groups_ *
+         kLine;
 }
 
 /// Rows [first, first + count), of which those beyond the output's lines are dropped.
@@ -385,7 +394,7 @@ void ByteConvolution::run_panels(const Run& run, ByteTile tile, int64_t first, i
     const BytePanel columns = {column, std::min(kBytePanel, parts_.columns - within),
                                run.numbers.scales + column};
     PanelFinish finish(problem_, run.arguments, columns, tile.sums);
-    run_panel(tile, first, blocks, weights_behind(panel), finish);
+    run_panel(tile, first, blocks, weights_behind(run, panel), finish);
   }
 }
 

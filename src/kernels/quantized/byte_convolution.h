@@ -23,6 +23,7 @@ class ByteConvolution {
 
   size_t scratch_bytes() const;
   std::span<const std::byte> packed() const { return packed_.bytes(); }
+  size_t fetch_capacity() const;
   /// Needs `scratch` of scratch_bytes(), 64-byte aligned.
   void run(const ByteArguments& arguments, ThreadPool& pool, void* scratch) const;
 
@@ -76,7 +77,7 @@ class ByteConvolution {
   void finish_rows(PanelFinish& finish, int64_t first, int64_t count) const;
   void run_task(const Run& run, int64_t task, char* scratch) const;
   static void prefetch_next(std::span<const std::byte> next, int64_t block, ByteTile& tile);
-  std::span<const std::byte> weights_behind(int64_t panel) const;
+  std::span<const std::byte> weights_behind(const Run& run, int64_t panel) const;
   Blocks blocks_of(int64_t rows) const;
   void run_panel(ByteTile tile, int64_t first, const Blocks& blocks,
                  std::span<const std::byte> next, PanelFinish& finish) const;

@@ -20,6 +20,7 @@ class ByteDepthwise {
   static Result<ByteDepthwise> prepare(ByteProblem problem, const ByteWeights* weights);
 
   size_t scratch_bytes() const;
+  size_t fetch_capacity() const { return 0; }
   std::span<const std::byte> packed() const { return packed_.bytes(); }
   /// Needs `scratch` of scratch_bytes(), 64-byte aligned.
   void run(const ByteArguments& arguments, ThreadPool& pool, void* scratch) const;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <span>
 #include <vector>
 
 #include "base/function_ref.h"
@@ -56,6 +58,7 @@ struct ByteArguments {
   /// Of a problem with `computed_scaling`: the zero point, and a factor of all scales.
   int32_t zero = 0;
   float scale = 1.0f;
+  std::span<const std::byte> ahead = {};  ///< Is fetched meanwhile.
 };
 
 /// Gives weight (channel, depth position) where depth runs over kernel positions and, innermost,

@@ -25,6 +25,7 @@ template <class Convolution> class ByteKernelOfPlan final : public Kernel {
         d_.computed_zero < 0 ? d_.problem.zero : zero(arguments.inputs[d_.computed_zero]);
     if (d_.computed_scale >= 0)
       numbers.scale = *static_cast<const float*>(arguments.inputs[d_.computed_scale]);
+    numbers.ahead = arguments.ahead;
     convolution_.run(numbers, *arguments.queue.pool, arguments.workspace);
     return {};
   }
@@ -37,6 +38,7 @@ template <class Convolution> class ByteKernelOfPlan final : public Kernel {
   }
   std::span<const std::byte> packed() const override { return convolution_.packed(); }
   bool packs_input(int input) const override { return input == d_.weights; }
+  size_t fetch_capacity() const override { return convolution_.fetch_capacity(); }
 
  private:
   int32_t zero(const void* at) const {
