@@ -215,7 +215,7 @@ template <class B> struct RowFinish {
     [[gnu::always_inline]] V operator()(V x) const { return round(min(max(x, low), high)); }
   };
 
-  /// The head's steps, with what they need in one place.
+  /// The head's steps with their constants.
   template <bool kFirst, ByteType kAdd, bool kLast>
   struct HeadRows {
     static constexpr bool kAdds = kAdd != ByteType::f32;
@@ -226,7 +226,8 @@ template <class B> struct RowFinish {
     Rounding round_first, round_last;
 
     [[gnu::always_inline]] static HeadRows of(const ByteFinish& t, const Head& head) {
-      const ByteStep first = kFirst ? *head.first : ByteStep{}, add = kAdds ? *head.add : ByteStep{};
+      const ByteStep first = kFirst ? *head.first : ByteStep{},
+                     add = kAdds ? *head.add : ByteStep{};
       const ByteStep last = kLast ? *head.last : ByteStep{};
       const float end_factor = kLast ? last.inverse : head.after;
       const float factor = add.operand_scale * end_factor;
