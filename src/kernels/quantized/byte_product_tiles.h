@@ -20,11 +20,13 @@ template <class P, bool kFlips, int R> void byte_tile(const ByteTile& t) {
     for (int v = 0; v < kVectors; ++v) sums[r][v] = P::load(t.start + v * P::kWidth);
   const auto flip = P::broadcast(t.flip);
   const int8_t *weights = t.weights, *ahead = t.ahead;
+  const int64_t ahead_step = t.ahead_step, bytes_of_tap = t.groups * kByteGroup;
+  int32_t* const to = t.sums;  // A store to it might change the tile, for all that is known.
   for (int64_t tap = 0; tap < t.taps; ++tap) {
     const uint8_t* row[R];
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r) row[r] = t.rows_of_taps[tap * t.tap_stride + r] + t.row_offset;
-    for (int64_t at = 0; at < t.groups * kByteGroup; at += kByteGroup) {
+    for (int64_t at = 0; at < bytes_of_tap; at += kByteGroup) {
       typename P::Weights column[kVectors];
 #pragma GCC unroll 4
       for (int v = 0; v < kVectors; ++v)
@@ -40,14 +42,14 @@ template <class P, bool kFlips, int R> void byte_tile(const ByteTile& t) {
       }
       weights += kBytePanel * kByteGroup;
       __builtin_prefetch(ahead, 0, 2);
-      ahead += t.ahead_step;
+      ahead += ahead_step;
     }
   }
 #pragma GCC unroll 16
   for (int r = 0; r < R; ++r)
 #pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v)
-      P::store(t.sums + r * kBytePanel + v * P::kWidth, sums[r][v]);
+      P::store(to + r * kBytePanel + v * P::kWidth, sums[r][v]);
 }
 
 template <class P, int... R>
