@@ -16,6 +16,12 @@ TEST(WorkerMemory, IsNoneWhereNoneIsNeeded) {
   EXPECT_EQ(worker_stride(0, 2), 0u);
 }
 
+TEST(WorkerMemory, OfSeveralWorkersIsPagesBehindOthers) {
+  EXPECT_GE(workers_apart(2), size_t{2} * 4096);
+  EXPECT_EQ(workers_apart(2) % kAlignment, 0u);
+  EXPECT_EQ(workers_apart(1), 0u);
+}
+
 TEST(WorkerMemory, OfOneWorkerHasNoneBehindIt) {
   EXPECT_EQ(worker_stride(4000, 1), align_up(4000));
 }
