@@ -48,8 +48,7 @@ template <class P, bool kFlips, int R> void byte_tile(const ByteTile& t) {
 #pragma GCC unroll 16
   for (int r = 0; r < R; ++r)
 #pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v)
-      P::store(to + r * kBytePanel + v * P::kWidth, sums[r][v]);
+    for (int v = 0; v < kVectors; ++v) P::store(to + r * kBytePanel + v * P::kWidth, sums[r][v]);
 }
 
 template <class P, int... R>
