@@ -216,8 +216,7 @@ template <class B> struct RowFinish {
   };
 
   /// The head's steps with their constants.
-  template <bool kFirst, ByteType kAdd, bool kLast>
-  struct HeadRows {
+  template <bool kFirst, ByteType kAdd, bool kLast> struct HeadRows {
     static constexpr bool kAdds = kAdd != ByteType::f32;
     const char* residual;
     int64_t stride;
