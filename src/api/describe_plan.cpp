@@ -9,6 +9,7 @@
 #include "device/device_family.h"
 #include "network/report.h"
 #include "ops/ops.h"
+#include "plan/open_form.h"
 #include "plan/packing.h"
 #include "plan/plan_file.h"
 #include "select/gone_nodes.h"
@@ -113,7 +114,8 @@ Json describe(const Plan& plan) {
   json["stripped"] = plan.stripped;
   json["settings"] = Json::object();
   for (const auto& [name, value] : plan.settings)
-    if (name != kPackingSetting && name != api::kCandidatesSetting && name != kGoneSetting)
+    if (name != kPackingSetting && name != api::kCandidatesSetting && name != kGoneSetting &&
+        name != kJoinedSetting && name != kOpenJoinedSetting)
       json["settings"][name] = value;
   json["passes"] = plan.passes;
   for (const Node* node : api::layers_of(*plan.graph)) json["layers"].push_back(layer_json(*node));

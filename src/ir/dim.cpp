@@ -209,6 +209,20 @@ bool key_less(const Dim& a, const Dim& b) {
   return a.to_string() < b.to_string();
 }
 
+/// Whether the whole is an extremum of that kind of which the part is an operand.
+bool is_part(const Dim& part, const Dim& whole, AtomKind kind) {
+  if (whole.is_constant()) return false;
+  const Expression& expression = expression_of(whole);
+  if (expression.constant != 0 || expression.terms.size() != 1) return false;
+  const DimTerm& term = expression.terms[0];
+  if (term.coefficient != 1 || term.factors.size() != 1) return false;
+  const DimAtom& atom = *term.factors[0];
+  const auto has = [&](const Dim& operand) {
+    return operand == part || is_part(part, operand, kind);
+  };
+  return atom.kind == kind && (has(atom.a) || has(atom.b));
+}
+
 Dim extremum(const Dim& a, const Dim& b, bool smaller) {
   const std::string_view name = smaller ? "min" : "max";
   if (Arithmetic::is_too_large(a, b)) return Arithmetic::too_large(name, a, b);
@@ -216,6 +230,8 @@ Dim extremum(const Dim& a, const Dim& b, bool smaller) {
   if (difference.min >= 0) return smaller ? b : a;
   if (difference.max <= 0) return smaller ? a : b;
   const AtomKind kind = smaller ? AtomKind::kMin : AtomKind::kMax;
+  if (is_part(a, b, kind)) return b;
+  if (is_part(b, a, kind)) return a;
   return key_less(b, a) ? Arithmetic::opaque(kind, b, a) : Arithmetic::opaque(kind, a, b);
 }
 

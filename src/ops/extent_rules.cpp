@@ -1,6 +1,7 @@
 #include "ops/extent_rules.h"
 
 #include <algorithm>
+#include <set>
 
 #include "ops/control_flow.h"
 #include "ops/structure.h"
@@ -101,6 +102,39 @@ Status ExtentRules::check(const SymbolValues& symbols) const {
   return {};
 }
 
+std::string ExtentRules::joined_text() const {
+  std::string text;
+  std::set<std::string> known;
+  for (const ExtentRule& rule : rules_) {
+    if (rule.kind != ExtentRule::Kind::kJoined) continue;
+    std::string extents = fmt::format("{}\n{}\n{}\n", rule.a.to_string(), rule.b.to_string(),
+                                      rule.result.to_string());
+    if (!known.insert(extents).second) continue;
+    std::string layer = rule.layer;
+    std::ranges::replace(layer, '\n', ' ');
+    text += extents + layer + "\n";
+  }
+  return text;
+}
+
+Status ExtentRules::add_joined(std::string_view text) {
+  const auto line = [&text]() {
+    const size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view found = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    return found;
+  };
+  while (!text.empty()) {
+    ExtentRule rule{.kind = ExtentRule::Kind::kJoined};
+    TENON_ASSIGN(rule.a, Dim::parse(line()));
+    TENON_ASSIGN(rule.b, Dim::parse(line()));
+    TENON_ASSIGN(rule.result, Dim::parse(line()));
+    rule.layer = line();
+    rules_.push_back(std::move(rule));
+  }
+  return {};
+}
+
 bool surely_more(const Dim& a, const Dim& b) {
   if (a.is_constant() && b.is_constant()) return a.constant() > b.constant();
   if (!(a == b)) ExtentNotes::append({ExtentRule::Kind::kAtMost, a, b, b});
@@ -122,7 +156,9 @@ Result<Shape> expanded_shape(const Shape& x, const Shape& target, const InferCon
     else if (!may_be_one(from, context))
       joined = from;
     else if (from.size() + to.size() <= kMostLeaves)  // Equal, or one of them 1; 0 stays 0.
-      joined = floor_div(from * to, max(min(from, to), 1));
+      joined = range_of(from, context).min > 0 && range_of(to, context).min > 0
+                   ? max(from, to)
+                   : floor_div(from * to, max(min(from, to), 1));
     ExtentNotes::append({ExtentRule::Kind::kJoined, from, to, joined});
   });
 }

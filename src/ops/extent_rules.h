@@ -43,6 +43,12 @@ class ExtentRules {
   /// The first rule that is broken, of the rules whose symbols have values.
   Status check(const SymbolValues& symbols) const;
 
+  /// Rules of extents that are joined, each once, for a plan: passes take away nodes that they are
+  /// of, and the shapes of others follow from them.
+  std::string joined_text() const;
+  /// Adds the rules of a joined_text().
+  Status add_joined(std::string_view text);
+
  private:
   std::vector<ExtentRule> rules_;
 };

@@ -40,7 +40,7 @@ Result<Borders<T>> borders_of(const std::vector<T>& pads,
 }
 
 /// For each place along a padded axis the place in x, or -1 for the constant. Borders that are
-/// negative take elements off, before the others repeat what is left.
+/// negative take elements off, before the others repeat the rest.
 Result<std::vector<int64_t>> sources(int64_t extent, int64_t begin, int64_t count, PadFill fill,
                                      const Fail& fail) {
   std::vector<int64_t> places(count);

@@ -344,6 +344,16 @@ bool are_alike(const std::vector<Value*>& a, const std::vector<Value*>& b) {
   });
 }
 
+/// Where extents are broadcast, results may be larger.
+bool are_alike_but_for_extents(const std::vector<Value*>& a, const std::vector<Value*>& b) {
+  return std::ranges::equal(a, b, [](const Value* one, const Value* other) {
+    TensorType type = one->type;
+    const bool is_as_long = type.shape.size() == other->type.shape.size();
+    type.shape = other->type.shape;
+    return is_as_long && one->name == other->name && type == other->type;
+  });
+}
+
 Result<std::vector<std::unique_ptr<Graph>>> read_forms(
     const flatbuffers::Vector<flatbuffers::Offset<fb::Graph>>* sources, const Weights& weights,
     const Plan& plan) {
@@ -353,7 +363,7 @@ Result<std::vector<std::unique_ptr<Graph>>> read_forms(
     if (const Status named = name_shape_values(*form, plan.profiles); !named.ok())
       return damaged("{}", named.error().message);
     if (!are_alike(form->inputs(), plan.graph->inputs()) ||
-        !are_alike(form->outputs(), plan.graph->outputs()))
+        !are_alike_but_for_extents(form->outputs(), plan.graph->outputs()))
       return damaged("a form of its graph has other inputs or outputs");
     forms.push_back(std::move(form));
   }

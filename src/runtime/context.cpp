@@ -166,7 +166,7 @@ Result<Extents> Context::shape(std::string_view name) const {
   }
   TENON_ASSIGN(const SymbolValues symbols, bind_inputs(graph, shapes, values_));
   Extents extents;
-  for (const Dim& dim : graph.outputs()[*index]->type.shape)
+  for (const Dim& dim : engine_->serving(symbols).graph->outputs()[*index]->type.shape)
     extents.push_back(dim.evaluate(symbols).value_or(-1));
   return extents;
 }
@@ -191,7 +191,7 @@ Extents Context::most_extents(const Value& tensor) const {
       known = std::move(symbols).value();
   for (const auto& [name, value] : known) ranges[name] = {value, value};
   Extents extents;
-  for (const Dim& dim : tensor.type.shape)
+  for (const Dim& dim : engine_->widest(tensor).type.shape)
     extents.push_back(dim.evaluate(known).value_or(dim.range(ranges).max));
   return extents;
 }
@@ -232,14 +232,15 @@ Result<SymbolValues> Context::bound_symbols() const {
     shapes[name] = *input_shapes_[i];
   }
   TENON_ASSIGN(SymbolValues symbols, bind_inputs(engine_->graph(), shapes, values_));
-  TENON_TRY(engine_->extent_rules().check(symbols));
+  TENON_TRY(engine_->check_extents(symbols));
   return symbols;
 }
 
 Status Context::infer_shapes() {
   TENON_TRY(read_values());
   TENON_ASSIGN(SymbolValues symbols, bound_symbols());
-  TENON_TRY(ConcreteGraph::create(engine_->graph(), std::move(symbols)));
+  const Graph& graph = *engine_->serving(symbols).graph;
+  TENON_TRY(ConcreteGraph::create(graph, std::move(symbols)));
   return {};
 }
 
@@ -280,13 +281,14 @@ Status Context::prepare_dynamic() {
   TENON_ASSIGN(symbols_, bound_symbols());
   if (engine_->plan().stripped)
     return user_error("the plan was stripped of its weights: refit the engine before it runs");
-  if (dynamic_ != nullptr) return {};
+  const Graph& graph = *engine_->serving(symbols_).graph;
+  if (dynamic_ != nullptr && &dynamic_->graph() == &graph) return {};
   Backend backend = engine_->backend();
   backend.attachments = &attachments_;
   const auto memory = [this](size_t bytes) {
     return run_memory_ ? run_memory_(bytes, run_stream_) : engine_->backend().allocate(bytes);
   };
-  dynamic_ = std::make_unique<DynamicRunner>(std::move(backend), memory, engine_->graph());
+  dynamic_ = std::make_unique<DynamicRunner>(std::move(backend), memory, graph);
   return {};
 }
 

@@ -26,6 +26,7 @@ class DynamicRunner {
   DynamicRunner(Backend backend, MemorySource memory, const Graph& graph)
       : backend_(std::move(backend)), memory_(std::move(memory)), graph_(graph) {}
 
+  const Graph& graph() const { return graph_; }
   /// The same symbols each time, with any values.
   Result<std::vector<DynamicOutput>> run(ConstantStore& constants, const SymbolValues& symbols,
                                          std::span<void* const> inputs, Queue queue, int threads,

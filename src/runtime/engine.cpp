@@ -11,6 +11,7 @@
 #include "ops/structure.h"
 #include "plan/graph_parts.h"
 #include "plan/kernel_settings.h"
+#include "plan/open_form.h"
 #include "plan/packing.h"
 #include "plan/points.h"
 #include "plan/shape_values.h"
@@ -28,6 +29,14 @@ std::optional<int> index_of(const std::vector<Value*>& values, std::string_view 
 
 bool depends_on_data(const Graph& graph) {
   return has_open_extents(graph, input_symbols(graph));
+}
+
+/// Those of nodes that passes took away are in the setting.
+Result<ExtentRules> rules_of(const Plan& plan, Graph& graph, const char* setting) {
+  TENON_ASSIGN(ExtentRules rules, ExtentRules::of(graph));
+  if (const auto found = plan.settings.find(setting); found != plan.settings.end())
+    TENON_TRY(rules.add_joined(found->second));
+  return rules;
 }
 
 bool has_plugins(const Graph& graph) {
@@ -178,7 +187,12 @@ Status Engine::examine_graph() {
     tables_.push_back(table_of(choice, form_of(plan_, choice.form)));
   constant_places_ = std::make_shared<const ConstantPlaces>(graph());
   data_dependent_ = depends_on_data(graph());
-  TENON_ASSIGN(extent_rules_, ExtentRules::of(*plan_.graph));
+  TENON_ASSIGN(extent_rules_, rules_of(plan_, *plan_.graph, kJoinedSetting));
+  open_form_ = nullptr;
+  if (const int form = open_form_of(plan_); form > 0) {
+    open_form_ = plan_.forms[static_cast<size_t>(form - 1)].get();
+    TENON_ASSIGN(open_rules_, rules_of(plan_, *open_form_, kOpenJoinedSetting));
+  }
   has_plugins_ = has_plugins(graph());
   const auto branches = plan_.settings.find(kBranchesSetting);
   branches_ = branches == plan_.settings.end() ? Branches() : parse_branches(branches->second);
@@ -207,6 +221,11 @@ std::optional<int> Engine::input_index(std::string_view name) const {
 }
 std::optional<int> Engine::output_index(std::string_view name) const {
   return index_of(graph().outputs(), name);
+}
+
+const Value& Engine::widest(const Value& tensor) const {
+  const auto index = output_index(tensor.name);
+  return open_form_ == nullptr || !index ? tensor : *open_form_->outputs()[*index];
 }
 
 Result<size_t> Engine::arena_bound(int profile) {
@@ -448,7 +467,20 @@ void Engine::forget_programs() {
   known_programs_.clear();
 }
 
+/// The graph's layers are faster.
+Status Engine::check_extents(const SymbolValues& symbols) const {
+  Status status = extent_rules_.check(symbols);
+  if (status.ok() || open_form_ == nullptr) return status;
+  const auto is_below = [&symbols](const auto& range) {
+    const auto value = symbols.find(range.first);
+    return value != symbols.end() && value->second < range.second.min;
+  };
+  return std::ranges::any_of(open_form_->symbol_ranges, is_below) ? std::move(status)
+                                                                  : open_rules_.check(symbols);
+}
+
 Engine::Serving Engine::serving(const SymbolValues& symbols) const {
+  if (open_form_ != nullptr && !extent_rules_.check(symbols).ok()) return {open_form_};
   const Choice* const choice = nearest_choice(plan_.choices, symbols);
   if (choice == nullptr) return {plan_.graph.get()};
   return {&form_of(plan_, choice->form), &tables_[choice - plan_.choices.data()]};

@@ -42,14 +42,17 @@ class Engine {
   ConstantStore& constants() { return *constants_; }
   /// Some shapes are data-dependent: contexts run part by part (DynamicRunner).
   bool data_dependent() const { return data_dependent_; }
-  /// Assumptions of the graph about its extents.
-  const ExtentRules& extent_rules() const { return extent_rules_; }
+  /// Whether the assumptions of a form of the graph about its extents hold.
+  Status check_extents(const SymbolValues& symbols) const;
   bool runs_plugins() const { return has_plugins_; }
   /// Streams beside its own that a run may use.
   int aux_stream_count() const { return aux_streams(branches_); }
   /// Position among the graph's inputs or outputs.
   std::optional<int> input_index(std::string_view name) const;
   std::optional<int> output_index(std::string_view name) const;
+
+  /// An output in the form of the graph in which it is the largest.
+  const Value& widest(const Value& tensor) const;
 
   /// Whether the tensor's contents decide shapes: it lies on the host.
   bool is_on_host(std::string_view name) const;
@@ -150,7 +153,9 @@ class Engine {
   std::vector<TacticTable> tables_;  ///< One a choice of the plan.
   std::shared_ptr<const ConstantPlaces> constant_places_;
   bool data_dependent_ = false, has_plugins_ = false;
-  ExtentRules extent_rules_;
+  ExtentRules extent_rules_;    ///< Of the graph.
+  Graph* open_form_ = nullptr;  ///< For broadcasts that the graph does not allow for; may be null.
+  ExtentRules open_rules_;      ///< Of that form.
   Branches branches_;
   std::atomic<int> generation_ = 0;
   ProgramCache programs_;

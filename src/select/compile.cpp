@@ -12,6 +12,7 @@
 #include "base/stopwatch.h"
 #include "device/device_family.h"
 #include "device/open_extents.h"
+#include "ops/extent_rules.h"
 #include "ops/fitting_branches.h"
 #include "ops/ops.h"
 #include "ops/table.h"
@@ -19,6 +20,7 @@
 #include "passes/observed_passes.h"
 #include "plan/bodies.h"
 #include "plan/kernel_settings.h"
+#include "plan/open_form.h"
 #include "plan/packing.h"
 #include "plan/points.h"
 #include "plan/shape_values.h"
@@ -29,6 +31,7 @@
 #include "select/keep_formats.h"
 #include "select/kernel_chooser.h"
 #include "select/known_shapes.h"
+#include "select/open_broadcasts.h"
 #include "select/pack_weights.h"
 #include "select/usual_broadcasts.h"
 #include "select/views.h"
@@ -169,9 +172,7 @@ bool compares_forms(const Graph& graph, const CompileRequest& request) {
          request.select.chooser == nullptr && !request.shows_tensors;
 }
 
-/// Kernels of the other forms under the usual shapes; forms that do not run are dropped.
-Status choose_for_forms(Plan& plan, const Backend& backend, const SymbolValues& symbols,
-                        SelectOptions options, TimingCache& cache) {
+void tell_nobody(SelectOptions& options) {
   options.progress = nullptr;
   options.record = nullptr;
   options.left_out = nullptr;
@@ -180,6 +181,12 @@ Status choose_for_forms(Plan& plan, const Backend& backend, const SymbolValues& 
   options.watch = nullptr;
   options.notes = nullptr;
   options.editable_cache = false;
+}
+
+/// Kernels of the other forms under the usual shapes; forms that do not run are dropped.
+Status choose_for_forms(Plan& plan, const Backend& backend, const SymbolValues& symbols,
+                        SelectOptions options, TimingCache& cache) {
+  tell_nobody(options);
   options.warm = true;
   options.of_form = true;
   // Which shapes between the ends a form serves is not known yet.
@@ -266,6 +273,64 @@ Status settle_broadcasts(Graph& graph, const std::vector<Profile>& profiles) {
     if (symbols.ok() && !symbols->empty()) usual.push_back(std::move(symbols).value());
   }
   return usual.empty() ? Status() : expand_usual_broadcasts(graph, usual);
+}
+
+Status note_joined(Graph& network, const char* setting,
+                   std::map<std::string, std::string>& settings) {
+  TENON_ASSIGN(const ExtentRules rules, ExtentRules::of(network));
+  if (std::string text = rules.joined_text(); !text.empty()) settings[setting] = std::move(text);
+  return {};
+}
+
+/// The form for broadcasts that the graph does not allow for, behind the passes; null where it
+/// needs none, or would not be optimized.
+std::unique_ptr<Graph> open_form(const Graph& network, const CompileRequest& request,
+                                 std::map<std::string, std::string>& settings) {
+  if (!request.takes_forms || request.shows_tensors) return nullptr;
+  auto open = with_open_broadcasts(network);
+  if (!open.ok() || *open == nullptr || !note_joined(**open, kOpenJoinedSetting, settings).ok())
+    return nullptr;
+  PassOptions passes = request.passes;
+  passes.leaves_forms = false;
+  NullLogger quiet;
+  return run_passes(**open, passes, quiet).ok() ? std::move(*open) : nullptr;
+}
+
+/// Shapes that only that form runs: one extent of an input at its least, the others at their most.
+std::vector<SymbolValues> broadcasts_of(const Plan& plan, const Graph& open) {
+  std::vector<SymbolValues> shapes = plan_ends(plan);
+  for (const Profile& profile : plan.profiles) {
+    const auto ends = profile_ends(open, profile);
+    if (!ends.ok()) continue;
+    for (const auto& [name, least] : ends->least) {
+      SymbolValues shape = ends->most;
+      shape[name] = least;
+      if (ConcreteGraph::create(open, shape).ok()) shapes.push_back(std::move(shape));
+    }
+  }
+  return shapes;
+}
+
+/// Kernels are not timed for it: those of the graph's own layers serve, else the first that fit. So
+/// constants that kernels pack are in the plan once.
+void add_open_form(Plan& plan, std::unique_ptr<Graph> open, const CompileRequest& request,
+                   const SymbolValues& symbols, TimingCache& cache) {
+  if (open == nullptr) return;
+  SelectOptions options = request.select;
+  tell_nobody(options);
+  options.level = 0;
+  options.chooser = nullptr;
+  options.beside = {};
+  options.allowed = request.select.allowed;
+  for (const auto& node : plan.graph->nodes())
+    if (!node->tactic.empty()) options.chosen.try_emplace(node->name, node->tactic);
+  if (!select_tactics(*open, request.backend, symbols, options, cache).ok()) return;
+  if (request.packs && !pack_weights(*open, request.backend, symbols, broadcasts_of(plan, *open),
+                                     request.select.threads, request.keep_originals)
+                            .ok())
+    return;
+  plan.forms.push_back(std::move(open));
+  plan.settings[kOpenFormSetting] = std::to_string(plan.forms.size());
 }
 
 size_t count_layers(const Graph& graph) {
@@ -406,6 +471,8 @@ Result<Plan> compile(CompileRequest request, TimingCache& cache, Logger& logger)
   PassForecast forecast(told, request.passes);
   request.passes.leaves_forms = compares_forms(*plan.graph, request);
   if (request.before_passes) request.before_passes();
+  TENON_TRY(note_joined(*plan.graph, kJoinedSetting, plan.settings));
+  std::unique_ptr<Graph> open = open_form(*plan.graph, request, plan.settings);
   TENON_ASSIGN(PassRun run, run_observed_passes(*plan.graph, request.passes, logger,
                                                 observer_of(record, request.levels, forecast),
                                                 request.before_precision));
@@ -443,6 +510,7 @@ Result<Plan> compile(CompileRequest request, TimingCache& cache, Logger& logger)
     TENON_TRY(pack_weights(*plan.graph, request.backend, symbols, plan_ends(plan),
                            request.select.threads, request.keep_originals,
                            told == nullptr ? request.packed : told_to(*told)));
+  add_open_form(plan, std::move(open), request, symbols, cache);
   if (std::string packing = packing_of(*plan.graph, request.backend); !packing.empty())
     plan.settings[kPackingSetting] = std::move(packing);
   const double packing_time = watch.lap();

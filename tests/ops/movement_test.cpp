@@ -25,7 +25,7 @@ TEST(Movement, PadModes) {
   expect_floats(run(op, {x, ints({2, 1})})[0], {2, 3, 1, 2, 3, 1});
 }
 
-/// Borders repeat what negative ones leave of x.
+/// Borders repeat the part of x that negative ones leave.
 TEST(Movement, PadModesBesideCrops) {
   Pad op;
   const Tensor x = ramp({4}, 1);
