@@ -2346,7 +2346,8 @@ class INetworkDefinition : public INoCopy {
   IPaddingLayer* addPaddingNd(ITensor& input, const Dims& prePadding,
                               const Dims& postPadding) noexcept;
   /// Names weights, found by the address of their values, for IRefitter; else the name is
-  /// "layer.role". The name is copied. Returns false where one of both is null.
+  /// "layer.role". The name is copied; null takes it away. Returns false where there are no
+  /// weights.
   bool setWeightsName(Weights weights, const char* name) noexcept;
   /// Sets the recorder that errors of this object and of the objects made from it are reported to,
   /// beside the logger; null for none. The application owns it, and it must outlive the object.
@@ -2431,9 +2432,10 @@ class INetworkDefinition : public INoCopy {
   /// Returns the builder that made the network.
   virtual inline IBuilder& getBuilder() const noexcept;
   /// Lets weights, by their name, be refitted in builds with kREFIT_INDIVIDUAL. The name is copied.
-  /// Returns false for null. Since 10.2.
+  /// Returns false, and logs why, where the network has no such weights. Since 10.2.
   bool markWeightsRefittable(const char* name) noexcept;
-  /// Undoes markWeightsRefittable(). Returns false where the name was not marked. Since 10.2.
+  /// Undoes markWeightsRefittable(). Returns false where the network has no such weights. Since
+  /// 10.2.
   bool unmarkWeightsRefittable(const char* name) noexcept;
   /// Returns whether markWeightsRefittable() named the weights. Since 10.2.
   bool areWeightsMarkedRefittable(const char* name) const noexcept;

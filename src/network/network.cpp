@@ -9,6 +9,29 @@
 #include "ops/table.h"
 
 namespace tenon::network {
+namespace {
+
+/// Among those of bodies, too.
+bool has_constant(const Graph& graph, std::string_view name) {
+  return std::ranges::any_of(graph.nodes(), [name](const auto& node) {
+    const bool is_it =
+        node->template is<Constant>() && (node->output()->name == name || node->name == name);
+    return is_it || std::ranges::any_of(node->bodies, [name](const auto& body) {
+             return has_constant(*body, name);
+           });
+  });
+}
+
+/// Whether refitting knows weights by that name, of the application's names or the graph's, for
+/// which layers are made that are not yet.
+template <class Names, class Make>
+bool knows_weights(std::string_view name, const Names& names, const Graph& graph, Make make) {
+  const auto has_name = [&](const auto& named) { return named.second == name; };
+  return std::ranges::any_of(names, has_name) || has_constant(graph, name) ||
+         (make() && has_constant(graph, name));
+}
+
+}  // namespace
 
 Network::Network(IBuilder& builder, std::shared_ptr<Reporter> reporter,
                  NetworkDefinitionCreationFlags flags)
@@ -218,11 +241,14 @@ bool Network::unmarkOutputForShapes(ITensor& tensor) noexcept {
   return true;
 }
 bool Network::setWeightsName(Weights weights, const char* name) noexcept {
-  if (!require(weights.values != nullptr && name != nullptr, "setWeightsName",
-               "weights and a name"))
-    return false;
-  if (!reporter_->guarded_call("setWeightsName", [&] { weight_names_[weights.values] = name; }))
-    return false;
+  if (!require(weights.values != nullptr, "setWeightsName", "weights")) return false;
+  const auto set = [&] {
+    if (name == nullptr)
+      weight_names_.erase(weights.values);
+    else
+      weight_names_[weights.values] = name;
+  };
+  if (!reporter_->guarded_call("setWeightsName", set)) return false;
   for (const auto& layer : layers_)
     if (!layer->is_imported()) layer->touch();
   return true;
@@ -237,12 +263,21 @@ IBuilder& Network::getBuilder() const noexcept {
   return builder_;
 }
 bool Network::markWeightsRefittable(const char* name) noexcept {
-  if (!require(name != nullptr, "markWeightsRefittable", "a name")) return false;
+  const auto make = [this] { return stale_ > 0 && update_all().ok(); };
+  const auto is_known = [&] { return knows_weights(name, weight_names_, *graph_, make); };
+  if (!require(name != nullptr, "markWeightsRefittable", "a name") ||
+      !require(reporter_->guarded("markWeightsRefittable", false, is_known),
+               "markWeightsRefittable", "the name of weights of the network"))
+    return false;
   return reporter_->guarded_call("markWeightsRefittable", [&] { refittable_.insert(name); });
 }
 bool Network::unmarkWeightsRefittable(const char* name) noexcept {
-  return reporter_->guarded("unmarkWeightsRefittable", false,
-                            [&] { return name != nullptr && refittable_.erase(name) > 0; });
+  const auto make = [this] { return stale_ > 0 && update_all().ok(); };
+  return reporter_->guarded("unmarkWeightsRefittable", false, [&] {
+    if (name == nullptr || !knows_weights(name, weight_names_, *graph_, make)) return false;
+    refittable_.erase(name);
+    return true;
+  });
 }
 bool Network::areWeightsMarkedRefittable(const char* name) const noexcept {
   return reporter_->guarded("areWeightsMarkedRefittable", false,

@@ -169,6 +169,27 @@ TEST(Refit, PlansForOtherVersionsHoldNoPackedWeights) {
   EXPECT_EQ(session.result(), F(8, 18 * 5 + 3));
 }
 
+TEST(Refit, NamesOfNoWeightsAreNotMarked) {
+  Session session;
+  ITensor* x = session.input("x", DataType::kFLOAT, {2});
+  const Weights w = session.weights({1, 2});
+  IConstantLayer* constant = session.network->addConstant(dims({2}), w);
+  session.output(
+      session.network->addElementWise(*x, *constant->getOutput(0), ElementWiseOperation::kSUM)
+          ->getOutput(0),
+      "y");
+  EXPECT_FALSE(session.network->markWeightsRefittable("bias"));
+  EXPECT_TRUE(session.log.complained("weights of the network")) << session.log.text();
+  EXPECT_FALSE(session.network->unmarkWeightsRefittable("bias"));
+  const std::string own = std::string(constant->getName()) + " CONSTANT";
+  EXPECT_TRUE(session.network->markWeightsRefittable(own.c_str())) << session.log.text();
+  EXPECT_TRUE(session.network->setWeightsName(w, "bias"));
+  EXPECT_TRUE(session.network->unmarkWeightsRefittable("bias"));
+  EXPECT_FALSE(session.network->areWeightsMarkedRefittable("bias"));
+  EXPECT_TRUE(session.network->setWeightsName(w, nullptr));
+  EXPECT_FALSE(session.network->markWeightsRefittable("bias"));
+}
+
 TEST(Refit, UserNamesAndIndividualWeights) {
   Session session;
   ITensor* x = session.input("x", DataType::kFLOAT, {1, 2});
