@@ -450,3 +450,25 @@ pattern("transposed_convolution", 13, """
 g (float[b,4,h,w] x, float[4,3,3,3] w_k, float[3] w_b) => (y) {
   y = ConvTranspose <kernel_shape = [3,3], strides = [2,2], pads = [1,1,1,1], output_padding = [1,1]> (x, w_k, w_b)
 }""", {"b": 1, "h": 4, "w": 5}, {"b": 2, "h": 3, "w": 3})
+
+# Extents of two inputs, of which each run may broadcast either.
+pattern("broadcasts_either_way", 17, """
+g (float[n,4] x, float[m,4] y, float[4,4] w_k) => (z, e) {
+  d = Sub (x, y)
+  p = MatMul (d, w_k)
+  z = Add (p, y)
+  s = Shape (d)
+  e = Expand (x, s)
+}""", {"n": 5, "m": 5}, {"n": 1, "m": 5}, {"n": 4, "m": 1}, {"n": 1, "m": 1}, {"n": 3, "m": 3})
+
+pattern("wrapped_borders_beside_crops", 21, """
+g (float[b,6] x) => (y) {
+  pads = Constant <value = int64[4] {0,2,0,-1}> ()
+  y = Pad <mode = "wrap"> (x, pads)
+}""", {"b": 1}, {"b": 3})
+
+pattern("aligned_corners_of_part_elements", 17, """
+g (float[b,2,7,5] x) => (y) {
+  scales = Constant <value = float[4] {1.0,1.0,1.5,0.7}> ()
+  y = Resize <mode = "linear", coordinate_transformation_mode = "align_corners"> (x, , scales)
+}""", {"b": 1}, {"b": 3})
