@@ -1,5 +1,6 @@
 // Mixtures of experts of the domain com.microsoft. Every expert computes every token, and the ones
-// that the router chose have a share in the sum.
+// that the router chose have a share in the sum; where tokens are known to be few, only the weights
+// of chosen experts are read.
 #include <limits>
 
 #include "base/arithmetic.h"
@@ -7,6 +8,7 @@
 #include "onnx/import_quantize.h"
 #include "onnx/op_table.h"
 #include "ops/math.h"
+#include "ops/movement.h"
 
 namespace tenon::importer {
 namespace {
@@ -96,6 +98,44 @@ struct Mixture {
     return n.div(share, n.reduce(ReduceFunction::kSum, share, {1}, true));
   }
 
+  /// The experts that the router chose for each token, and their shares, [tokens, k].
+  struct Choice {
+    Value *experts = nullptr, *shares = nullptr;
+  };
+  Choice choice(int64_t k) const {
+    Value* router = n.cast(n.input(1), DataType::kFloat32);
+    const std::vector<Value*> best = n.add_multiple(TopK(), {router, n.integers({k})}, 2);
+    Softmax softmax;
+    softmax.axes = {1};
+    GatherElements of_best;
+    of_best.axis = 1;
+    Value* shares = n.add(of_best, {n.add(softmax, {router}), best[1]});
+    if (n.flag("normalize_routing_weights"))
+      shares = n.div(shares, n.reduce(ReduceFunction::kSum, shares, {1}, true));
+    return {best[1], shares};
+  }
+
+  Product chosen(const Product& of, Value* experts) const {
+    const auto part = [&](Value* all) {
+      return all == nullptr ? nullptr : n.add(Gather(), {all, experts});
+    };
+    return {part(of.weights), part(of.bias)};
+  }
+
+  /// Each token meets k experts' weights, [tokens * k, rows, depth].
+  void give_of_chosen(int64_t tokens, int64_t k) const {
+    const int64_t hidden = n.constant_extent(n.input(0), -1);
+    const auto [experts, shares] = choice(k);
+    Value* flat = n.reshape(experts, {tokens * k});
+    const Mixture few{n, chosen(first, flat), chosen(second, flat), chosen(third, flat)};
+    Value* x = n.reshape(n.input(0), {tokens, 1, hidden});
+    x = n.add(Expand(), {x, n.integers({tokens, k, hidden})});
+    Value* y = products(n, few.inner(n.reshape(x, {tokens * k, 1, hidden})), few.second);
+    Value* share = n.unsqueeze(n.cast(shares, n.type(n.input(0))), {2});
+    y = n.mul(n.reshape(y, {tokens, k, -1}), share);
+    n.output(n.reshape_as(n.reduce(ReduceFunction::kSum, y, {1}, false), n.input(0)));
+  }
+
   void give(Value* weights) const {
     const DataType type = n.type(n.input(0));
     const int64_t hidden = n.constant_extent(n.input(0), -1);
@@ -155,7 +195,14 @@ void refuse_other_routes(NodeImporter& n) {
 void import_moe(NodeImporter& n, const OpRow&) {
   refuse_other_routes(n);
   const auto product = [&](int at) { return Product{n.input(at), n.input(at + 1)}; };
-  Mixture{n, product(2), product(4), product(6)}.give(nullptr);
+  const Mixture mixture{n, product(2), product(4), product(6)};
+  const Shape x = n.shape(n.input(0));
+  const int64_t k = n.integer_attribute("k", 1), experts = n.constant_extent(n.input(2), 0);
+  const int64_t elements = !x.empty() && is_constant(x) ? element_count(constants(x)) : 0;
+  const int64_t tokens = elements == 0 ? 0 : elements / x.back().constant();
+  // Weights that are picked are written and read once more.
+  if (tokens > 0 && k > 0 && 2 * tokens * k <= experts) return mixture.give_of_chosen(tokens, k);
+  mixture.give(nullptr);
 }
 
 /// The same with weights of 4 or 8 bits; operand 14 may have shares of the experts.
