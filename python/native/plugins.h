@@ -5,6 +5,8 @@
 /// are the objects that the library sees. An adapter holds its Python object, the library frees its
 /// own clones.
 
+#include <memory>
+
 #include "common.h"
 #include "plugin_fields.h"
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+
 #include "plan/concrete_graph.h"
 
 namespace tenon::api {

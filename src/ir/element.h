@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <type_traits>
+#include <utility>
 
 #include "base/arithmetic.h"
 #include "base/float_formats.h"

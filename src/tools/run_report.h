@@ -1,5 +1,8 @@
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include "NvInfer.h"
 #include "tenon/device.h"
 #include "tools/arguments.h"

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <optional>
+#include <vector>
+
 #include "kernels/cudnn/shape.h"
 #include "kernels/tactic.h"
 

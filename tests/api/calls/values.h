@@ -1,5 +1,8 @@
 #pragma once
 
+#include <climits>
+#include <cmath>
+
 #include "world.h"
 
 namespace api_calls {

@@ -3,7 +3,9 @@
 #include <memory>
 #include <optional>
 #include <ostream>
+#include <random>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "ir/graph.h"
