@@ -7,7 +7,7 @@
 
 namespace tenon::plugin {
 
-/// What objects of the second generation have in common.
+/// The common part of objects of the second generation.
 template <class Plugin> class V2Object : public Instance {
  public:
   explicit V2Object(OwnedV2 owned)
