@@ -15,7 +15,7 @@
 namespace tenon {
 namespace {
 
-constexpr int kMask = 3;
+constexpr int kMaskInput = 3;
 /// Larger masks are only looked at byte by byte.
 constexpr int64_t kMaxLook = 1 << 24;
 /// Added to any score this gives an exponential of 0 in f32.
@@ -191,8 +191,8 @@ class Simplifier {
   bool visit(Node& node) {
     auto* op = node.as<Attention>();
     // A second output of an attention shows its mask.
-    if (op == nullptr || !node.has_input(kMask) || shows_scores(node)) return false;
-    Value* mask = node.input(kMask);
+    if (op == nullptr || !node.has_input(kMaskInput) || shows_scores(node)) return false;
+    Value* mask = node.input(kMaskInput);
     if (mask->constant() == nullptr || !mask->constant()->defined()) return false;
     const Replacement& found = replacement(mask, view_of(node));
     if (!found.changed) return false;
@@ -204,8 +204,8 @@ class Simplifier {
                                            : fmt::format("{} has a mask of {}", node.name,
                                                          to_string(found.mask->type.shape)));
     op->causal = found.causal;
-    node.set_input(kMask, found.mask);
-    if (found.mask == nullptr && node.inputs().size() == kMask + 1) node.truncate_inputs(kMask);
+    node.set_input(kMaskInput, found.mask);
+    if (found.mask == nullptr && node.inputs().size() == kMaskInput + 1) node.truncate_inputs(kMaskInput);
     return true;
   }
 
