@@ -17,7 +17,7 @@ size_t usable_cores() {
 }
 
 void give_way() {
-  constexpr int kNice = 10;
+  constexpr int kNice = 5;
   // Of Linux's threads each has its own; where it cannot be changed they go on as before.
   static_cast<void>(setpriority(PRIO_PROCESS, 0, kNice));
 }

@@ -4,9 +4,12 @@
 #include <atomic>
 #include <cstddef>
 #include <exception>
+#include <future>
 #include <new>
 #include <system_error>
 #include <thread>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "base/call_number.h"
@@ -53,6 +56,20 @@ size_t usable_cores();
 
 /// From now on the calling thread and its later children have a lower priority than other threads.
 void give_way();
+
+/// Work on a thread of its own, which gives way to others; an empty future where the system has no
+/// thread left.
+template <class Work>
+std::future<std::invoke_result_t<Work&>> begin_aside(Work work) {
+  try {
+    return std::async(std::launch::async, with_call_number([work = std::move(work)] {
+                        give_way();
+                        return work();
+                      }));
+  } catch (const std::system_error&) {
+    return {};
+  }
+}
 
 /// Threads for work that the processor does beside others'.
 inline size_t helper_threads() {

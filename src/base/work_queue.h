@@ -17,15 +17,14 @@
 namespace tenon {
 
 /// Threads that do tasks, those added ahead of others first and then the oldest, for one thread
-/// that adds tasks and takes the results, some of them only where there are no others. A task is a
-/// number or describes itself.
+/// that adds tasks and takes the results, some of them only where there are no others. They give
+/// way to that one, by which all results have to pass. Up to so many are started, one with each
+/// task. A task is a number or describes itself.
 template <class Task = size_t>
 class WorkQueue {
  public:
   WorkQueue(size_t threads, std::type_identity_t<std::function<void(Task)>> work)
-      : work_(std::move(work)) {
-    start_threads(threads_, threads + 1, [this] { run(); });
-  }
+      : work_(std::move(work)), most_(threads) {}
   /// Tasks that were not begun are dropped.
   ~WorkQueue() {
     {
@@ -44,6 +43,11 @@ class WorkQueue {
       ++unclaimed_;
     }
     changed_.notify_one();
+    if (threads_.size() == most_) return;
+    start_threads(threads_, threads_.size() + 2, [this] {
+      give_way();
+      run();
+    });
   }
 
   /// Waits for a task to be done; nothing where all results have been taken. An exception of a task
@@ -94,6 +98,7 @@ class WorkQueue {
   }
 
   std::function<void(Task)> work_;
+  const size_t most_;
   std::mutex mutex_;
   std::condition_variable changed_, finished_;
   std::deque<Added> urgent_, open_;

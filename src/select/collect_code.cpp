@@ -3,7 +3,6 @@
 #include <map>
 #include <utility>
 
-#include "base/call_number.h"
 #include "base/parallel.h"
 #include "base/stopwatch.h"
 #include "device/open_extents.h"
@@ -156,13 +155,11 @@ CodeAhead::~CodeAhead() {
 /// One choice after the other, each by several threads. Layers are timed in sequence meanwhile, and
 /// kernels for that are not to wait.
 void CodeAhead::begin(Choice choice, bool is_exact) {
-  const auto work = with_call_number(
-      [this, choice = std::move(choice), is_exact, before = std::exchange(last_, {})] {
-        give_way();
+  last_ =
+      begin_aside([this, choice = std::move(choice), is_exact, before = std::exchange(last_, {})] {
         if (before.valid()) before.wait();
         collect(choice, is_exact);
-      });
-  last_ = std::async(std::launch::async, work).share();
+      }).share();
 }
 
 /// Kernels of libraries are made where the plan's code is collected.

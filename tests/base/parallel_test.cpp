@@ -34,6 +34,7 @@ TEST(ParallelTest, ThreadsGiveWayByThemselves) {
     for_each_parallel(8, 4, [&](size_t) { EXPECT_EQ(niceness(), own); });
   }).join();
   EXPECT_EQ(niceness(), before);
+  EXPECT_GT(begin_aside(niceness).get(), before);
 }
 
 }  // namespace

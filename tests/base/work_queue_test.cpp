@@ -2,6 +2,7 @@
 #include "base/work_queue.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <atomic>
 #include <future>
@@ -64,6 +65,18 @@ TEST(WorkQueueTest, SomeResultsAreTakenBehindOthers) {
   while (const auto task = work_queue.take_done()) order.push_back(*task);
   std::erase(order, 4u);
   EXPECT_EQ(order, (std::vector<size_t>{2, 3, 0, 1}));
+}
+
+/// Results wait for the one thread that takes them, tasks for any of many.
+TEST(WorkQueueTest, ItsThreadsGiveWayToTheOneThatTakes) {
+  const auto priority = [] { return getpriority(PRIO_PROCESS, 0); };
+  if (priority() > 0) GTEST_SKIP() << "the process gives way itself";
+  std::atomic<int> of_task = 0;
+  WorkQueue work_queue(1, [&](size_t) { of_task = priority(); });
+  work_queue.add(0);
+  while (work_queue.take_done()) {
+  }
+  EXPECT_GT(of_task, priority());
 }
 
 TEST(WorkQueueTest, NothingIsTakenWhereNothingWasAdded) {
