@@ -117,7 +117,6 @@ class CudaDevice final : public Device, public Streams, public FamilyMember {
   void read_library_versions();
   ModuleCache::Loaded load_module(std::string_view binary, bool lets_next_start);
   /// Milliseconds of `work` between two events on the stream.
-  Result<double> time_once(Queue queue, const std::function<Status()>& work);
   Result<double> median_time(Queue queue, int repeats, const std::function<Status()>& work);
 
   DeviceProperties properties_;

@@ -28,6 +28,8 @@ constexpr double kShortLaunch = 0.25;
 /// Launches that are timed, at least; of short ones, for each of the first eight that are asked
 /// for, up to so many, or as take so many milliseconds.
 constexpr int kShortLaunches = 3, kMultiplied = 8, kLongLaunches = 6;
+/// Replays of such a graph, at most as many as launches are asked for.
+constexpr int kReplays = 5;
 constexpr double kGraphMilliseconds = 0.1;
 
 }  // namespace
@@ -213,24 +215,24 @@ Result<KernelRecords> CudaDevice::record_kernels(const std::function<Status()>& 
   return records;
 }
 
-Result<double> CudaDevice::time_once(Queue queue, const std::function<Status()>& work) {
-  TENON_ASSIGN(const DeviceHandle start, make_event(true, false));
-  TENON_ASSIGN(const DeviceHandle end, make_event(true, false));
-  TENON_TRY(record(start.get(), queue.stream));
-  TENON_TRY(work());
-  TENON_TRY(record(end.get(), queue.stream));
-  TENON_TRY(synchronize_event(end.get()));
-  return elapsed(start.get(), end.get());
-}
-
+/// One behind the other, and one wait for all.
 Result<double> CudaDevice::median_time(Queue queue, int repeats,
                                        const std::function<Status()>& work) {
-  std::vector<double> times;
-  for (int i = 0; i < repeats; ++i) {
-    TENON_ASSIGN(const double time, time_once(queue, work));
-    times.push_back(time);
+  std::vector<DeviceHandle> events(static_cast<size_t>(repeats) + 1);
+  for (DeviceHandle& event : events) {
+    TENON_ASSIGN(event, make_event(true, false));
   }
-  std::sort(times.begin(), times.end());
+  TENON_TRY(record(events[0].get(), queue.stream));
+  for (size_t i = 1; i < events.size(); ++i) {
+    TENON_TRY(work());
+    TENON_TRY(record(events[i].get(), queue.stream));
+  }
+  TENON_TRY(synchronize_event(events.back().get()));
+  std::vector<double> times(static_cast<size_t>(repeats));
+  for (size_t i = 0; i < times.size(); ++i) {
+    TENON_ASSIGN(times[i], elapsed(events[i].get(), events[i + 1].get()));
+  }
+  std::ranges::sort(times);
   return times[times.size() / 2];
 }
 
@@ -245,8 +247,9 @@ Result<double> CudaDevice::time(Queue queue, int repeats, const std::function<St
     return {};
   });
   if (!graph.ok()) return median_time(queue, repeats, launch);
-  TENON_ASSIGN(const double total,
-               median_time(queue, 5, [&] { return launch_graph(graph->get(), queue.stream); }));
+  TENON_ASSIGN(const double total, median_time(queue, std::min(repeats, kReplays), [&] {
+                 return launch_graph(graph->get(), queue.stream);
+               }));
   return total / copies;
 }
 
