@@ -8,6 +8,7 @@
 #include <limits>
 #include <optional>
 
+#include "base/float_formats.h"
 #include "base/vector_bytes.h"
 #include "ops/reals.h"
 
@@ -41,35 +42,54 @@ constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 constexpr double kLargest = std::numeric_limits<double>::max();
 
+// Compiled for each width of vectors.
+#define TENON_INLINED [[gnu::always_inline]] inline
+
 /// Reals as doubles, a block at a time: those of large tensors are never all in memory.
 class Reals {
  public:
   static constexpr size_t kBlock = 512;
   using Room = std::array<double, kBlock>;
 
-  explicit Reals(std::span<const double> numbers) : numbers_(numbers), size_(numbers.size()) {}
-  explicit Reals(const Tensor& tensor) : size_(static_cast<size_t>(tensor.count())) {
-    if (tensor.type() == DataType::kFloat32) {
-      floats_ = reinterpret_cast<const float*>(tensor.bytes());
-    } else {
-      values_.emplace(tensor);
-      numbers_ = std::span(values_->data(), size_);
-    }
-  }
+  explicit Reals(std::span<const double> numbers)
+      : type_(DataType::kFloat64), first_(numbers.data()), size_(numbers.size()) {}
+  explicit Reals(std::span<const float> numbers)
+      : type_(DataType::kFloat32), first_(numbers.data()), size_(numbers.size()) {}
+  explicit Reals(const Tensor& tensor)
+      : type_(tensor.type()), first_(tensor.bytes()), size_(static_cast<size_t>(tensor.count())) {}
 
   size_t size() const { return size_; }
   size_t count_from(size_t begin) const { return std::min(kBlock, size_ - begin); }
   /// The block that begins there, where they lie or in `room`.
-  const double* block(size_t begin, Room& room) const {
-    if (floats_ == nullptr) return numbers_.data() + begin;
-    std::copy_n(floats_ + begin, count_from(begin), room.begin());
+  TENON_INLINED const double* block(size_t begin, Room& room) const {
+    const size_t count = count_from(begin);
+    if (type_ == DataType::kFloat64) return static_cast<const double*>(first_) + begin;
+    if (type_ == DataType::kFloat32)
+      widen(static_cast<const float*>(first_) + begin, count, room, [](float value) { return value; });
+    else if (type_ == DataType::kFloat16)
+      widen(static_cast<const uint16_t*>(first_) + begin, count, room, f16_to_float);
+    else if (type_ == DataType::kBFloat16)
+      widen(static_cast<const uint16_t*>(first_) + begin, count, room, bf16_to_float);
+    else
+      widen_others(begin, count, room);
     return room.data();
   }
 
  private:
-  std::span<const double> numbers_;
-  const float* floats_ = nullptr;
-  std::optional<Values<double>> values_;
+  template <class T, class Load>
+  TENON_INLINED static void widen(const T* from, size_t count, Room& room, const Load& load) {
+    for (size_t i = 0; i < count; ++i) room[i] = static_cast<double>(load(from[i]));
+  }
+  void widen_others(size_t begin, size_t count, Room& room) const {
+    with_element(type_, [&](auto element) {
+      using E = decltype(element);
+      const auto* from = static_cast<const typename E::Storage*>(first_) + begin;
+      for (size_t i = 0; i < count; ++i) room[i] = static_cast<double>(E::load(from[i]));
+    });
+  }
+
+  DataType type_;
+  const void* first_;
   size_t size_;
 };
 
@@ -82,9 +102,6 @@ struct Sums {
   double root_mean_square() const { return count == 0 ? 0 : std::sqrt(norm / count); }
   double difference_mean() const { return count == 0 ? 0 : std::sqrt(difference / count); }
 };
-
-// Compiled for each width of vectors.
-#define TENON_INLINED [[gnu::always_inline]] inline
 
 /// Several sums side by side: none waits for the one before.
 class SideBySide {
@@ -310,6 +327,11 @@ Deviation compare_numbers(std::span<const double> actual, std::span<const double
   const Reals draw(rounded);
   return compare_reals(Reals(actual), Reals(expected), rounded.empty() ? nullptr : &draw, tolerance,
                        jumps, kInfinite);
+}
+
+Deviation compare_numbers(std::span<const float> actual, std::span<const float> expected,
+                          const Tolerance& tolerance) {
+  return compare_reals(Reals(actual), Reals(expected), nullptr, tolerance, false, kInfinite);
 }
 
 Deviation compare_tensors(const Tensor& actual, const Tensor& expected, const Tensor* rounded,

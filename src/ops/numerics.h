@@ -48,6 +48,8 @@ inline constexpr double kJumpShare = 0.02;
 Deviation compare_numbers(std::span<const double> actual, std::span<const double> expected,
                           std::span<const double> rounded, const Tolerance& tolerance,
                           bool jumps = false);
+Deviation compare_numbers(std::span<const float> actual, std::span<const float> expected,
+                          const Tolerance& tolerance);
 
 /// The same for tensors of real types, which may differ in type; other extents never agree. Numbers
 /// of f32, bf16 and f64 above half of the largest one may be infinite of the same sign in one of

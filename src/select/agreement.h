@@ -42,7 +42,7 @@ class Sampler {
     DataType type;
     int64_t count;
   };
-  size_t host_bytes() const;
+  static size_t bytes_of(const Piece& piece);
 
   Device& device_;
   Queue queue_;

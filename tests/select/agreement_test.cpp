@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <limits>
 
+#include "base/float_formats.h"
 #include "device/described_device.h"
 #include "ir/text.h"
 #include "made_up_device.h"
@@ -104,6 +105,10 @@ TEST(Sampler, TakesFloatsThatAreThere) {
 /// Counts its waits, and gives page-locked memory.
 class Waits final : public MadeUpDevice {
  public:
+  Status download(void* to, const void* from, size_t bytes, Queue queue) override {
+    ++downloads;
+    return MadeUpDevice::download(to, from, bytes, queue);
+  }
   Status synchronize(Queue) override {
     ++waits;
     return {};
@@ -112,8 +117,27 @@ class Waits final : public MadeUpDevice {
     ++pinned;
     return DeviceHandle(std::malloc(bytes), [](void* memory) { std::free(memory); });
   }
-  int waits = 0, pinned = 0;
+  int waits = 0, pinned = 0, downloads = 0;
 };
+
+TEST(Sampler, TakesASmallOutputAsAWhole) {
+  Waits device;
+  std::vector<uint16_t> halves(50'000);
+  for (size_t i = 0; i < halves.size(); ++i) halves[i] = static_cast<uint16_t>(i % 30'000);
+  Problem problem;
+  problem.outputs = {{.present = true, .type = DataType::kFloat16, .extents = {50'000}}};
+  const void* outputs[] = {halves.data()};
+  SampleMemory memory;
+  const Sampler sampler(device, {}, memory, problem, outputs);
+  const auto sample = sampler.read();
+  ASSERT_TRUE(sample.ok()) << sample.error().message;
+  ASSERT_EQ(sample->size(), halves.size());
+  for (size_t i = 0; i < halves.size(); i += 997) EXPECT_EQ((*sample)[i], f16_to_float(halves[i]));
+  EXPECT_EQ(device.downloads, 1);
+  ASSERT_TRUE(sampler.poison().ok());
+  EXPECT_EQ(halves.front(), 0xffff);
+  EXPECT_EQ(halves.back(), 0xffff);
+}
 
 TEST(Sampler, WaitsOnceForAllPiecesInMemoryThatStays) {
   Waits device;
