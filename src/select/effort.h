@@ -57,8 +57,8 @@ inline int sequence_replays(double milliseconds) {
   constexpr double kTimed = 8, kFewest = 5, kMost = 15;
   return static_cast<int>(std::clamp(kTimed / std::max(milliseconds, 1e-3), kFewest, kMost));
 }
-/// The ones before them: warm, or to see how long it is.
-inline constexpr int kFirstReplays = 3;
+/// The warm one before them; of the first sequences, two more show how long it is.
+inline constexpr int kFirstReplays = 1;
 /// Layers of less than this part of all time are not tried in it: nothing would be seen.
 inline constexpr double kLeastPart = 0.004;
 

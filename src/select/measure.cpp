@@ -354,7 +354,8 @@ Result<Sample> Measurer::sample(const Problem& problem, const Kernel& kernel) {
   return sample;
 }
 
-Result<SequenceTime> Measurer::time_sequence(const std::function<Status()>& launch_all) {
+Result<SequenceTime> Measurer::time_sequence(const std::function<Status()>& launch_all,
+                                             std::optional<double> about) {
   TENON_ASSIGN(const Queue where, queue());
   Streams& streams = *device_.streams();
   Stopwatch watch;
@@ -383,8 +384,11 @@ Result<SequenceTime> Measurer::time_sequence(const std::function<Status()>& laun
     std::ranges::sort(times);
     return times;
   };
-  TENON_ASSIGN(const std::vector<double> once, time_replays(1));
-  const auto count = static_cast<size_t>(effort::sequence_replays(once.front()));
+  if (!about) {
+    TENON_ASSIGN(const std::vector<double> once, time_replays(1));
+    about = once.front();
+  }
+  const auto count = static_cast<size_t>(effort::sequence_replays(*about));
   TENON_ASSIGN(const std::vector<double> times, time_replays(count));
   return SequenceTime{times[count / 2], times[count * 3 / 4] - times[count / 4]};
 }

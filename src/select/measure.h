@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -47,8 +48,10 @@ class Measurer {
   };
   const InSequences& in_sequences() const { return in_sequences_; }
 
-  /// Time of the launches that `launch_all` puts on queue(), as one captured graph.
-  Result<SequenceTime> time_sequence(const std::function<Status()>& launch_all);
+  /// Time of the launches that `launch_all` puts on queue(), as one captured graph: by so many
+  /// replays as suit its milliseconds, which are measured first unless they are known, about.
+  Result<SequenceTime> time_sequence(const std::function<Status()>& launch_all,
+                                     std::optional<double> about);
   /// Fills memory of the device: random numbers of real types, zeros of others.
   Status fill(void* memory, DataType type, size_t bytes);
   /// A constant on the device; null where it is not used.

@@ -167,7 +167,9 @@ Result<SequenceTime> SequenceRunner::time() {
   TENON_TRY(link());
   forget_unused();
   TENON_TRY(grow_workspace());
-  return measurer_.time_sequence([&] { return run(); });
+  TENON_ASSIGN(const SequenceTime time, measurer_.time_sequence([&] { return run(); }, about_));
+  about_ = time.median;
+  return time;
 }
 
 }  // namespace tenon

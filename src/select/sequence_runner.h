@@ -74,6 +74,7 @@ class SequenceRunner {
   std::vector<Part> parts_;
   std::map<Key, Kept> kernels_;
   int uses_ = 0;
+  std::optional<double> about_;  ///< Milliseconds of the sequence that was timed last.
   std::optional<ValueMemory> memory_;
   DeviceBuffer workspace_;
   size_t workspace_bytes_ = 0;

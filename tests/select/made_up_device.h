@@ -84,7 +84,10 @@ class MadeUpDevice : public Device, public Streams {
     captured = launches;
     return handle();
   }
-  Status launch_graph(void*, void*) override { return {}; }
+  Status launch_graph(void*, void*) override {
+    ++replays;
+    return {};
+  }
   Status load_kernels(void*, const std::function<Status()>& work) override {
     ++loads;
     return work();
@@ -95,7 +98,7 @@ class MadeUpDevice : public Device, public Streams {
   }
 
   Launches launches, captured;
-  int captures = 0, loads = 0;  ///< calls
+  int captures = 0, replays = 0, loads = 0;  ///< calls
   bool leaves_captures_alone = false;
   bool lacked_operands = false;  ///< A launch had no address for one.
   double noise = 0;

@@ -91,6 +91,14 @@ TEST_F(SequenceTuningTest, TheBestInSequenceIsTakenForSeveral) {
   EXPECT_EQ(device_->captured, Launches({'b', 'b', 'b'}));
 }
 
+/// How long a sequence is tells the one before it, about.
+TEST_F(SequenceTuningTest, TheFirstSequenceAloneIsReplayedToSeeHowLongItIs) {
+  EXPECT_EQ(tactic_of(kThree, {.warm = true}), "cuda.b");
+  const int each = effort::sequence_replays(cost_of(device_->captured)) + effort::kFirstReplays;
+  EXPECT_GT(device_->captures, 1);
+  EXPECT_EQ(device_->replays, device_->captures * each + 2);
+}
+
 TEST_F(SequenceTuningTest, AsManyRivalsAreTriedAsAreAskedFor) {
   EXPECT_EQ(tactic_of(kThree, {.rivals = 0}), "cuda.a");
   cache_ = {};
