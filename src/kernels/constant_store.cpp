@@ -72,19 +72,23 @@ DeviceBuffer part_of(std::shared_ptr<const DeviceBuffer> owner) {
 Result<ConstantStore::SharedBuffer> ConstantStore::shared(const void* bytes, size_t count) {
   const XXH128_hash_t hash = XXH3_128bits(bytes, count);
   const Contents contents{hash.high64, hash.low64, count};
-  const std::lock_guard lock(shared_mutex_);
-  SharedBuffer known = shared_[contents].lock();
-  if (known == nullptr) {
-    TENON_ASSIGN(DeviceBuffer made, upload(bytes, count));
-    known = std::make_shared<const DeviceBuffer>(std::move(made));
-    std::erase_if(shared_, [](const auto& entry) { return entry.second.expired(); });
-    shared_[contents] = known;
-    if (kept_bytes_ + count <= most_kept_) {
-      kept_.push_back(known);
-      kept_bytes_ += count;
-    }
+  {
+    const std::lock_guard lock(shared_mutex_);
+    if (const auto found = shared_.find(contents); found != shared_.end())
+      if (SharedBuffer known = found->second.lock()) return known;
   }
-  return known;
+  // Others need not wait for this upload.
+  TENON_ASSIGN(DeviceBuffer made, upload(bytes, count));
+  const std::lock_guard lock(shared_mutex_);
+  if (SharedBuffer known = shared_[contents].lock()) return known;
+  auto known = std::make_shared<const DeviceBuffer>(std::move(made));
+  std::erase_if(shared_, [](const auto& entry) { return entry.second.expired(); });
+  shared_[contents] = known;
+  if (kept_bytes_ + count <= most_kept_) {
+    kept_.push_back(known);
+    kept_bytes_ += count;
+  }
+  return SharedBuffer(std::move(known));
 }
 
 void ConstantStore::keep_shared(size_t most_bytes) {

@@ -148,10 +148,10 @@ class KeptWeights {
  public:
   KeptWeights(ConstantStore* store, Device& device)
       : store_(device.streams() == nullptr ? nullptr : store) {
-    constexpr size_t kMost = size_t{1} << 30, kPart = 16;
+    constexpr size_t kPart = 16;
     if (store_ == nullptr) return;
     const Result<size_t> free = device.streams()->free_memory();
-    store_->keep_shared(free.ok() ? std::min(kMost, *free / kPart) : 0);
+    store_->keep_shared(free.ok() ? *free / kPart : 0);
   }
   ~KeptWeights() {
     if (store_ != nullptr) store_->keep_shared(0);
