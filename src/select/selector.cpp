@@ -280,12 +280,13 @@ std::vector<size_t> Selector::prepare(std::span<const Problem> problems, TrialsA
   if (has_budget)
     std::ranges::stable_sort(open, std::greater(),
                              [](const auto& entry) { return expected_launch(*entry.first); });
-  // Ends layer by layer, so that shapes between them have their turns all the time; behind the
-  // usual shapes, which have more stages: no layer waits for long at the end.
+  // Layer by layer, so that shapes between the ends have their turns all the time. Ends come behind
+  // the usual shapes of half of all layers: those have more stages, for which no layer is to wait
+  // at the end, but as long as there are no others cores alone are busy.
   if (beside != nullptr)
     std::ranges::stable_sort(open, {}, [&](const auto& entry) {
-      return std::pair(entry.second->end != RangeEnd::kNone,
-                       beside->layer_of(problem_key(*entry.first)));
+      const size_t lag = entry.second->end == RangeEnd::kNone ? 0 : beside->layers() / 2;
+      return beside->layer_of(problem_key(*entry.first)) + lag;
     });
   Round(*this, open, beside).run();
   times_.make += watch.lap();

@@ -22,65 +22,72 @@ bool has_equal_product(const Problem& a, const Problem& b) {
 
 TrialsAhead::TrialsAhead(const Layers& layers, const RangeShapes& shapes, const Backend& backend,
                          int threads) {
-  std::vector<const Node*> nodes(layers.nodes.begin(), layers.nodes.end());
-  for (const Node* node : nodes) names_.push_back(node->name);
-  for (const Part part : {Part::kEnd, Part::kBetween}) left_[part].resize(nodes.size());
-  const Graph& graph = layers.graph.graph();
-  add(Part::kEnd, layers.graph.symbols(), graph, nodes, backend, threads);
+  forms_ = {&layers.graph.graph()};
+  for (const Node* node : layers.nodes) layers_.push_back({0, node, node->name});
+  for (const Graph* form : shapes.forms) add_layers(*form);
+  for (const Part part : {Part::kEnd, Part::kBetween}) left_[part].resize(layers_.size());
+  add(Part::kEnd, layers.graph.symbols(), backend, threads);
   for (const SymbolValues& end : shapes.ends)
-    if (end != layers.graph.symbols()) add(Part::kEnd, end, graph, nodes, backend, threads);
-  for (size_t i = 1; i < shapes_.size(); ++i)
-    for (const auto& problem : shapes_[i].problems)
-      if (problem) at_ends_.push_back(*problem);
-  for (size_t i = 0; i < shapes_.size(); ++i)
-    for (const Graph* form : shapes.forms) add_form(*form, i, backend, threads);
-  for (const SymbolValues& shape : shapes.between)
-    add(Part::kBetween, shape, graph, nodes, backend, threads);
-  for (const SymbolValues& shape : shapes.others)
-    add(Part::kOther, shape, graph, nodes, backend, threads);
+    if (end != layers.graph.symbols()) add(Part::kEnd, end, backend, threads);
+  list_at_ends();
+  for (const SymbolValues& shape : shapes.between) add(Part::kBetween, shape, backend, threads);
+  for (const SymbolValues& shape : shapes.others) add(Part::kOther, shape, backend, threads);
 }
 
-void TrialsAhead::add(Part part, const SymbolValues& symbols, const Graph& graph,
-                      std::span<const Node* const> nodes, const Backend& backend, int threads) {
-  auto concrete = ConcreteGraph::create(graph, symbols);
-  if (!concrete.ok()) return;
-  const ConcreteGraph& here = graphs_.emplace_back(std::move(concrete).value());
+void TrialsAhead::add_layers(const Graph& form) {
+  const size_t number = forms_.size();
+  forms_.push_back(&form);
+  for (const auto& node : form.nodes())
+    if (!node->is<Constant>() && !node->is<Dims>() && node->tactic != kViewTactic &&
+        !is_control_flow(*node))
+      layers_.push_back({number, node.get(), fmt::format("{} of form {}", node->name, number)});
+}
+
+void TrialsAhead::add(Part part, const SymbolValues& symbols, const Backend& backend, int threads) {
+  // Which of the other shapes a form serves is not known yet.
+  const size_t forms = part == Part::kOther ? 1 : forms_.size();
+  std::vector<const ConcreteGraph*> here(forms_.size());
+  for (size_t form = 0; form < forms; ++form)
+    if (auto concrete = ConcreteGraph::create(*forms_[form], symbols); concrete.ok())
+      here[form] = &graphs_.emplace_back(std::move(concrete).value());
+  if (here[0] == nullptr) return;
   Shape& shape = shapes_.emplace_back(Shape{part, symbols, {}, {}});
   const size_t number = shapes_.size() - 1;
   in_ends_.push_back(part == Part::kEnd ? &ends_.add(symbols) : nullptr);
   in_all_.push_back(part == Part::kOther ? nullptr : &all_.add(symbols));
-  for (size_t layer = 0; layer < nodes.size(); ++layer) {
+  for (size_t i = 0; i < layers_.size(); ++i) {
     auto& problem = shape.problems.emplace_back();
     std::string& key = shape.keys.emplace_back();
-    if (!here.resolved(*nodes[layer])) continue;
-    problem = here.problem(*nodes[layer], backend, threads);
+    const ConcreteGraph* const graph = here[layers_[i].form];
+    if (graph == nullptr || !graph->resolved(*layers_[i].node)) continue;
+    problem = graph->problem(*layers_[i].node, backend, threads);
     key = problem_key(*problem);
-    places_[key].emplace_back(number, layer);
-    if (part != Part::kOther) ++left_[part][layer];
+    places_[key].emplace_back(number, i);
+    if (part != Part::kOther) ++left_[part][i];
   }
 }
 
-void TrialsAhead::add_form(const Graph& form, size_t number, const Backend& backend, int threads) {
-  auto concrete = ConcreteGraph::create(form, shapes_[number].symbols);
-  if (!concrete.ok()) return;
-  const ConcreteGraph& here = graphs_.emplace_back(std::move(concrete).value());
-  const Shape& shape = shapes_[number];
-  for (const auto& node : form.nodes()) {
-    if (node->is<Constant>() || node->is<Dims>() || node->tactic == kViewTactic ||
-        is_control_flow(*node) || !here.resolved(*node))
-      continue;
-    Problem problem = here.problem(*node, backend, threads);
-    std::string key = problem_key(problem);
-    if (places_.contains(key) || !keys_of_forms_.insert(std::move(key)).second) continue;
-    const Problem& own = of_forms_.emplace_back(std::move(problem));
-    const auto similar = std::ranges::find_if(shape.problems, [&](const auto& other) {
-      return other.has_value() && has_equal_product(*other, own);
-    });
-    if (similar == shape.problems.end())
-      at_ends_.push_back(own);
-    else
-      similar_[shape.keys[static_cast<size_t>(similar - shape.problems.begin())]].push_back(&own);
-  }
+/// Beside the layers under the usual shapes: the same at the ends, and other layers of other forms.
+void TrialsAhead::list_at_ends() {
+  std::set<std::string> listed;
+  for (const Shape& shape : shapes_)
+    for (size_t i = 0; i < layers_.size(); ++i)
+      if (layers_[i].form == 0 && shape.problems[i] && listed.insert(shape.keys[i]).second &&
+          &shape != &shapes_.front())
+        at_ends_.push_back(*shape.problems[i]);
+  for (const Shape& shape : shapes_)
+    for (size_t i = 0; i < layers_.size(); ++i)
+      if (layers_[i].form != 0 && shape.problems[i] && listed.insert(shape.keys[i]).second)
+        list_of_form(shape, *shape.problems[i]);
+}
+
+void TrialsAhead::list_of_form(const Shape& shape, const Problem& problem) {
+  for (size_t i = 0; i < layers_.size() && layers_[i].form == 0; ++i)
+    if (shape.problems[i] && has_equal_product(*shape.problems[i], problem)) {
+      similar_[shape.keys[i]].push_back(&problem);
+      return;
+    }
+  at_ends_.push_back(problem);
 }
 
 RangeEnd TrialsAhead::end_of(const std::string& key) const {
@@ -108,7 +115,7 @@ std::string TrialsAhead::code_of(const std::string& key) const {
 
 size_t TrialsAhead::layer_of(const std::string& key) const {
   const auto found = places_.find(key);
-  return found == places_.end() ? names_.size() : found->second.front().second;
+  return found == places_.end() ? layers_.size() : found->second.front().second;
 }
 
 std::vector<TrialsAhead::Wanted> TrialsAhead::decided(const std::string& key,
@@ -131,7 +138,7 @@ std::vector<TrialsAhead::Wanted> TrialsAhead::decided(const std::string& key,
   for (const auto& [number, layer] : found->second) {
     const Part part = shapes_[number].part;
     for (const auto* known : {&in_ends_, &in_all_})
-      if (KnownShape* const shape = (*known)[number]) shape->near[names_[layer]] = near;
+      if (KnownShape* const shape = (*known)[number]) shape->near[layers_[layer].name] = near;
     if (part == Part::kOther || --left_[part][layer] > 0) continue;
     want(part == Part::kEnd ? Part::kBetween : Part::kOther, layer, wanted);
     // There are none between the ends.
@@ -147,8 +154,8 @@ void TrialsAhead::want(Part part, size_t layer, std::vector<Wanted>& wanted) {
     if (shape.part != part || !shape.problems[layer] || !wanted_.insert(shape.keys[layer]).second)
       continue;
     wanted.push_back({&*shape.problems[layer],
-                      is_between ? ends_.around(shape.symbols, names_[layer], kNearBetween)
-                                 : all_.around(shape.symbols, names_[layer], 1),
+                      is_between ? ends_.around(shape.symbols, layers_[layer].name, kNearBetween)
+                                 : all_.around(shape.symbols, layers_[layer].name, 1),
                       is_between ? kProposedBetween : Proposals{1}, !is_between});
   }
 }

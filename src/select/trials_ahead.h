@@ -17,7 +17,8 @@
 namespace tenon {
 
 /// Which kernels will be tried under the other shapes of a range: layer by layer, as soon as the
-/// layer's kernels under the shapes around them are known. While kernels of one layer are compiled,
+/// layer's kernels under the shapes around them are known. Layers of other forms of the graph
+/// follow those of the graph itself. While kernels of one layer are compiled,
 /// kernels of others are timed. Choices do not depend on it: the selector finds times in its lists,
 /// and tries kernels that have none.
 class TrialsAhead {
@@ -43,6 +44,7 @@ class TrialsAhead {
   /// Problems of equal layers share code for all extents, by their keys: the key of the layer under
   /// the usual shapes, or the key itself where it is of no layer.
   std::string code_of(const std::string& key) const;
+  size_t layers() const { return layers_.size(); }
   /// The number of the first layer that is this problem under some shapes, by its key.
   size_t layer_of(const std::string& key) const;
   /// A problem was decided, by its key: problems that can be tried from now on.
@@ -51,25 +53,30 @@ class TrialsAhead {
 
  private:
   enum class Part : uint8_t { kEnd, kBetween, kOther };
+  struct Layer {
+    size_t form;  ///< 0: the graph itself.
+    const Node* node;
+    std::string name;  ///< Among those of all forms.
+  };
   struct Shape {
     Part part;
     SymbolValues symbols;
     std::vector<std::optional<Problem>> problems;  ///< By layer.
     std::vector<std::string> keys;                 ///< Likewise; empty: none.
   };
-  void add(Part part, const SymbolValues& symbols, const Graph& graph,
-           std::span<const Node* const> nodes, const Backend& backend, int threads);
-  /// Layers of another form at an end that no layer of `nodes` is.
-  void add_form(const Graph& form, size_t shape, const Backend& backend, int threads);
+  void add_layers(const Graph& form);
+  void add(Part part, const SymbolValues& symbols, const Backend& backend, int threads);
+  void list_at_ends();
+  /// A layer of another form: tried by all kernels, or by those of an equal product of the graph.
+  void list_of_form(const Shape& shape, const Problem& problem);
   /// The shapes of a part for one layer, once those of the part ahead are decided.
   void want(Part part, size_t layer, std::vector<Wanted>& wanted);
 
-  std::vector<std::string> names_;  ///< Of the layers.
+  std::vector<const Graph*> forms_;
+  std::vector<Layer> layers_;
   std::deque<ConcreteGraph> graphs_;
   std::deque<Shape> shapes_;
   std::vector<Problem> at_ends_;
-  std::deque<Problem> of_forms_;
-  std::set<std::string> keys_of_forms_;
   /// By the key of a problem: those of other forms whose products are of the same extents.
   std::map<std::string, std::vector<const Problem*>> similar_;
   std::map<std::string, std::vector<std::pair<size_t, size_t>>> places_;  ///< Shapes and layers.

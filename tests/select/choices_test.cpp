@@ -210,7 +210,7 @@ TEST_F(Choices, AreTriedByOneStageAtTheEnds) {
   EXPECT_GT(device_->made[64].size(), 0u) << "more stages under usual shapes";
 }
 
-TEST_F(Choices, AreTriedByOneStageOfTacticsThatHaveNoneUnderTheUsualShapes) {
+TEST_F(Choices, AreTriedByOneStageOfTacticsThatHaveStagesInRangesAlone) {
   auto graph = parse_graph(kExp);
   ASSERT_TRUE(graph.ok()) << graph.error().message;
   (*graph)->symbol_ranges["b"] = {1, 64};
@@ -275,6 +275,30 @@ TEST_F(Choices, OfAnotherFormAreAmongTheNearestForProductsOfTheSameExtents) {
   ASSERT_TRUE(select_tactics(**form, backend, {{"b", 8}}, options, cache).ok());
   EXPECT_EQ((*form)->nodes()[0]->tactic, "cuda.tuned{3}");
   for (const int64_t rows : {1, 8, 64}) EXPECT_LE(device_->made[rows].size(), 1u) << rows;
+}
+
+/// Its layers are tried between the ends as well, by what was near the best for them there.
+TEST_F(Choices, OfAnotherFormFindTheTimesOfShapesBetweenTheEnds) {
+  auto graph = parse_graph(kProduct), form = parse_graph(kProductOfTransposed);
+  ASSERT_TRUE(graph.ok() && form.ok()) << form.error().message;
+  for (auto* each : {&graph, &form}) (**each)->symbol_ranges["b"] = {1, 64};
+  rows_ = {tuned_product(), cpu_tactics().back()};
+  const Backend backend{.device = device_, .tactics = rows_};
+  TimingCache cache;
+  SelectOptions options{.many_shapes = true};
+  options.beside.ends = {{{"b", 1}}, {{"b", 64}}};
+  options.beside.between = {{{"b", 4}}, {{"b", 16}}};
+  options.beside.others = {{{"b", 11}}};
+  options.beside.forms = {form->get()};
+  ASSERT_TRUE(select_tactics(**graph, backend, {{"b", 8}}, options, cache).ok());
+  const auto of_form = [&](int64_t rows, int configuration) {
+    return device_->made[rows].count(kConfigs + configuration);
+  };
+  for (const int64_t rows : {4, 16}) {
+    EXPECT_EQ(of_form(rows, best_for(rows)), 1u) << rows;
+    EXPECT_EQ(of_form(rows, kConfigs - 1), 0u) << rows << ": good nowhere near";
+  }
+  for (int number = 0; number < kConfigs; ++number) EXPECT_EQ(of_form(11, number), 0u);
 }
 
 /// While kernels of some layers are compiled, those of others are timed under all shapes.
