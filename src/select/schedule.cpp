@@ -196,17 +196,14 @@ std::vector<size_t> Schedule::wanted_of(const Shortlist& list, std::vector<size_
   for (const size_t i : options)
     if (const auto& time = list.trials[i].time)
       tried.push_back(time->ok() ? **time : effort::kFailed);
-  const bool at_end = list.end != RangeEnd::kNone;
-  const bool in_stages = (traits.staged || (at_end && traits.staged_at_ends)) &&
+  const bool in_stages = is_staged(traits, scope_.options.many_shapes) &&
                          scope_.options.level <= effort::kStagedLevel && !list.remembered &&
                          scope_.options.chooser == nullptr;
   const bool is_first = tried.empty() && traits.first_alone;
   const bool may_win = !traits.planned_each && traits.seldom_beside.empty();
-  if (in_stages && at_end && may_win) return wanted_at_end(list, options, tried);
-  const double far_stage = scope_.options.many_shapes ? kFarStageOfRange : kFarStage;
-  const size_t count = in_stages  ? next_stage(tried, best, may_win, far_stage)
-                       : is_first ? 1
-                                  : options.size();
+  if (in_stages && list.end != RangeEnd::kNone && may_win)
+    return wanted_at_end(list, options, tried);
+  const size_t count = in_stages ? next_stage(tried, best, may_win) : is_first ? 1 : options.size();
   const size_t end = std::min(options.size(), tried.size() + count);
   return {options.begin() + static_cast<std::ptrdiff_t>(std::min(tried.size(), end)),
           options.begin() + static_cast<std::ptrdiff_t>(end)};

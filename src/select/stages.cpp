@@ -13,6 +13,10 @@ constexpr size_t kStage = 2;
 
 }  // namespace
 
+bool is_staged(const TacticTraits& traits, bool many_shapes) {
+  return traits.staged || (many_shapes && traits.staged_at_ends);
+}
+
 bool is_outdone(const Tactic& tactic, const Tactic& other) {
   return std::ranges::find(tactic.traits.outdone_by, other.name) != tactic.traits.outdone_by.end();
 }
@@ -23,12 +27,12 @@ std::string_view engine_of(std::string_view config) {
   return config.substr(0, config.find(',', at));
 }
 
-size_t next_stage(std::span<const double> tried, double best, bool may_win, double far_stage) {
+size_t next_stage(std::span<const double> tried, double best, bool may_win) {
   if (tried.empty()) return may_win ? kFirstStage : 1;
   const double own = std::ranges::min(tried);
   if (std::isinf(own)) return kStage;
   const double last = std::ranges::min(tried.last(std::min(tried.size(), kStage)));
-  return own <= best * kFarTactic && last <= own * far_stage ? kStage : 0;
+  return own <= best * kFarTactic && last <= own * kFarStage ? kStage : 0;
 }
 
 size_t stage_at_end(RangeEnd end) {
@@ -36,7 +40,7 @@ size_t stage_at_end(RangeEnd end) {
 }
 
 size_t tried_in_any_case(const TacticTraits& traits) {
-  return traits.staged ? kFirstStage : SIZE_MAX;
+  return is_staged(traits, true) ? kFirstStage : SIZE_MAX;
 }
 
 size_t next_stage_at_end(std::span<const double> tried) {

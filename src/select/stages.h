@@ -11,14 +11,16 @@
 
 namespace tenon {
 
+/// Whether configurations of the tactic are tried in stages, in a range or under fixed shapes.
+bool is_staged(const TacticTraits& traits, bool many_shapes);
+
 /// How far a tactic may be from the best to be followed: by more of its configurations, or under
 /// the next shapes. Timing caches of four networks, searched this way, lose no winner
 /// (docs/notes/performance.md).
 constexpr double kFarTactic = 1.2;
 
-/// How far a stage may be from its tactic's best to be followed by another; under the usual shapes
-/// of a range, whose other shapes bring kernels as well.
-constexpr double kFarStage = 1.12, kFarStageOfRange = 1.05;
+/// How far a stage may be from its tactic's best to be followed by another.
+constexpr double kFarStage = 1.05;
 
 /// Whether the tactic's row says that the other one is faster by far wherever both take a problem.
 bool is_outdone(const Tactic& tactic, const Tactic& other);
@@ -33,8 +35,7 @@ std::string_view engine_of(std::string_view config);
 /// with kFirstStage where the tactic `may_win` as likely as not, since as many follow one that is
 /// near the best, and else with one; goes on while the tactic is near the best, and the latest
 /// attempts near the tactic's best.
-size_t next_stage(std::span<const double> tried, double best, bool may_win,
-                  double far_stage = kFarStage);
+size_t next_stage(std::span<const double> tried, double best, bool may_win);
 constexpr size_t kFirstStage = 3;
 
 /// At the ends of a range a tactic that may win has one stage, unless all of that fails: kernels of

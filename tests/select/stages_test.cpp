@@ -32,7 +32,16 @@ TEST(StagesTest, OneStageIsTriedAtTheEndsOfARange) {
   EXPECT_EQ(next_stage_at_end(all), 0u);
   EXPECT_GT(next_stage_at_end(failed), 0u);
   EXPECT_EQ(tried_in_any_case({.staged = true}), kFirstStage);
-  EXPECT_EQ(tried_in_any_case({.staged_at_ends = true}), SIZE_MAX);
+  EXPECT_EQ(tried_in_any_case({.staged_at_ends = true}), kFirstStage);
+  EXPECT_EQ(tried_in_any_case({}), SIZE_MAX);
+}
+
+TEST(StagesTest, SomeTacticsHaveStagesInRangesAlone) {
+  for (const bool many_shapes : {false, true}) {
+    EXPECT_EQ(is_staged({.staged_at_ends = true}, many_shapes), many_shapes);
+    EXPECT_TRUE(is_staged({.staged = true}, many_shapes));
+    EXPECT_FALSE(is_staged({}, many_shapes));
+  }
 }
 
 TEST(StagesTest, TacticsThatAreFarFromTheBestEnd) {
@@ -43,9 +52,9 @@ TEST(StagesTest, TacticsThatAreFarFromTheBestEnd) {
 }
 
 TEST(StagesTest, StagesThatAreFarFromTheirTacticsBestAreTheLast) {
-  EXPECT_GT(stage_after({1.0, 1.2, 1.05}, 1.0), 0u);
-  EXPECT_GT(stage_after({1.2, 1.05, 1.0}, 1.0), 0u);
-  EXPECT_EQ(stage_after({1.0, 1.2, 1.3}, 1.0), 0u);
+  EXPECT_GT(stage_after({1.0, 1.2, 1.04}, 1.0), 0u);
+  EXPECT_GT(stage_after({1.2, 1.04, 1.0}, 1.0), 0u);
+  EXPECT_EQ(stage_after({1.0, 1.2, 1.08}, 1.0), 0u);
 }
 
 TEST(StagesTest, AfterFailuresOthersAreTried) {
