@@ -75,8 +75,8 @@ Result<std::unique_ptr<Graph>> without_precision(PassOptions options, const Grap
   return changed;
 }
 
-/// In f32 with these extents, so that single elements can have errors; with open ones where a
-/// branch that is not taken does not allow them.
+/// In f32 with these extents, so that single elements can have errors, and kernels know all of them
+/// behind passes; with open ones where a branch that is not taken does not allow them.
 Result<std::unique_ptr<Graph>> wide_with_extents(const Graph& graph, std::vector<Profile> extents) {
   TENON_ASSIGN(auto wide, widened(graph));
   auto fixed = wide->clone();
@@ -208,7 +208,7 @@ Result<std::unique_ptr<Graph>> NetworkReference::passed(PassOptions options, con
 }
 
 Result<std::vector<Tensor>> NetworkReference::outputs_of(const Graph& graph) const {
-  TENON_ASSIGN(const auto wide, widened(graph));
+  TENON_ASSIGN(const auto wide, wide_with_extents(graph, extents_));
   return run(*wide);
 }
 
