@@ -134,18 +134,24 @@ Status take_result(const ConcreteGraph& graph, Device& device, const StepResult&
   if (result.samples > 1) operand.extents[0] /= result.samples;
   if (operand.count() == 0) return {};
   const auto size = static_cast<size_t>(byte_size(operand.type));
-  const auto* source = static_cast<const std::byte*>(result.address);
-  std::unique_ptr<std::byte[]> copy;
-  if (!device.capabilities().host_cores) {
-    const size_t bytes = static_cast<size_t>(extent_in_memory(operand)) * size;
-    copy = std::make_unique_for_overwrite<std::byte[]>(bytes);
-    source = copy.get();
-    TENON_TRY(device.download(copy.get(), result.address, bytes, {}));
-    TENON_TRY(device.synchronize({}));
+  const Strides rows = row_major_strides(operand.extents);
+  std::byte* const to =
+      tensor.mutable_bytes() + static_cast<size_t>(result.sample * operand.count()) * size;
+  const auto take_from = [&](const void* source) {
+    strided_copy(to, rows, static_cast<const std::byte*>(source), operand.strides, operand.extents,
+                 static_cast<int>(size));
+  };
+  if (device.capabilities().host_cores) {
+    take_from(result.address);
+    return {};
   }
-  const size_t begin = static_cast<size_t>(result.sample * operand.count()) * size;
-  strided_copy(tensor.mutable_bytes() + begin, row_major_strides(operand.extents), source,
-               operand.strides, operand.extents, static_cast<int>(size));
+  const size_t bytes = static_cast<size_t>(extent_in_memory(operand)) * size;
+  const bool is_in_rows = operand.strides == rows;
+  std::unique_ptr<std::byte[]> copy;
+  if (!is_in_rows) copy = std::make_unique_for_overwrite<std::byte[]>(bytes);
+  TENON_TRY(device.download(is_in_rows ? to : copy.get(), result.address, bytes, {}));
+  TENON_TRY(device.synchronize({}));
+  if (!is_in_rows) take_from(copy.get());
   return {};
 }
 
