@@ -42,16 +42,6 @@ constexpr int kMaxWrongKernels = 8;
 constexpr int kMoreDraws = 12;
 constexpr int kDrawsOfPasses = 2;
 
-/// Work on a thread of its own; an empty future where the system has no thread left.
-template <class Work>
-std::future<std::invoke_result_t<Work&>> begun(Work work) {
-  try {
-    return std::async(std::launch::async, with_call_number(std::move(work)));
-  } catch (const std::system_error&) {
-    return {};
-  }
-}
-
 /// One build with its check.
 class CheckedBuild {
  public:
@@ -79,7 +69,8 @@ class CheckedBuild {
     announce_check(when);
     const auto asked = stop_question();
     inputs_drawn_ = std::async(std::launch::deferred, [this] { return draw_inputs(); });
-    const auto work = with_call_number([this, asked, forecast = forecast_of_check(when)] {
+    const auto work = with_call_number([this, asked, when, forecast = forecast_of_check(when)] {
+      if (when == std::launch::async) give_way();
       const StopScope stops([&] { return is_given_up_ || (asked && asked()); });
       std::string reason = expect();
       if (forecast.has_value()) announce_evaluated(*forecast);
@@ -178,8 +169,8 @@ class CheckedBuild {
   /// Beside the build's own passes, the others give the network in its own precision, which is
   /// evaluated beside the reference.
   void pass_beside(std::shared_ptr<const Graph> graph, const std::function<bool()>& asked) {
-    of_passes_ = begun([this, graph = std::move(graph), asked,
-                        passes = request_.passes]() -> Result<std::vector<Tensor>> {
+    of_passes_ = begin_aside([this, graph = std::move(graph), asked,
+                              passes = request_.passes]() -> Result<std::vector<Tensor>> {
       const StopScope stops([&] { return is_given_up_ || (asked && asked()); });
       TENON_ASSIGN(const auto passed, NetworkReference::passed(passes, *graph));
       TENON_TRY(have_inputs());
@@ -199,8 +190,7 @@ class CheckedBuild {
     if (with_regions() || !plan_rounding().shows(work.kernels)) return;
     request_.select.after_trials = [this, asked](const Graph& graph) {
       rounding_of_ = stored_types(graph);
-      rounding_ = begun([this, asked, types = rounding_of_]() -> Result<std::vector<Tensor>> {
-        give_way();
+      rounding_ = begin_aside([this, asked, types = rounding_of_]() -> Result<std::vector<Tensor>> {
         const StopScope stops([&] { return is_given_up_ || (asked && asked()); });
         TENON_TRY(have_inputs());
         return rounded(types);
@@ -415,8 +405,9 @@ class CheckedBuild {
     const double look = std::min(CheckForecast::look_seconds(build_seconds_, waited_ + ran),
                                  watch_ == nullptr ? kForever : watch_->left_to_check());
     shares_ = CheckForecast::shares(look, seconds_behind(work));
-    report_ = regions.compare(Deadline(with_regions() ? kForever : shares_.regions), told());
-    TENON_TRY(examine_forms(plan));
+    const Deadline looked(with_regions() ? kForever : shares_.regions);
+    report_ = regions.compare(Deadline(looked.left() / (1.0 + plan.forms.size())), told());
+    TENON_TRY(examine_forms(plan, looked));
     tell_evaluations_left();
     logger_.verbose("Build times: the plan ran in {:.3f} s, its regions were compared in {:.3f} s",
                     ran, watch.lap());
@@ -442,15 +433,14 @@ class CheckedBuild {
     });
   }
 
-  /// Forms of the graph that serve other shapes, under these.
-  Status examine_forms(const Plan& plan) {
-    for (int form = 1; form <= static_cast<int>(plan.forms.size()); ++form) {
+  /// Forms of the graph that serve other shapes, under these, in equal parts of the time.
+  Status examine_forms(const Plan& plan, const Deadline& looked) {
+    const int forms = static_cast<int>(plan.forms.size());
+    for (int form = 1; form <= forms; ++form) {
       const Plan of_form = plan_of_form(plan, form);
       RegionCheck regions(of_form, request_.backend, request_.select.threads);
       TENON_TRY(regions.run(inputs_));
-      RegionReport found =
-          regions.compare(Deadline(with_regions() ? kForever : shares_.regions), told());
-      report_.add(std::move(found));
+      report_.add(regions.compare(Deadline(looked.left() / (forms - form + 1)), told()));
     }
     return {};
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <limits>
 #include <mutex>
 #include <set>
@@ -301,6 +302,10 @@ RegionReport RegionCheck::compare(const Deadline& deadline, const Told& told) {
   Deadline until_told(kTellSeconds);
   const size_t at_once = workers(backend_, threads_);
   const auto asked = stop_question();
+  const auto cores = static_cast<double>(helper_threads());
+  std::vector<double> cost_from(regions_.size());
+  double cost = 0;
+  for (size_t i = regions_.size(); i-- > 0;) cost_from[i] = cost += regions_[i].cost;
   for_each_parallel(regions_.size(), at_once, [&](size_t i) {
     const StopScope stops([&] { return deadline.passed() || (asked && asked()); });
     Region& region = regions_[i];
@@ -313,9 +318,9 @@ RegionReport RegionCheck::compare(const Deadline& deadline, const Told& told) {
       region.description = error.message;
     };
     if (!alone.ok()) return impossible(alone.error());
-    // The last ones share the cores that others have left.
-    const size_t sharing = std::min(at_once, regions_.size() - i);
-    const auto threads = static_cast<int>(std::max<size_t>(helper_threads() / sharing, 1));
+    // As many cores as it is of what is left, so that no large one goes on when others have ended.
+    const double share = region.cost / cost_from[i];
+    const auto threads = std::max(static_cast<int>(std::lround(share * cores)), 1);
     Comparison comparison(*region.node, std::move(alone).value(), backend_, threads);
     if (const Status prepared = comparison.prepare(); !prepared.ok())
       return impossible(prepared.error());
