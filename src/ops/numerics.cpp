@@ -65,7 +65,8 @@ class Reals {
     const size_t count = count_from(begin);
     if (type_ == DataType::kFloat64) return static_cast<const double*>(first_) + begin;
     if (type_ == DataType::kFloat32)
-      widen(static_cast<const float*>(first_) + begin, count, room, [](float value) { return value; });
+      widen(static_cast<const float*>(first_) + begin, count, room,
+            [](float value) { return value; });
     else if (type_ == DataType::kFloat16)
       widen(static_cast<const uint16_t*>(first_) + begin, count, room, f16_to_float);
     else if (type_ == DataType::kBFloat16)
