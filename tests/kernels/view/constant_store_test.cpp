@@ -3,6 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
 #include "select/made_up_device.h"
 
 namespace tenon {
@@ -47,6 +52,48 @@ TEST_F(SharedConstants, AreKeptUpToALimit) {
   part("a"), part("bb");
   part("a"), part("bb");
   EXPECT_EQ(made_, 3) << "64 bytes of the first one alone";
+}
+
+/// Each upload goes on once both have been asked for.
+class Uploads final : public MadeUpDevice {
+ public:
+  Status upload(void* to, const void* from, size_t bytes, Queue queue) override {
+    {
+      std::unique_lock lock(mutex_);
+      ++begun_;
+      changed_.notify_all();
+      met &= changed_.wait_for(lock, std::chrono::seconds(20), [&] { return begun_ >= 2; });
+    }
+    return MadeUpDevice::upload(to, from, bytes, queue);
+  }
+  bool met = true;
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int begun_ = 0;
+};
+
+TEST(UploadsOfSharedConstants, DoNotWaitForEachOther) {
+  Uploads device;
+  ConstantStore store(device);
+  const char contents[] = {1, 2};
+  std::jthread other([&] { EXPECT_TRUE(store.share(contents, 1).ok()); });
+  EXPECT_TRUE(store.share(contents + 1, 1).ok());
+  other.join();
+  EXPECT_TRUE(device.met);
+}
+
+TEST(UploadsOfSharedConstants, OfEqualOnesGiveTheSameMemory) {
+  Uploads device;
+  ConstantStore store(device);
+  const char contents = 1;
+  DeviceBuffer one, two;
+  std::jthread other([&] { one = store.share(&contents, 1).value(); });
+  two = store.share(&contents, 1).value();
+  other.join();
+  EXPECT_TRUE(device.met);
+  EXPECT_EQ(one.get(), two.get());
 }
 
 }  // namespace
