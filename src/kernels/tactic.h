@@ -195,8 +195,8 @@ struct TacticTraits {
   /// Configurations come in the order of how fast they are expected to be, and take long to make:
   /// they are tried in stages (select/stages.h).
   bool staged = false;
-  /// They are so at the ends of a range alone.
-  bool staged_at_ends = false;
+  /// They are so in ranges alone, where other shapes keep the cores busy meanwhile.
+  bool staged_in_ranges = false;
   /// What all configurations need is made with the first: it is tried alone.
   bool first_alone = false;
   /// Its kernels are planned for each shape anew, which takes many milliseconds: where shapes come

@@ -14,7 +14,7 @@ constexpr size_t kStage = 2;
 }  // namespace
 
 bool is_staged(const TacticTraits& traits, bool many_shapes) {
-  return traits.staged || (many_shapes && traits.staged_at_ends);
+  return traits.staged || (many_shapes && traits.staged_in_ranges);
 }
 
 bool is_outdone(const Tactic& tactic, const Tactic& other) {

@@ -214,7 +214,7 @@ TEST_F(Choices, AreTriedByOneStageOfTacticsThatHaveStagesInRangesAlone) {
   auto graph = parse_graph(kExp);
   ASSERT_TRUE(graph.ok()) << graph.error().message;
   (*graph)->symbol_ranges["b"] = {1, 64};
-  rows_[0].traits.staged_at_ends = true;
+  rows_[0].traits.staged_in_ranges = true;
   rows_[0].configs = [](const Problem& problem) {
     const bool is_usual = problem.output().extents[0] == 8;
     return is_usual ? std::vector<std::string>{"2", "3", "4"}

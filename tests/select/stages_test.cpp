@@ -32,13 +32,13 @@ TEST(StagesTest, OneStageIsTriedAtTheEndsOfARange) {
   EXPECT_EQ(next_stage_at_end(all), 0u);
   EXPECT_GT(next_stage_at_end(failed), 0u);
   EXPECT_EQ(tried_in_any_case({.staged = true}), kFirstStage);
-  EXPECT_EQ(tried_in_any_case({.staged_at_ends = true}), kFirstStage);
+  EXPECT_EQ(tried_in_any_case({.staged_in_ranges = true}), kFirstStage);
   EXPECT_EQ(tried_in_any_case({}), SIZE_MAX);
 }
 
 TEST(StagesTest, SomeTacticsHaveStagesInRangesAlone) {
   for (const bool many_shapes : {false, true}) {
-    EXPECT_EQ(is_staged({.staged_at_ends = true}, many_shapes), many_shapes);
+    EXPECT_EQ(is_staged({.staged_in_ranges = true}, many_shapes), many_shapes);
     EXPECT_TRUE(is_staged({.staged = true}, many_shapes));
     EXPECT_FALSE(is_staged({}, many_shapes));
   }
