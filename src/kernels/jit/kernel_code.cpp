@@ -299,6 +299,22 @@ void OpenText::open(std::string_view name, int64_t value) {
   open().record(TextForm::kOpenConstant, {name}, numbers);
 }
 
+void OpenText::open_walk() {
+  walk_ = place_of(0);
+  open().text(fmt::format("#define OPEN_WALK (open_constant<u32, {}>())\n", *walk_));
+}
+
+void OpenText::computed(std::string_view name, int64_t value, std::string_view expression) {
+  exact().record(TextForm::kConstant, {name}, {&value, 1});
+  open().text(fmt::format("#define {} ({})\n", name, expression));
+}
+
+void OpenText::flag(std::string_view name, bool exact_value, bool open_value) {
+  const int64_t numbers[] = {exact_value ? 1 : 0, open_value ? 1 : 0};
+  exact().record(TextForm::kFlag, {name}, {&numbers[0], 1});
+  open().record(TextForm::kFlag, {name}, {&numbers[1], 1});
+}
+
 int64_t OpenText::place_of(int64_t value) {
   values_.push_back(value);
   return std::ssize(values_) - 1;
@@ -357,6 +373,10 @@ bool OpenText::is_narrow() const {
   return std::ranges::all_of(values_, [](int64_t v) { return v >= 0 && v <= UINT32_MAX; });
 }
 
+size_t OpenText::word_of(int64_t place) const {
+  return static_cast<size_t>(is_narrow() ? place : 2 * place);
+}
+
 std::vector<uint32_t> OpenText::words() const {
   const bool is_one_each = is_narrow();
   std::vector<uint32_t> words;
@@ -383,6 +403,12 @@ SourceText OpenText::begin_open(const SourceText& prelude) const {
   return text;
 }
 
+OpenSource OpenText::finished(SourceText text) const {
+  OpenSource source{std::move(text), words()};
+  if (walk_) source.walk = word_of(*walk_);
+  return source;
+}
+
 OpenSource OpenText::source(const SourceText& prelude, const SourceText& body) const {
   if (*exact_ == *open_) return {};
   SourceText text = begin_open(prelude);
@@ -395,7 +421,7 @@ OpenSource OpenText::source(const SourceText& prelude, const SourceText& body) c
     has_places &= add_open_parameter(piece, is_file, text);
   });
   if (!has_places) return {};
-  return {std::move(text), words()};
+  return finished(std::move(text));
 }
 
 OpenSource OpenText::source(const SourceText& prelude, const FileBlock& body,
@@ -404,7 +430,7 @@ OpenSource OpenText::source(const SourceText& prelude, const FileBlock& body,
   if (*exact_ == *open_ || end == nullptr) return {};
   SourceText text = begin_open(prelude);
   text.add(*end);
-  return {std::move(text), words()};
+  return finished(std::move(text));
 }
 
 void KernelCode::matrix_type(DataType type) {
@@ -426,10 +452,7 @@ void KernelCode::flag(std::string_view name, bool value) {
 }
 void KernelCode::whole_flag(std::string_view name, int64_t count, int64_t outer, int64_t unit) {
   const bool are_known = !all_open_ && outer > 0 && count % outer == 0;
-  const int64_t exact = count % unit == 0 ? 1 : 0;
-  const int64_t open = are_known && count / outer % unit == 0 ? 1 : 0;
-  constants_.exact().record(TextForm::kFlag, {name}, {&exact, 1});
-  constants_.open().record(TextForm::kFlag, {name}, {&open, 1});
+  constants_.flag(name, count % unit == 0, are_known && count / outer % unit == 0);
 }
 void KernelCode::real(std::string_view name, double value) {
   text(fmt::format("#define {} {}\n", name, device_real(value)));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -63,6 +64,8 @@ const char* word_type(int bytes);
 struct OpenSource {
   SourceText text;  ///< Empty: there is none.
   std::vector<uint32_t> words;
+  /// The word that says how a launch walks (jit/hopper.cuh), where code reads that.
+  std::optional<size_t> walk = {};
 };
 
 /// n / d for all n below 2^31 is n * multiplier >> shift, in 64 bits.
@@ -88,6 +91,12 @@ class OpenText {
   RecordedText& open() { return own(open_); }
   /// Defines a constant of which code is compiled for all values.
   void open(std::string_view name, int64_t value);
+  /// Defines OPEN_WALK, the word that says how a launch walks.
+  void open_walk();
+  /// Defines a constant that an expression of open ones gives.
+  void computed(std::string_view name, int64_t value, std::string_view expression);
+  /// Defines a fact of exact code, and what is known of it where numbers are open.
+  void flag(std::string_view name, bool exact_value, bool open_value);
   /// Statements on places and extents, whose whole numbers above 1 are open.
   void open_numbers(std::string_view statements);
   /// A number that code reads from the launch, by its place among these.
@@ -110,11 +119,16 @@ class OpenText {
   }
   SourceText begin_open(const SourceText& prelude) const;
   bool is_narrow() const;
+  /// Where a number lies among the words.
+  size_t word_of(int64_t place) const;
   std::vector<uint32_t> words() const;
+  /// With its words.
+  OpenSource finished(SourceText text) const;
 
   std::shared_ptr<RecordedText> exact_ = std::make_shared<RecordedText>(),
                                 open_ = std::make_shared<RecordedText>();
   std::vector<int64_t> values_;
+  std::optional<int64_t> walk_;  ///< Its place.
 };
 
 /// As many names as there are values for them, with one space between two.
@@ -157,6 +171,14 @@ class KernelCode {
   void inner(std::string_view name, int64_t value) {
     all_open_ ? constants_.open(name, value) : constant(name, value);
   }
+  /// The same of a number that an expression of others gives.
+  void inner_as(std::string_view name, int64_t value, std::string_view expression) {
+    all_open_ ? constants_.computed(name, value, expression) : constant(name, value);
+  }
+  /// The same of a fact that code makes use of where it is known to hold.
+  void inner_flag(std::string_view name, bool value) {
+    constants_.flag(name, value, value && !all_open_);
+  }
   /// Statements on places and extents, of which the same holds.
   void inner_text(std::string_view statements) {
     all_open_ ? constants_.open_numbers(statements) : text(statements);
@@ -190,6 +212,10 @@ class KernelCode {
   void text(std::string_view text) { constants_.add(text); }
   /// Text that code for all extents is without.
   void exact_text(std::string_view text) { constants_.add(text, ""); }
+  /// Text that code for all extents alone has.
+  void open_text(std::string_view text) { constants_.add("", text); }
+  /// Has code for all extents read how a launch walks (jit/hopper.cuh).
+  void open_walk() { constants_.open_walk(); }
   /// The operands of the tensor cores of jit/matrix.cuh: f16 or bf16.
   void matrix_type(DataType type);
   /// Division and square root of floats may be off in the last place, and denormals are zero: for

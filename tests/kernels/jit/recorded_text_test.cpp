@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "kernels/jit/kernel_code.h"
@@ -95,6 +96,47 @@ TEST(KernelCode, OpenNumbersAreOneWordEachWhereThatIsEnough) {
   EXPECT_EQ(words(3, UINT32_MAX), (Words{3, UINT32_MAX}));
   EXPECT_EQ(words(3, int64_t{1} << 32), (Words{3, 0, 0, 1}));
   EXPECT_EQ(words(3, -1), (Words{3, 0, UINT32_MAX, UINT32_MAX}));
+}
+
+/// The texts of code with a number that follows from an open one, a fact, and a walk.
+struct Texts {
+  std::string exact, open;
+};
+Texts texts_of(bool all_axes, std::optional<size_t>& walk) {
+  KernelCode code;
+  code.open_all(all_axes);
+  code.inner("kLength", 40);
+  code.inner_as("kPitch", 320, "kLength * 8");
+  code.inner_flag("kIsEven", true);
+  code.open("kRows", int64_t{1} << 32);
+  code.open_walk();
+  const auto sources = code.sources({"rows/softmax.cu"});
+  EXPECT_TRUE(sources.ok());
+  Texts texts;
+  sources->exact.for_each([&](std::string_view piece, bool) { texts.exact += piece; });
+  sources->open.text.for_each([&](std::string_view piece, bool) { texts.open += piece; });
+  walk = sources->open.walk;
+  return texts;
+}
+
+TEST(KernelCode, NumbersThatFollowFromOpenOnesAreComputed) {
+  std::optional<size_t> walk;
+  const auto has = [](const std::string& text, std::string_view part) {
+    return text.find(part) != std::string::npos;
+  };
+  for (const bool all_axes : {false, true}) {
+    const Texts texts = texts_of(all_axes, walk);
+    EXPECT_TRUE(has(texts.exact, "enum : int { kPitch = 320 };"));
+    EXPECT_TRUE(has(texts.exact, "enum : bool { kIsEven = true };"));
+    EXPECT_EQ(has(texts.open, "#define kPitch (kLength * 8)"), all_axes);
+    EXPECT_EQ(has(texts.open, "enum : bool { kIsEven = false };"), all_axes);
+    EXPECT_EQ(has(texts.open, "kPitch = 320"), !all_axes);
+    // Numbers of two words each: that of all axes has one more ahead of it.
+    EXPECT_FALSE(has(texts.exact, "OPEN_WALK"));
+    EXPECT_TRUE(has(texts.open, all_axes ? "#define OPEN_WALK (open_constant<u32, 2>())"
+                                         : "#define OPEN_WALK (open_constant<u32, 1>())"));
+    EXPECT_EQ(walk, all_axes ? 4u : 2u);
+  }
 }
 
 TEST(KernelCode, OpenNumbersAreNoPartOfWhatItIsKnownBy) {
