@@ -38,6 +38,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   const int64_t warps = config_number(config, "warps").value_or(d.q.length <= 16 ? 1 : 4);
   const int64_t keys = 64;
   KernelCode code = begin_attention(problem, d);
+  add_addresses(code, d);
   code.matrix_type(type);
   code.constant("kWarps", warps);
   code.constant("kKeys", keys);
@@ -45,8 +46,9 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
             steps_divide(d.k, problem.input(kK), 8) && steps_divide(d.v, problem.input(kV), 8));
   code.flag("kPairStores", steps_divide(d.out, problem.output(), 2));
   JitLaunch launch;
-  TENON_TRY(
-      set_source(launch, code, {"jit/matrix.cuh", "attention/scores.cuh", "attention/flash.cu"}));
+  TENON_TRY(set_source(
+      launch, code,
+      {"jit/matrix.cuh", "attention/heads.cuh", "attention/scores.cuh", "attention/flash.cu"}));
   launch.block[0] = static_cast<int>(warps * 32);
   const int64_t padded = (d.q.size + 15) / 16 * 16 + (d.v.size + 15) / 16 * 16 + 16;
   launch.shared_bytes = static_cast<int>(keys * padded * 2);
@@ -67,10 +69,12 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   const bool shares = keys + values + warps * d.q.size * 4 > kMostBytes;
   const int64_t bytes = (shares ? std::max(keys, values) : keys + values) + warps * d.q.size * 4;
   KernelCode code = begin_attention(problem, d);
+  add_addresses(code, d);
   code.constant("kWarps", warps);
   code.flag("kShared", shares);
   JitLaunch launch;
-  TENON_TRY(set_source(launch, code, {"attention/scores.cuh", "attention/rows.cu"}));
+  TENON_TRY(set_source(launch, code,
+                       {"attention/heads.cuh", "attention/scores.cuh", "attention/rows.cu"}));
   launch.block[0] = static_cast<int>(warps * 32);
   launch.shared_bytes = static_cast<int>(bytes);
   return make_plan(problem, d, std::move(launch), warps);

@@ -13,8 +13,9 @@ extern "C" __global__ void __launch_bounds__(kConsumers + kFetchers, kBlocksEach
     barrier_create(barriers.queries(), 1);
     for (int i = 0; i < kStages; ++i) {
       barrier_create(barriers.keys(i), 1);
-      barrier_create(barriers.keys(i) + 8, kGroups * 4);
       barrier_create(barriers.values(i), 1);
+      if constexpr (!kTakesTurns) continue;
+      barrier_create(barriers.keys(i) + 8, kGroups * 4);
       barrier_create(barriers.values(i) + 8, kGroups * 4);
     }
     if constexpr (kStays)

@@ -109,6 +109,16 @@ struct Tiling {
   bool fits(const DeviceAttention& d, bool staged) const {
     return registers(d) <= shape().computing_registers() && stages(d, staged) >= 1;
   }
+  /// Tiles of keys where all of them have a stage of their own; 0: they take turns.
+  int64_t known_tiles(const DeviceAttention& d, bool staged) const {
+    const int64_t tiles = blocks_for(d.k.length, keys);
+    return tiles == stages(d, staged) ? tiles : 0;
+  }
+  /// Keys of the last one that every length of as many tiles has.
+  int64_t certain_keys(const DeviceAttention& d, bool staged) const {
+    const int64_t tiles = known_tiles(d, staged);
+    return tiles > 0 && most > 0 ? std::max<int64_t>(0, keys - 16 * tiles) : 0;
+  }
   std::string text() const {
     const std::string form = most > 0 ? fmt::format("rows={},most={}", groups * 64, most)
                                       : fmt::format("rows={},keys={},each={}{}", groups * 64, keys,
@@ -237,14 +247,19 @@ void add_tiling(KernelCode& code, const Problem& problem, const DeviceAttention&
   const bool bf16 = problem.output().type == DataType::kBFloat16, staged = stages_mask(problem, d);
   code.constant("kKeys", t.keys);
   code.constant("kStages", t.stages(d, staged));
+  code.constant("kKnownTiles", t.known_tiles(d, staged));
+  code.constant("kCertainKeys", t.certain_keys(d, staged));
   add_group_shape(code, t.shape());
   code.flag("kStagedMask", staged);
   code.flag("kStays", t.stays);
-  code.inner("kRowBlocks", blocks_for(d.q.length, t.groups * 64));
-  code.open("kBatches", d.q.batch);
+  const int64_t rest = d.q.length % 16;
+  code.inner_flag("kHasHalfRows", rest != 0 && rest <= 8);
   code.flag("kWhole", t.whole);
   const bool causal = d.op->causal != CausalMask::kNone;
   code.flag("kLongFirst", causal && places(d, t.groups) > multiprocessors(problem) * t.each);
+  code.inner_as("kRowBlocks", blocks_for(d.q.length, t.groups * 64),
+                fmt::format("(kQLength + {}) / {}", t.groups * 64 - 1, t.groups * 64));
+  t.stays ? code.open("kBatches", d.q.batch) : code.constant("kBatches", 1);
   const auto keys = static_cast<int>(t.keys);
   if (d.of_bytes) {
     add_group_product(code, "score_product",

@@ -22,7 +22,7 @@ __device__ inline void consume(const TensorMap&, u32 front, u32 ring, Barriers b
     if (kWhole && t == 0) widen_all_values(ring, barriers, at.tiles, progress.queries);
     if (!kWhole) widen_values_of(keys, barriers.values(stage.number), stage.phase);
     products_wait<0>();
-    if (!kWhole && lane == 0) barrier_arrive(barriers.keys(stage.number) + 8);
+    if (!kWhole && kTakesTurns && lane == 0) barrier_arrive(barriers.keys(stage.number) + 8);
     TAKE_SCORES(scores, sums);
     to_exponents(scores, mask, staged, row, t * kKeys);
     to_weights(scores, running, factor, row);
@@ -33,7 +33,7 @@ __device__ inline void consume(const TensorMap&, u32 front, u32 ring, Barriers b
     products_begin();
     multiply_values(result, weights, values);
     products_wait<0>();
-    if (!kWhole && lane == 0) barrier_arrive(barriers.values(stage.number) + 8);
+    if (!kWhole && kTakesTurns && lane == 0) barrier_arrive(barriers.values(stage.number) + 8);
     stage.advance();
   }
   store_results(result, running, front, out, at);

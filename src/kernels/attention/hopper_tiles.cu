@@ -10,6 +10,8 @@ enum : int { kBoxColumns = kRowBytes / kElementBytes, kFetchedColumns = kFetched
 enum : int { kSizeBoxes = (kSize + kBoxColumns - 1) / kBoxColumns, kValueBoxes = (kValueSize + 63) / 64 };
 enum : int { kFetchedBoxes = (kValueSize + kFetchedColumns - 1) / kFetchedColumns };
 enum : int { kSizeSteps = (kSize * kElementBytes + 31) / 32, kValueColumns = (kValueSize + 7) / 8 * 8 };
+// Stages are filled again.
+enum : bool { kTakesTurns = kKnownTiles == 0 || kStays };
 // The queries of each group begin at a multiple of 8192, where its results pass.
 enum : int { kQueryBytes = kRows * 128 * kSizeBoxes, kKeyBytes = kKeys * kRowBytes * kSizeBoxes };
 enum : int { kValueBytes = kKeys * 128 * kValueBoxes, kFetchedBytes = kKeys * kFetchedRow * kFetchedBoxes };
@@ -28,7 +30,10 @@ struct Place {
 };
 
 /// Of keys that queries up to this one see.
-__device__ inline int tiles_of(int query) { return (last_key(query < kQLength ? query : kQLength - 1) + kKeys - 1) / kKeys; }
+__device__ inline int tiles_of(int query) {
+  if constexpr (kKnownTiles > 0 && !kCausal) return kKnownTiles;
+  return (last_key(query < kQLength ? query : kQLength - 1) + kKeys - 1) / kKeys;
+}
 
 __device__ inline Place place_of(int block, int head, int batch) {
   // Where blocks wait for others, causal ones of many keys go first.
@@ -112,9 +117,9 @@ __device__ inline void fetch_keys_and_values(const TensorMap& k, const TensorMap
   const int shared = at.head / (kHeads / kKvHeads);
   for (int t = 0; t < at.tiles; ++t) {
     const u32 stage = ring + to.number * kStageBytes;
-    barrier_wait(barriers.keys(to.number) + 8, to.phase);
+    if (kTakesTurns) barrier_wait(barriers.keys(to.number) + 8, to.phase);
     fetch_keys(k, stage, barriers.keys(to.number), t, shared, at.batch);
-    barrier_wait(barriers.values(to.number) + 8, to.phase);
+    if (kTakesTurns) barrier_wait(barriers.values(to.number) + 8, to.phase);
     fetch_values(v, stage, barriers.values(to.number), t, shared, at.batch);
     to.advance();
   }
@@ -152,7 +157,7 @@ __device__ inline void to_exponents(float (&scores)[kKeys / 2], const Mask* mask
     if (first + kKeys > kKvLength || (kCausal && first + kKeys - 1 > row - row % 64 + kDiagonal)) {
       const int here = first + 2 * t, seen[2] = {last_key(row) - here, last_key(row + 8) - here};
 #pragma unroll
-      for (int n = 0; n < kKeys / 8; ++n)
+      for (int n = kCausal ? 0 : kCertainKeys / 8; n < kKeys / 8; ++n)
 #pragma unroll
         for (int i = 0; i < 4; ++i)
           if (n * 8 + i % 2 >= seen[i / 2]) scores[4 * n + i] = -float(kInfinity);

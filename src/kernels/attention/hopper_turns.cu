@@ -130,7 +130,7 @@ __device__ inline void consume(const TensorMap& q, u32 front, u32 ring, Barriers
     end_turn(group, is_last && at.tiles == 1);
     products_wait<0>();
     pin(scores);
-    if (lane == 0) barrier_arrive(barriers.keys(key.number) + 8);
+    if (kTakesTurns && lane == 0) barrier_arrive(barriers.keys(key.number) + 8);
     key.advance();
     to_exponents(scores, mask, staged, row, 0);
     weigh(weights, scores, running, result);
@@ -145,7 +145,7 @@ __device__ inline void consume(const TensorMap& q, u32 front, u32 ring, Barriers
       products_wait<0>();
       pin(scores);
       pin(result);
-      if (lane == 0) {
+      if (kTakesTurns && lane == 0) {
         barrier_arrive(barriers.keys(key.number) + 8);
         barrier_arrive(barriers.values(value.number) + 8);
       }
@@ -159,7 +159,7 @@ __device__ inline void consume(const TensorMap& q, u32 front, u32 ring, Barriers
     multiply_values(result, weights, values_of(value.number));
     products_wait<0>();
     pin(result);
-    if (lane == 0) barrier_arrive(barriers.values(value.number) + 8);
+    if (kTakesTurns && lane == 0) barrier_arrive(barriers.values(value.number) + 8);
     value.advance();
   }
   store_results(result, running, front, out, at);

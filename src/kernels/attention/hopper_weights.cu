@@ -7,7 +7,7 @@
 __device__ inline void to_weights(float (&scores)[kKeys / 2], Running& running, float (&factor)[2], int row) {
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
-    if (kQLength % 16 != 0 && kQLength % 16 <= 8 && row - row % 8 + 8 * r >= kQLength) {
+    if (kHasHalfRows && row - row % 8 + 8 * r >= kQLength) {
       factor[r] = 1;
       continue;
     }

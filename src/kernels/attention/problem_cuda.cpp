@@ -29,6 +29,18 @@ void add_view(KernelCode& code, std::string_view name, const View& view) {
   code.inner(fmt::format("k{}Position", name), view.position_step);
 }
 
+/// Strides of results. Where positions of all heads lie behind each other, none but the batch's
+/// follows from the length.
+void add_result_view(KernelCode& code, const View& view) {
+  const bool is_dense = (view.heads == 1 || view.head_step == view.size) &&
+                        view.position_step == view.heads * view.size &&
+                        (view.batch == 1 || view.batch_step == view.length * view.position_step);
+  if (!is_dense) return add_view(code, "Out", view);
+  code.constant("kOutHead", view.size);
+  code.constant("kOutPosition", view.position_step);
+  code.inner_as("kOutBatch", view.batch_step, "Index(kQLength) * Index(kOutPosition)");
+}
+
 void add_mask(KernelCode& code, const Problem& problem) {
   const bool present = problem.has_input(kMask);
   code.type("Mask", present ? problem.input(kMask).type : DataType::kFloat32);
@@ -40,7 +52,7 @@ void add_mask(KernelCode& code, const Problem& problem) {
       if (mask.extents[i] != 1) steps[i + 4 - mask.rank()] = strides[i];
   }
   const char* names[] = {"kMaskBatch", "kMaskHead", "kMaskQuery", "kMaskKey"};
-  for (int i = 0; i < 4; ++i) code.inner(names[i], steps[i]);
+  for (int i = 0; i < 4; ++i) present ? code.inner(names[i], steps[i]) : code.constant(names[i], 0);
   const bool boolean = present && problem.input(kMask).type == DataType::kBool;
   code.text(fmt::format("#define ATTENTION_MASK {}\n", !present ? 0 : boolean ? 1 : 2));
 }
@@ -241,15 +253,12 @@ KernelCode begin_attention(const Problem& problem, const DeviceAttention& d, dou
   KernelCode code = begin_code(problem);
   code.type("X", problem.output().type);
   code.round_to(problem.output().type);
-  add_mask(code, problem);
-  add_view(code, "Q", d.q);
-  add_view(code, "K", d.k);
-  add_view(code, "V", d.v);
-  add_view(code, "Out", d.out);
-  code.constant("kHeads", d.q.heads);
-  code.constant("kKvHeads", d.k.heads);
   code.inner("kQLength", d.q.length);
   code.inner("kKvLength", d.k.length);
+  add_mask(code, problem);
+  add_result_view(code, d.out);
+  code.constant("kHeads", d.q.heads);
+  code.constant("kKvHeads", d.k.heads);
   code.constant("kSize", d.q.size);
   code.constant("kValueSize", d.v.size);
   const double scale =
@@ -257,7 +266,10 @@ KernelCode begin_attention(const Problem& problem, const DeviceAttention& d, dou
   code.real("kScale", scale * unit);
   code.real("kSoftcap", d.op->softcap);
   code.flag("kCausal", d.op->causal != CausalMask::kNone);
-  code.inner("kDiagonal", d.op->causal == CausalMask::kLowerRight ? d.k.length - d.q.length : 0);
+  if (d.op->causal == CausalMask::kLowerRight)
+    code.inner("kDiagonal", d.k.length - d.q.length);
+  else
+    code.constant("kDiagonal", 0);
   code.flag("kMaskedRowsZero", d.op->masked_rows_zero);
   add_rounding(code, *d.op);
   code.constant("kScoreSteps", static_cast<int64_t>(d.op->score_steps.size()));
@@ -266,6 +278,12 @@ KernelCode begin_attention(const Problem& problem, const DeviceAttention& d, dou
   add_steps(code, "masked_steps", d.op->masked_steps);
   add_steps(code, "weight_steps", d.op->weight_steps);
   return code;
+}
+
+void add_addresses(KernelCode& code, const DeviceAttention& d) {
+  add_view(code, "Q", d.q);
+  add_view(code, "K", d.k);
+  add_view(code, "V", d.v);
 }
 
 /// Steps and addresses are multiples of `elements`.

@@ -55,9 +55,11 @@ enum class DeviceKernel : uint8_t {
 /// Fails, with the reason, for problems that one of them does not take.
 Status check_limits(DeviceKernel kernel, const Problem& problem, const DeviceAttention& d);
 
-/// Code with the types, strides and extents that all of the kernels take. `unit` is that of scores
-/// of bytes.
+/// Code with the types and extents that all of the kernels take, and the strides of masks and
+/// results. `unit` is that of scores of bytes.
 KernelCode begin_attention(const Problem& problem, const DeviceAttention& d, double unit = 1);
+/// Strides of queries, keys and values, for kernels that read them by address (heads.cuh).
+void add_addresses(KernelCode& code, const DeviceAttention& d);
 
 /// Steps and addresses are multiples of `elements`.
 bool steps_divide(const View& view, const Operand& operand, int64_t elements);

@@ -1,18 +1,4 @@
-// Shared by the attention kernels: addresses of queries, keys and masks, and the arithmetic of scores.
-
-struct Head {
-  const X *q, *k, *v;
-  const Mask* mask;
-  X* out;
-};
-
-__device__ inline Head locate_head(const X* q, const X* k, const X* v, const Mask* mask, X* out, Index batch, Index head) {
-  const Index shared = head / (kHeads / kKvHeads);
-  return {q + batch * Index(kQBatch) + head * Index(kQHead), k + batch * Index(kKBatch) + shared * Index(kKHead),
-          v + batch * Index(kVBatch) + shared * Index(kVHead),
-          mask == nullptr ? nullptr : mask + batch * Index(kMaskBatch) + head * Index(kMaskHead),
-          out + batch * Index(kOutBatch) + head * Index(kOutHead)};
-}
+// Shared by the attention kernels: the arithmetic of scores.
 
 /// The summand of a score, in units of log 2. The lowest number has no such product: it becomes one that scores are
 /// lost in all the same, so that a query all of whose keys have it weights them equally.

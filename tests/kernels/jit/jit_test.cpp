@@ -316,6 +316,39 @@ TEST(JitKernels, LargeConvolutionsWalk) {
   }
 }
 
+/// Attention of sequences of `length`, whose heads lie side by side.
+KernelCase attention_of(int64_t length) {
+  Attention op;
+  op.q_bsnh = op.k_bsnh = op.v_bsnh = op.out_bsnh = true;
+  const CaseInput each = input(random_reals(DataType::kFloat16, {1, length, 2, 64}, 1));
+  return KernelCase("attention", op, {each, each, each});
+}
+
+/// Its code for all extents of all axes is one for all lengths of as many keys a tile and tiles.
+TEST(JitKernels, AttentionOfLikeLengthsHasOneCode) {
+  if (!cuda::load_nvrtc().ok()) GTEST_SKIP() << "no NVRTC here";
+  DescribedDevice device = described_gpu(90);
+  ConstantStore store(device);
+  const auto library = std::make_shared<CodeLibrary>(CodeLibrary::Use::kCollectOpen);
+  open_all_axes(*library);
+  store.set_code(library);
+  const auto tactic =
+      std::ranges::find(cuda_tactics(), std::string_view("cuda.attention.hopper"), &Tactic::name);
+  ASSERT_NE(tactic, cuda_tactics().end());
+  const auto codes_with = [&](int64_t length) {
+    KernelCase one = attention_of(length);
+    Problem problem = one.describe(&device);
+    problem.constants = &store;
+    const auto kernel = tactic->create(problem, "rows=64,most=128");
+    EXPECT_TRUE(kernel.ok()) << kernel.error().message;
+    return library->size();
+  };
+  const size_t before = library->size();
+  EXPECT_EQ(codes_with(97), before + 1);
+  for (const int64_t length : {98, 104, 111, 112}) EXPECT_EQ(codes_with(length), before + 1);
+  EXPECT_EQ(codes_with(113), before + 2);  // More keys a tile.
+}
+
 TEST(JitKernels, HaveATinyCaseEach) {
   std::set<std::string_view> shown;
   const auto cases = tiny_cases();
