@@ -121,7 +121,7 @@ __device__ inline void produce(const TensorMap& a, const B& b, u32 stages, u32 b
   int number = 0;
   for (int t = tiles.first; t < tiles.end; t += tiles.step) {
     const Tile tile = tile_of(t WALK_ARGUMENTS);
-    const bool begins_columns = walk & 1 ? tile.m + kTileM >= kM : tile.m == 0;
+    const bool begins_columns = kGoesBack && WALK & 1 ? tile.m + kTileM >= kM : tile.m == 0;
     const bool has_columns = kHolds && t > tiles.first && !begins_columns;
 #pragma unroll 1
     for (int k = k_begin; k < k_end; ++k, ++number, at.next()) {

@@ -7,38 +7,47 @@ struct alignas(64) TensorMap {
 
 // How a launch goes through memory (Walk of kernels/tactic.h): bit 0: backwards; bit 1: each of its tensors fits into the
 // second-level cache; bit 2 + i: it is the last one that reads input i. Kernels that follow it are compiled with WALKS and take
-// it as their last argument; others have no trace of it.
-#ifdef WALKS
+// it as their last argument; others have no trace of it. Code for all extents reads it as OPEN_WALK among its open numbers,
+// whose line of the arguments it needs in any case, and always goes forwards, as small steps do.
+#if defined(OPEN_WALK)
+#define WALK OPEN_WALK
+#define WALK_PARAMETERS
+#define WALK_ARGUMENTS
+enum : bool { kWalks = true, kGoesBack = false };
+#elif defined(WALKS)
+#define WALK walk
 #define WALK_PARAMETERS , u32 walk
 #define WALK_ARGUMENTS , walk
-#define POLICY_OF(input, is_alone) policy_of(reads_last(input, is_alone WALK_ARGUMENTS))
-enum : bool { kWalks = true };
+enum : bool { kWalks = true, kGoesBack = true };
 #else
+#define WALK 0u
 #define WALK_PARAMETERS
 #define WALK_ARGUMENTS
 #define POLICY_OF(input, is_alone) CachePolicy()
-enum : bool { kWalks = false };
-enum : u32 { walk = 0 };
+enum : bool { kWalks = false, kGoesBack = false };
+#endif
+#ifndef POLICY_OF
+#define POLICY_OF(input, is_alone) policy_of(reads_last(input, is_alone WALK_ARGUMENTS))
 #endif
 /// Numbers behind the last one stay there.
 __device__ inline int walked(int number, int count WALK_PARAMETERS) {
-  return walk & 1 && number < count ? count - 1 - number : number;
+  return kGoesBack && WALK & 1 && number < count ? count - 1 - number : number;
 }
-/// How the second-level cache treats lines that are read: those of a last reader leave it first.
+/// How the second-level cache treats lines that are read: those of a last reader leave it first. 0: as it treats all others, by
+/// instructions without a policy; TMA takes a third longer to gather short rows of pixels by one that says the same.
 struct CachePolicy {
   u64 bits = 0;
 };
-#ifdef WALKS
+#if defined(OPEN_WALK) || defined(WALKS)
 __device__ inline CachePolicy policy_of(bool is_last) {
-  CachePolicy first, normal;
+  CachePolicy first;
   asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(first.bits));
-  asm("createpolicy.fractional.L2::evict_normal.b64 %0, 1.0;" : "=l"(normal.bits));
-  return is_last ? first : normal;
+  return is_last ? first : CachePolicy();
 }
 /// `is_alone`: one block reads each line of the input, at one time. Where several do, and much else passes through the cache, a
 /// line may leave it too early.
 __device__ inline bool reads_last(int input, bool is_alone WALK_PARAMETERS) {
-  return (is_alone || walk & 2) && (walk >> (input + 2) & 1);
+  return (is_alone || WALK & 2) && (WALK >> (input + 2) & 1);
 }
 #endif
 
@@ -85,13 +94,13 @@ __device__ inline void fetch_box(u32 to, const TensorMap& map, u32 barrier, int 
 }
 /// The same by a policy, of launches that walk.
 __device__ inline void fetch_box(u32 to, const TensorMap& map, u32 barrier, int x, int y, int z, CachePolicy policy) {
-  if constexpr (!kWalks) return fetch_box(to, map, barrier, x, y, z);
+  if (!kWalks || policy.bits == 0) return fetch_box(to, map, barrier, x, y, z);
   asm volatile(
       "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1, {%3, %4, %5}], [%2], %6;"
       ::"r"(to), "l"(&map), "r"(barrier), "r"(x), "r"(y), "r"(z), "l"(policy.bits) : "memory");
 }
 __device__ inline void fetch_box(u32 to, const TensorMap& map, u32 barrier, int x, int y, int z, int w, CachePolicy policy) {
-  if constexpr (!kWalks) return fetch_box(to, map, barrier, x, y, z, w);
+  if (!kWalks || policy.bits == 0) return fetch_box(to, map, barrier, x, y, z, w);
   asm volatile(
       "cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1, {%3, %4, %5, %6}], [%2], %7;"
       ::"r"(to), "l"(&map), "r"(barrier), "r"(x), "r"(y), "r"(z), "r"(w), "l"(policy.bits) : "memory");
@@ -106,7 +115,7 @@ __device__ inline void fetch_pixels(u32 to, const TensorMap& map, u32 barrier, i
 }
 __device__ inline void fetch_pixels(u32 to, const TensorMap& map, u32 barrier, int c, int x, int y, int image, int tap_x,
                                     int tap_y, CachePolicy policy) {
-  if constexpr (!kWalks) return fetch_pixels(to, map, barrier, c, x, y, image, tap_x, tap_y);
+  if (!kWalks || policy.bits == 0) return fetch_pixels(to, map, barrier, c, x, y, image, tap_x, tap_y);
   asm volatile(
       "cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes.L2::cache_hint [%0], "
       "[%1, {%3, %4, %5, %6}], [%2], {%7, %8}, %9;"
@@ -183,8 +192,11 @@ __device__ inline uint4 load_shared_piece(u32 address) {
 __device__ inline uint4 load_piece(const void* from, CachePolicy policy) {
   if constexpr (!kWalks) return *reinterpret_cast<const uint4*>(from);
   uint4 v;
-  asm volatile("ld.global.nc.L1::no_allocate.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
-               : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(from), "l"(policy.bits));
+  asm volatile(
+      "{\n.reg .pred last;\nsetp.ne.u64 last, %5, 0;\n"
+      "@last ld.global.nc.L1::no_allocate.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;\n"
+      "@!last ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];\n}"
+      : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(from), "l"(policy.bits));
   return v;
 }
 /// fetch_located() with a policy, where runs are whole pieces of 16 bytes.

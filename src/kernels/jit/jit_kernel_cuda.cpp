@@ -13,6 +13,7 @@ namespace tenon {
 namespace {
 
 constexpr int kMaxArguments = 128;
+constexpr size_t kMaxWords = 128;  ///< Open ones of a launch that walks.
 constexpr int kMaxMaps = 4;
 constexpr unsigned kPortableCluster = 8;  ///< Blocks of a cluster that need none.
 
@@ -69,6 +70,7 @@ struct LoadedLaunch {
   KeyedCode keyed;
   cuda::LaunchShape shape;
   std::vector<uint32_t> open_constants;  ///< The first argument, unless empty.
+  std::optional<size_t> open_walk;       ///< The word of them that says how it walks.
   std::vector<JitArgument> arguments;
   std::vector<JitTensorMap> maps;
   JitArgument zeroed;
@@ -78,8 +80,9 @@ struct LoadedLaunch {
   bool is_like(const LoadedLaunch& other) const {
     return code.module == other.code.module && keyed.key == other.keyed.key &&
            shape == other.shape && open_constants == other.open_constants &&
-           arguments == other.arguments && maps == other.maps && zeroed == other.zeroed &&
-           zeroed_bytes == other.zeroed_bytes && starts_early == other.starts_early;
+           open_walk == other.open_walk && arguments == other.arguments && maps == other.maps &&
+           zeroed == other.zeroed && zeroed_bytes == other.zeroed_bytes &&
+           starts_early == other.starts_early;
   }
 };
 
@@ -102,10 +105,14 @@ const void* address_of(const JitArgument& argument, const LaunchArguments& launc
   return nullptr;
 }
 
-/// `walk` of jit/hopper.cuh, in its place.
+/// WALK of jit/hopper.cuh.
+uint32_t walk_word(const Walk& walk, bool fits_cache) {
+  return walk.last_reads << 2 | (fits_cache ? 2u : 0u) | (walk.backwards ? 1u : 0u);
+}
+
+/// The same in an argument's place.
 const void* walk_of(const Walk& walk, bool fits_cache) {
-  return std::bit_cast<const void*>(static_cast<uintptr_t>(walk.last_reads) << 2 |
-                                    (fits_cache ? 2 : 0) | (walk.backwards ? 1 : 0));
+  return std::bit_cast<const void*>(static_cast<uintptr_t>(walk_word(walk, fits_cache)));
 }
 
 /// Of a launch, planned or loaded.
@@ -185,7 +192,7 @@ struct Launches {
     if (takes_walk(launch)) fits_cache = each_fits(problem, on.shared_cache_bytes());
     LoadedLaunch loaded;
     loaded.keyed = choose_code(launch, library, on.target());
-    if (loaded.keyed.is_open) loaded.open_constants = std::move(launch.open.words);
+    if (loaded.keyed.is_open) take_open_constants(launch, loaded);
     if (launch.arguments.size() > kMaxArguments)
       return unsupported("a kernel with {} operands", launch.arguments.size());
     loaded.shape = {
@@ -245,6 +252,13 @@ struct Launches {
   std::vector<LoadedLaunch> all;
 
  private:
+  /// Code for all extents has the walk among its numbers.
+  static void take_open_constants(JitLaunch& launch, LoadedLaunch& loaded) {
+    loaded.open_constants = std::move(launch.open.words);
+    if (takes_walk(launch) && loaded.open_constants.size() <= kMaxWords)
+      loaded.open_walk = launch.open.walk;
+    if (launch.open.walk) std::erase(launch.arguments, JitArgument::walk());
+  }
   Result<LoadedCode> find(const LoadedLaunch& launch, bool lets_next_start) const {
     LoadedCode loaded;
     if (lets_next_start) {
@@ -338,7 +352,14 @@ class JitKernel final : public Kernel, public MovableConstants, public SharedLau
       const void* values[kMaxArguments + 1];
       const void* addresses[kMaxArguments + 2];
       size_t count = 0;
-      if (!launch.open_constants.empty()) addresses[count++] = launch.open_constants.data();
+      uint32_t words[kMaxWords];
+      if (launch.open_walk) {
+        std::ranges::copy(launch.open_constants, words);
+        words[*launch.open_walk] = walk_word(arguments.walk, launches_->fits_cache);
+        addresses[count++] = words;
+      } else if (!launch.open_constants.empty()) {
+        addresses[count++] = launch.open_constants.data();
+      }
       for (const JitArgument& argument : launch.arguments) {
         values[count] = argument.kind == JitArgument::Kind::kWalk
                             ? walk_of(arguments.walk, launches_->fits_cache)
@@ -356,7 +377,11 @@ class JitKernel final : public Kernel, public MovableConstants, public SharedLau
     return {};
   }
 
-  bool walks() const override { return std::ranges::any_of(launches_->all, takes_walk); }
+  bool walks() const override {
+    return std::ranges::any_of(launches_->all, [](const LoadedLaunch& launch) {
+      return launch.open_walk.has_value() || takes_walk(launch);
+    });
+  }
   bool waits_for_previous() const override {
     return !launches_->all.empty() && launches_->all.front().starts_early;
   }
@@ -430,9 +455,13 @@ Result<std::unique_ptr<Kernel>> make_jit_kernel(const Problem& problem, JitPlan 
   CodeLibrary nobodys(CodeLibrary::Use::kCollect), *const library = cuda::library_of(problem);
   const bool collects = library != nullptr && library->collects();
   if (device == nullptr || collects) {
-    TENON_TRY(collect(plan, target_of(*problem.device), collects ? *library : nobodys));
-    return std::unique_ptr<Kernel>(
-        std::make_unique<CompiledKernel>(std::ranges::any_of(plan.launches, takes_walk)));
+    CodeLibrary& into = collects ? *library : nobodys;
+    TENON_TRY(collect(plan, target_of(*problem.device), into));
+    const bool walks = std::ranges::any_of(plan.launches, [&](const JitLaunch& launch) {
+      const bool is_open = into.collects_open() && !launch.open.text.empty();
+      return takes_walk(launch) && (!is_open || launch.open.walk);
+    });
+    return std::unique_ptr<Kernel>(std::make_unique<CompiledKernel>(walks));
   }
   auto launches = std::make_shared<Launches>(plan, problem);
   for (JitLaunch& launch : plan.launches)
