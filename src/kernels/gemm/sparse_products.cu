@@ -12,8 +12,7 @@ __device__ inline void fetch_map(const SparseWeights&) {}
 __device__ inline void fetch_b(const SparseWeights& from, u32 to, u32 barrier, const Tile& tile, int k) {
   constexpr int kBlocks = (kN + 64 * kParts - 1) / (64 * kParts) * kParts;
   const char* const first = from.blocks + (u64(k / kTileK) * kBlocks + tile.n / 64) * kSparseBytes;
-  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
-               ::"r"(to), "l"(first), "r"(int(kBytesB)), "r"(barrier) : "memory");
+  fetch_bytes(to, first, kBytesB, barrier);
 }
 
 __device__ inline void multiply_stage(Sums& sums, u32 stages, u32 stage, int group, int, bool adds) {

@@ -81,6 +81,11 @@ __device__ inline void barrier_wait_cluster(u32 barrier, u32 phase) {
       "@done bra ready;\nbra again;\nready:\n}" ::"r"(barrier), "r"(phase) : "memory");
 }
 
+/// Whole pieces of 16 bytes to shared memory.
+__device__ inline void fetch_bytes(u32 to, const void* from, u32 bytes, u32 barrier) {
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
+               ::"r"(to), "l"(from), "r"(bytes), "r"(barrier) : "memory");
+}
 /// A box of a tensor to shared memory; places outside of the tensor are 0.
 __device__ inline void fetch_box(u32 to, const TensorMap& map, u32 barrier, int x, int y, int z) {
   asm volatile(

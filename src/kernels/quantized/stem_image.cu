@@ -78,13 +78,21 @@ __device__ inline uint4 joined(const u32* words, int i) {
     return make_uint4(words[4 * i], words[4 * i + 1], words[4 * i + 2], words[4 * i + 3]);
   }
 }
+/// Words of each plane.
+__device__ inline void round_planes(const u32 (&words)[kLoaded], u32 (&bytes)[kWords]) {
+  const auto round = [&](bool are_numbers) {
+#pragma unroll
+    for (int w = 0; w < kWords; ++w) bytes[w] = rounded_word(words + w * (kLoaded / kWords), are_numbers);
+  };
+  are_all_numbers(words) ? round(true) : round(false);
+}
 /// As it lies in shared memory.
 struct Vector {
   uint4 pixels[kVector / 4];
 
   __device__ explicit Vector(const u32 (&words)[kLoaded]) {
     if constexpr (kVectorPlanes) {
-      are_all_numbers(words) ? take_planes(words, true) : take_planes(words, false);
+      take_planes(words);
     } else {
       take(words);
     }
@@ -99,10 +107,9 @@ struct Vector {
 #pragma unroll
     for (int i = 0; i < kVector / 4; ++i) pixels[i] = joined(bytes, i);
   }
-  __device__ void take_planes(const u32 (&words)[kLoaded], bool are_numbers) {
+  __device__ void take_planes(const u32 (&words)[kLoaded]) {
     u32 bytes[kWords];
-#pragma unroll
-    for (int w = 0; w < kWords; ++w) bytes[w] = rounded_word(words + w * (kLoaded / kWords), are_numbers);
+    round_planes(words, bytes);
     take(bytes);
   }
 };

@@ -31,10 +31,10 @@ void add_image_rounding(KernelCode& code, DataType type, double scale, double ze
   code.text(fmt::format(
       "__device__ inline u32 byte_of_number(float v) {{\n"
       "  const float c = fminf(fmaxf(v, float({})), float({})), q = c * float({});\n"
-      "  return __float_as_uint(fmaf(fmaf(-q, float({}), c), float({}), q) + 12582912.0f) + "
+      "  return __float_as_uint(fmaf(fmaf(q, float({}), c), float({}), q) + 12582912.0f) + "
       "u32({});\n}}\n",
       device_real((low - zero) * scale), device_real((low + 255 - zero) * scale),
-      device_real(reciprocal.inverse), device_real(scale), device_real(reciprocal.inverse),
+      device_real(reciprocal.inverse), device_real(-scale), device_real(reciprocal.inverse),
       static_cast<int64_t>(zero)));
 }
 

@@ -217,7 +217,13 @@ void add_pooled_images(Cases& cases) {
             0,
             2,
             0,
-            true}}) {
+            true},
+        // Words of groups of rows by turns of two and four, even and odd ones, and moved along;
+        // first columns that begin within a word.
+        Row{kSigned, {kSigned}, {kSigned, 0.3}, 2, 32, 47, 61, 5, 3, 2, 3, 1},
+        Row{kFloat, {kSigned, 0x1p-6, 5}, {kSigned, 0.1}, 3, 64, 50, 132, 5, 2, 2, 3, 2},
+        Row{kUnsigned, {kUnsigned, 0.02, 100}, {kSigned, 0.4}, 3, 16, 66, 140, 8, 4, 3, 3, 1},
+        Row{kFloat, {kSigned, 0x1p-6}, {kUnsigned, 0.1, 3}, 4, 64, 43, 68, 7, 2, 3, 2, 0}}) {
     const std::string name = fmt::format("hopper quantized conv of a pooled image {}", ++number);
     const bool is_real_image = is_real(row.image);
     const Extents extents{2, row.channels, row.height, row.width};
