@@ -10,7 +10,7 @@ enum : int { kSpan = kFlat ? kParts * 64 : kOut2 + kKernel2 - 1 };  // Places of
 enum : int { kPatchRows = kLines + kKernel1 - 1 };
 enum : int { kPanelBytes = kPatchRows * kSpan * kRowBytes, kPatchBytes = kPanels * kPanelBytes };  // That come.
 enum : int { kOwnN = kAcross * kTileN, kWeightBytes = kOwnN * kRowBytes };                         // Of a tap's panel.
-enum : int { kSteps = kRowBytes / 32, kRun = kSlab / 4, kSlabs = kTileN / kSlab, kTilesN = kN / kOwnN };
+enum : int { kSteps = kRowBytes / 32, kTilesN = kN / kOwnN };
 static_assert(kPanels == 1 || kFlat, "panels lie as far apart as what comes");
 // Tiles of neighbouring columns follow each other.
 #if FLAT
@@ -91,12 +91,6 @@ __device__ inline void multiply_tile(Accumulator (&sums)[kParts][kTileN / 2], u3
     for (int i = 0; i < kTileN / 2; ++i) asm volatile("" : "+r"(sums[part][i])::"memory");
 }
 
-__device__ inline float number_of(int sum) {
-  // Conversions are slow; the bits of 1.5 * 2^23 hold numbers below 2^22 beside them, and the bias may take that off.
-  if constexpr (kSmallSums) return __int_as_float(sum + 0x4b400000) - (kBiasTakesStart ? 0.0f : 12582912.0f);
-  else return float(sum);
-}
-
 /// Of each part, slab and half of a thread's rows.
 struct Operands {
   EpilogueOperands<kRun> of[kParts][kSlabs][2];
@@ -104,21 +98,6 @@ struct Operands {
 __device__ inline int place_of(int part, int half) {
   return part * 64 + threadIdx.x / 32 % 4 * 16 + half * 8 + threadIdx.x % 32 / 4;
 }
-/// Of the thread's columns: scales and biases. Where there are many, they are read for each tile.
-struct Factors {
-  enum : bool { kKept = kSlabs == 1 };
-  float4 of[kRun / 2];
-  const float4* from;
-
-  __device__ Factors(const float4* factors, int column) : from(factors + column / 2) {
-    if constexpr (kKept) load(0);
-  }
-  __device__ void load(int slab) {
-#pragma unroll
-    for (int j = 0; j < kRun / 2; ++j) of[j] = from[slab * (kSlab / 2) + j];
-  }
-};
-
 /// The same on the way from one tile to the next, where bytes would each take a register.
 struct KeptOperands {
   u32 words[(sizeof(Operands) + 3) / 4];

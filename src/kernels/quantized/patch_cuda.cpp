@@ -23,8 +23,10 @@ int64_t whole(int64_t bytes) {
 /// places.
 struct Shape {
   int64_t groups = 2, parts = 1, columns = 64, across = 1;
+  int64_t rows = 0;  ///< Lines of a tile that goes down the image (quantized/patch_rolls.cu), or 0.
 
   std::string text() const {
+    if (rows > 0) return fmt::format("rows={},groups={},n={}", rows, groups, columns);
     return fmt::format("groups={},parts={},n={}{}", groups, parts, columns,
                        across > 1 ? fmt::format(",across={}", across) : "");
   }
@@ -37,14 +39,18 @@ struct Shape {
   static int64_t row_bytes(const DeviceQuantized& d) { return d.channels <= 64 ? 64 : 128; }
   static int64_t panels(const DeviceQuantized& d) { return blocks_for(d.channels, row_bytes(d)); }
   int64_t span(const DeviceQuantized& d) const {
-    return is_flat(d) ? parts * 64 : d.window.output[2] + d.window.kernel[2] - 1;
+    return is_flat(d) ? parts * 64
+           : rows > 0 ? 64 + d.window.kernel[2] - 1
+                      : d.window.output[2] + d.window.kernel[2] - 1;
   }
   int64_t lines(const DeviceQuantized& d) const {
+    if (rows > 0) return rows;
     return (parts * 64 + d.window.kernel[2] - 1) / span(d);
   }
   /// The rows that products read, some of them behind the part that comes.
   int64_t patch_bytes(const DeviceQuantized& d) const {
     const DeviceWindow& w = d.window;
+    if (rows > 0) return whole(span(d) * row_bytes(d));
     const int64_t come = (lines(d) + w.kernel[1] - 1) * span(d);
     const int64_t seen = parts * 64 + (w.kernel[1] - 1) * span(d) + w.kernel[2] - 1;
     return whole(std::max(come, seen) * row_bytes(d) * panels(d));
@@ -57,7 +63,7 @@ struct Shape {
   }
   /// Parts of the image on their way: more where sets are few.
   int64_t stages(const DeviceQuantized& d) const {
-    int64_t stages = across > 1 ? 6 : 2;
+    int64_t stages = across > 1 || rows > 0 ? 6 : 2;
     while (stages > 2 && shared_bytes(d, stages) > kSharedBytes) --stages;
     return stages;
   }
@@ -68,6 +74,9 @@ struct Shape {
     for (size_t i = d.first_step; i < d.region.steps.size(); ++i)
       if (const int input = d.region.steps[i].function.operand; input >= 0)
         operands += byte_size(problem.input(input).type);
+    if (rows > 0)
+      return d.window.kernel[1] * columns / 2 + d.window.kernel[2] * row_bytes(d) / 8 +
+             (operands + 1) * slab() / 4 + 30;
     const int64_t sums = parts * columns / 2;
     return sums + sums * operands * tiles / 4 + slab() * 3 / 4 + 20;
   }
@@ -76,7 +85,15 @@ struct Shape {
   bool fetches_ahead(const DeviceQuantized& d, const Problem& problem) const {
     return registers(d, problem, 2) <= allowed_registers();
   }
+  /// Scales and biases stay in registers.
+  bool keeps_factors(const DeviceQuantized& d, const Problem& problem) const {
+    return rows == 0 || registers(d, problem, 1) + slab() / 2 <= allowed_registers();
+  }
   bool fits(const DeviceQuantized& d, const Problem& problem) const {
+    if (rows > 0)
+      return !is_flat(d) && d.window.kernel[1] >= 2 && d.window.kernel[1] <= 3 &&
+             d.columns % columns == 0 && columns <= 64 && stages(d) >= 3 && span(d) <= kBox &&
+             registers(d, problem, 1) <= allowed_registers();
     const int64_t down = lines(d) + d.window.kernel[1] - 1;
     return groups % across == 0 && d.columns % own_columns() == 0 && own_columns() <= kBox &&
            (across == 1 || columns <= 128) && lines(d) >= 1 && down <= kBox && span(d) <= kBox &&
@@ -85,12 +102,15 @@ struct Shape {
   int64_t tiles(const Problem& problem, const DeviceQuantized& d) const {
     const int64_t places =
         is_flat(d) ? blocks_for(d.rows, span(d))
+        : rows > 0 ? problem.output().extents[0] * blocks_for(d.window.output[1], rows) *
+                         blocks_for(d.window.output[2], 64)
                    : problem.output().extents[0] * blocks_for(d.window.output[1], lines(d));
     return places * (d.columns / own_columns());
   }
   /// About how long it takes: groups share the tensor cores, and each waits and stores alone.
   double estimate(const Problem& problem, const DeviceQuantized& d) const {
     const int64_t waves = blocks_for(tiles(problem, d), sets() * multiprocessors(problem));
+    if (rows > 0) return static_cast<double>(waves * rows * (groups + 1) * columns / 64 + 2);
     return static_cast<double>(waves * ((groups + 1) * parts * columns / 64 + 2));
   }
 };
@@ -134,7 +154,7 @@ JitTensorMap image_map(const Problem& problem, const DeviceQuantized& d, const S
           {x.extents[1], x.extents[3], x.extents[2], x.extents[0]},
           {1, strides[3], strides[2], strides[0]},
           {row, static_cast<int>(shape.span(d)),
-           static_cast<int>(shape.lines(d) + d.window.kernel[1] - 1), 1},
+           shape.rows > 0 ? 1 : static_cast<int>(shape.lines(d) + d.window.kernel[1] - 1), 1},
           {},
           row};
 }
@@ -166,6 +186,15 @@ std::vector<std::string> shapes(const Problem& problem) {
       if (const Shape shape{groups, parts, std::min(columns, d->columns), across};
           shape.fits(*d, problem) && (columns <= d->columns || columns == 64))
         found.emplace_back(shape.estimate(problem, *d), shape.text());
+  if (d.ok()) {
+    // Of so many lines that groups have a tile each.
+    Shape shape{2, 1, std::min<int64_t>(d->columns, 64), 1, d->window.output[1]};
+    const int64_t images = std::max<int64_t>(shape.tiles(problem, *d), 1);
+    const int64_t segments = multiprocessors(problem) * shape.groups / images;
+    shape.rows = blocks_for(shape.rows, std::max<int64_t>(std::min(segments, shape.rows), 1));
+    if (shape.rows > 0 && shape.fits(*d, problem))
+      found.emplace_back(shape.estimate(problem, *d), shape.text());
+  }
   std::stable_sort(found.begin(), found.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<std::string> texts;
@@ -195,22 +224,23 @@ void add_constants(KernelCode& code, const Problem& problem, const DeviceQuantiz
   code.constants("kParts kPatchPitch", shape.parts, shape.patch_bytes(d));
   code.constants("kWeightsPitch kAcross", shape.weight_bytes(d), shape.across);
   code.flag("kFetchesAhead", shape.fetches_ahead(d, problem));
+  code.flag("kKeepsFactors", shape.keeps_factors(d, problem));
   code.constants("kPanels kStages", Shape::panels(d), shape.stages(d));
   code.flag("kSmallSums", has_small_sums(problem, d));
   code.flag("kBiasTakesStart", bias_takes_start(problem, d));
-  add_group_product(
-      code, "group_product",
-      ByteGroupProduct{static_cast<int>(shape.columns), matrix_type_name(x.type), "s8"});
+  add_group_product(code, "group_product",
+                    ByteGroupProduct{static_cast<int>(shape.columns), matrix_type_name(x.type),
+                                     "s8", shape.rows > 0});
 }
 
 Result<JitPlan> plan(const Problem& problem, std::string_view given) {
   TENON_ASSIGN(const DeviceQuantized d, describe(problem));
   // Which shapes are possible depends on the image's width.
   const std::string config = given.empty() ? shapes(problem).front() : std::string(given);
-  const Shape shape{config_number(config, "groups").value_or(2),
-                    config_number(config, "parts").value_or(1),
-                    config_number(config, "n").value_or(std::min<int64_t>(d.columns, 64)),
-                    config_number(config, "across").value_or(1)};
+  const Shape shape{
+      config_number(config, "groups").value_or(2), config_number(config, "parts").value_or(1),
+      config_number(config, "n").value_or(std::min<int64_t>(d.columns, 64)),
+      config_number(config, "across").value_or(1), config_number(config, "rows").value_or(0)};
   if (!shape.fits(d, problem)) return unsupported("a patch that is too large");
   TENON_ASSIGN(KernelCode code, begin_byte_code(problem, d));
   add_constants(code, problem, d, shape);
@@ -225,7 +255,9 @@ Result<JitPlan> plan(const Problem& problem, std::string_view given) {
   const int64_t blocks = std::min<int64_t>(blocks_for(shape.tiles(problem, d), shape.sets()),
                                            multiprocessors(problem));
   TENON_ASSIGN(JitLaunch launch,
-               make_launch(code, {"jit/hopper.cuh", "quantized/run.cu", "quantized/patch.cu"},
+               make_launch(code,
+                           {"jit/hopper.cuh", "quantized/run.cu", "quantized/patch_factors.cu",
+                            shape.rows > 0 ? "quantized/patch_rolls.cu" : "quantized/patch.cu"},
                            std::max<int64_t>(blocks / across, 1) * across, shape.groups * 128));
   launch.shared_bytes = static_cast<int>(shape.shared_bytes(d));
   const int64_t row_bytes = Shape::row_bytes(d), pitch = Shape::panels(d) * row_bytes;

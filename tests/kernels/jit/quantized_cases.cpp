@@ -346,8 +346,13 @@ void add_convs(Cases& cases) {
                              {64, 128, 5, 200, 3, 1, 1},
                              {32, 64, 7, 100, 3, 1, 0}})
     for (const Region& r : {plain[0], plain[1], curved, swish})
-      add_conv(cases, fmt::format("hopper quantized conv of a wide patch {}", ++number), s, r)
-          .only("cuda.quantized.patch");
+      for (const char* const config : {"parts=", "rows="})
+        add_conv(cases, fmt::format("hopper quantized conv of a wide patch {}", ++number), s, r)
+            .only("cuda.quantized.patch", config);
+  // Groups that go down images, two rows of taps and several strips.
+  for (const ConvShape& s : {ConvShape{48, 64, 40, 50, 2, 1, 0}, {96, 128, 33, 66, 3, 1, 1}})
+    add_conv(cases, fmt::format("hopper quantized conv down images {}", s.kernel), s, plain[1])
+        .only("cuda.quantized.patch", "rows=");
   // Several tiles a block, in columns that it holds.
   for (const ConvShape& s : {ConvShape{256, 256, 60, 60, 1, 1, 0}, {32, 96, 80, 80, 3, 1, 1}})
     add_conv(cases, fmt::format("hopper quantized conv held {}", s.kernel), s, plain[0])
