@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -69,11 +70,17 @@ std::vector<Tactic> tactics_for(const KernelCase& one, const Problem& problem) {
   return fitting;
 }
 
-/// TENON_TEST_CONFIGS limits the configurations of each tactic to so many, spread over the list.
+/// TENON_TEST_CONFIGS limits the configurations of each tactic to so many, spread over the list, or
+/// to those with that text.
 std::vector<std::string> configs_of(const KernelCase& one, const Tactic& tactic,
                                     const Problem& problem) {
   std::vector<std::string> configs = one.chosen(tactic.configs(problem));
   const char* text = std::getenv("TENON_TEST_CONFIGS");
+  if (text != nullptr && std::isdigit(static_cast<unsigned char>(*text)) == 0) {
+    std::erase_if(
+        configs, [&](const std::string& config) { return config.find(text) == std::string::npos; });
+    return configs;
+  }
   const size_t most = text == nullptr ? configs.size() : std::strtoul(text, nullptr, 10);
   if (most == 0 || most >= configs.size()) return configs;
   std::vector<std::string> some;
