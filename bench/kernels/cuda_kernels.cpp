@@ -3,6 +3,7 @@
 // their weights, as in a network that generates text.
 //
 // usage: bench_cuda_kernels [FILTER [GROUP [TACTIC [CONFIG;CONFIG...]]]]
+#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <cstdio>
@@ -330,6 +331,61 @@ Result<std::vector<std::unique_ptr<Kernel>>> make_kernels(const Tactic& tactic,
   return kernels;
 }
 
+std::vector<CaseInput> only_scale(double scale) {
+  Tensor one(kFloat, {});
+  one.set_from_double(0, scale);
+  return {constant(std::move(one))};
+}
+std::vector<CaseInput> scaled(CaseInput first, double scale) {
+  std::vector<CaseInput> inputs = only_scale(scale);
+  inputs.insert(inputs.begin(), std::move(first));
+  return inputs;
+}
+CaseInput byte_weights(Extents extents) {
+  return constant(random_integers(DataType::kInt8, std::move(extents), 2, -128, 127));
+}
+
+/// A convolution of 8-bit integers with relu, to such ones.
+KernelCase& add_byte_conv(Cases& cases, const std::string& name, const Extents& image,
+                          Extents weights, int64_t stride) {
+  const bool is_first = image[1] <= 4;  // Reals, rounded by the same kernel.
+  auto& c = is_first ? add(cases, name, Quantize(), scaled(input(filled(kFloat, image)), 0x1p-6))
+                     : add(cases, name, Dequantize(),
+                           scaled(input(filled(DataType::kInt8, image), kNhwc), 0x1p-6));
+  if (is_first) c.into_op(Dequantize(), only_scale(0x1p-6));
+  Conv op;
+  op.strides = {stride, stride};
+  op.pads_begin = op.pads_end = {weights[2] / 2, weights[3] / 2};
+  Dequantize by_column;
+  by_column.axis = 0;
+  std::vector<CaseInput> inputs = {byte_weights(weights)};
+  inputs.push_back(constant(random_reals(kFloat, {weights[0]}, 3, 0.002, 0.02)));
+  c.into_op(op, c.aside(by_column, std::move(inputs)),
+            {constant(random_reals(kFloat, {weights[0]}, 4))});
+  return c.then(PointwiseFunction::k_relu);
+}
+
+void add_bytes(Cases& cases) {
+  for (const int64_t batch : {4, 32, 128}) {
+    const std::vector<CaseInput> inputs = only_scale(0.1);
+    auto& first = add_byte_conv(cases, fmt::format("bytes first of {}", batch),
+                                {batch, 3, 224, 224}, {64, 3, 7, 7}, 2);
+    first.into_op(Quantize(), inputs);
+    Pool pool;
+    pool.kernel = {3, 3};
+    pool.strides = {2, 2};
+    pool.pads_begin = pool.pads_end = {1, 1};
+    first.into_op(pool, std::vector<CaseInput>{}).output_layout(kNhwc);
+    for (const int64_t channels : {64, 128}) {
+      const int64_t side = channels == 64 ? 56 : 28;
+      add_byte_conv(cases, fmt::format("bytes {} of {}", channels, batch),
+                    {batch, channels, side, side}, {channels, channels, 3, 3}, 1)
+          .into_op(Quantize(), inputs)
+          .output_layout(kNhwc);
+    }
+  }
+}
+
 Status measure(cuda::CudaDevice& device, KernelCase& one, void* stream, const char* wanted,
                std::string_view only) {
   const Problem& problem = one.describe(&device);
@@ -397,7 +453,8 @@ int main(int argc, char** argv) {
       {"rows", test::add_rows},           {"movement", test::add_movement},
       {"pooling", test::add_pooling},     {"products", test::add_products},
       {"weights", test::add_weights},     {"layers", test::add_layers},
-      {"sequences", test::add_sequences}, {"recurrences", test::add_recurrences}};
+      {"sequences", test::add_sequences}, {"recurrences", test::add_recurrences},
+      {"bytes", test::add_bytes}};
   test::Cases cases;
   for (const auto& [name, make] : groups)
     if (argc <= 2 || std::strcmp(argv[2], name) == 0) make(cases);
