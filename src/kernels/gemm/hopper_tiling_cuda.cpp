@@ -162,23 +162,23 @@ constexpr int64_t kLeastWalked = (int64_t{50} << 20) / 2 / 3;
 bool add_walk(KernelCode& code, const Problem& problem, const WalkedInputs& inputs,
               const WalkedTiles& tiles) {
   constexpr int64_t kLine = 128;  // Of the second-level cache.
+  std::string facts = fmt::format(
+      "#define IMAGE_ALONE {}\n#define ADDENDS_ALONE {}\nenum : int {{ kImage = {} ",
+      inputs.image_once && tiles.own_bytes >= tiles.row_bytes ? "true" : "false",
+      tiles.own_bytes >= std::min(tiles.row_bytes, kLine) ? "true" : "false", inputs.image);
+  // One at least, which files name.
+  for (size_t i = 0; i < std::max<size_t>(inputs.addends.size(), 1); ++i)
+    facts += fmt::format(", kAddend{} = {}", i, i < inputs.addends.size() ? inputs.addends[i] : 0);
+  facts += " };\n";
   int64_t bytes = 0;
   for (const Operand& input : problem.inputs)
     if (input.present && input.constant == nullptr) bytes += input.count() * byte_size(input.type);
   for (const Operand& output : problem.outputs) bytes += output.count() * byte_size(output.type);
-  if (tiles.count <= tiles.at_a_time || bytes < kLeastWalked) return false;
-  code.exact_text("#define WALKS\n");
-  code.text(fmt::format(
-      "#define IMAGE_ALONE {}\n#define ADDENDS_ALONE {}\nenum : int {{ kImage = {} ",
-      inputs.image_once && tiles.own_bytes >= tiles.row_bytes ? "true" : "false",
-      tiles.own_bytes >= std::min(tiles.row_bytes, kLine) ? "true" : "false", inputs.image));
-  // One at least, which files name.
-  for (size_t i = 0; i < std::max<size_t>(inputs.addends.size(), 1); ++i)
-    code.text(
-        fmt::format(", kAddend{} = {}", i, i < inputs.addends.size() ? inputs.addends[i] : 0));
-  code.text(" };\n");
+  const bool pays = tiles.count > tiles.at_a_time && bytes >= kLeastWalked;
+  if (pays) code.exact_text("#define WALKS\n" + facts);
+  code.open_text(facts);
   code.open_walk();
-  return true;
+  return pays;
 }
 
 void shape_launch(JitLaunch& launch, const Tiling& t, const ProductSizes& p, int units) {

@@ -7,8 +7,8 @@ struct alignas(64) TensorMap {
 
 // How a launch goes through memory (Walk of kernels/tactic.h): bit 0: backwards; bit 1: each of its tensors fits into the
 // second-level cache; bit 2 + i: it is the last one that reads input i. Kernels that follow it are compiled with WALKS and take
-// it as their last argument; others have no trace of it. Code for all extents that are large reads it as OPEN_WALK among its open
-// numbers, whose line of the arguments it needs in any case, and always goes forwards.
+// it as their last argument; others have no trace of it. Code for all extents reads it as OPEN_WALK among its open numbers,
+// whose line of the arguments it needs in any case, and always goes forwards, as small steps do.
 #if defined(OPEN_WALK)
 #define WALK OPEN_WALK
 #define WALK_PARAMETERS

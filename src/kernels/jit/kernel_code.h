@@ -212,6 +212,8 @@ class KernelCode {
   void text(std::string_view text) { constants_.add(text); }
   /// Text that code for all extents is without.
   void exact_text(std::string_view text) { constants_.add(text, ""); }
+  /// Text that code for all extents alone has.
+  void open_text(std::string_view text) { constants_.add("", text); }
   /// Has code for all extents read how a launch walks (jit/hopper.cuh).
   void open_walk() { constants_.open_walk(); }
   /// The operands of the tensor cores of jit/matrix.cuh: f16 or bf16.
