@@ -124,14 +124,16 @@ Status ExtentRules::add_joined(std::string_view text) {
     text.remove_prefix(std::min(end + 1, text.size()));
     return found;
   };
+  std::vector<ExtentRule> found;
   while (!text.empty()) {
     ExtentRule rule{.kind = ExtentRule::Kind::kJoined};
     TENON_ASSIGN(rule.a, Dim::parse(line()));
     TENON_ASSIGN(rule.b, Dim::parse(line()));
     TENON_ASSIGN(rule.result, Dim::parse(line()));
     rule.layer = line();
-    rules_.push_back(std::move(rule));
+    found.push_back(std::move(rule));
   }
+  rules_.insert(rules_.begin(), found.begin(), found.end());
   return {};
 }
 

@@ -46,7 +46,8 @@ class ExtentRules {
   /// Rules of extents that are joined, each once, for a plan: passes take away nodes that they are
   /// of, and the shapes of others follow from them.
   std::string joined_text() const;
-  /// Adds the rules of a joined_text().
+  /// Adds the rules of a joined_text() ahead of the others: they name the extents of inputs, which
+  /// errors are to tell.
   Status add_joined(std::string_view text);
 
  private:
