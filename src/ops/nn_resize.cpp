@@ -162,24 +162,22 @@ Result<std::vector<AxisResize>> plan_resize(const Resize& op, const Extents& x,
   return plans;
 }
 
-/// Place in the input of output element `i`. Corners are those of the result's whole elements, as
-/// ONNX Runtime, PyTorch and TensorRT have it, where scales ask for a fraction more.
+/// Place in the input of output element `i`.
 double source_place(const Resize& op, const AxisResize& plan, double i) {
   const double last = static_cast<double>(plan.input - 1);
-  const double whole = static_cast<double>(plan.output - 1);
+  const double width = plan.scale * static_cast<double>(plan.input);
   const double centred = (i + 0.5) / plan.scale - 0.5;
   switch (op.coordinates) {
     case CoordinateMode::kHalfPixel:
       return centred;
     case CoordinateMode::kHalfPixelSymmetric: {
-      const double width = plan.scale * static_cast<double>(plan.input);
       const double adjustment = static_cast<double>(plan.output) / width;
       return static_cast<double>(plan.input) / 2 * (1 - adjustment) + centred;
     }
     case CoordinateMode::kPytorchHalfPixel:
       return plan.output == 1 ? 0 : centred;
     case CoordinateMode::kAlignCorners:
-      return whole == 0 ? 0 : i * last / whole;
+      return width == 1 ? 0 : i * last / (width - 1);
     case CoordinateMode::kAsymmetric:
       return i / plan.scale;
     case CoordinateMode::kTfHalfPixelForNn:
@@ -188,7 +186,7 @@ double source_place(const Resize& op, const AxisResize& plan, double i) {
       break;
   }
   const double crop = (plan.roi_end - plan.roi_begin) * last;
-  return plan.roi_begin * last + (whole == 0 ? crop / 2 : i * crop / whole);
+  return plan.roi_begin * last + (width == 1 ? crop / 2 : i * crop / (width - 1));
 }
 
 double cubic_weight(double x, double a) {

@@ -175,16 +175,6 @@ TEST(Nn, ResizeLinearAndNearest) {
   expect_floats(run(op, {x, none, none, ints({1, 3})})[0], {1, 2, 3});
 }
 
-/// Of 3 * 1.5 = 4.5 elements there are 4.
-TEST(Nn, CornersAreThoseOfWholeElements) {
-  Resize op;
-  op.mode = ResizeMode::kLinear;
-  op.coordinates = CoordinateMode::kAlignCorners;
-  const Tensor x = floats({1, 3}, {0, 3, 6}), none;
-  expect_floats(run(op, {x, none, floats({2}, {1, 1.5f})})[0], {0, 2, 4, 6});
-  expect_floats(run(op, {x, none, floats({2}, {1, 0.5f})})[0], {0});
-}
-
 TEST(Nn, ResizeByRatiosGivesTheirNumerators) {
   Resize op;
   for (const auto& [from, to] : {std::pair{7, 9}, {9, 13}, {7, 11}, {3, 10}, {41, 5}}) {

@@ -466,9 +466,3 @@ g (float[b,6] x) => (y) {
   pads = Constant <value = int64[4] {0,2,0,-1}> ()
   y = Pad <mode = "wrap"> (x, pads)
 }""", {"b": 1}, {"b": 3})
-
-pattern("aligned_corners_of_part_elements", 17, """
-g (float[b,2,7,5] x) => (y) {
-  scales = Constant <value = float[4] {1.0,1.0,1.5,0.7}> ()
-  y = Resize <mode = "linear", coordinate_transformation_mode = "align_corners"> (x, , scales)
-}""", {"b": 1}, {"b": 3})

@@ -249,6 +249,8 @@ def resize(m):
     where = m.choose(["half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel"])
     if m.chance(0.6):
         given = [None, m.constant(np.array(scales, np.float32))]
+        if where == "align_corners" and any(n * s % 1 for n, s in zip(x.shape[2:], scales[2:])):
+            raise Rejected("a fractional length, which ONNX Runtime reads otherwise than the specification")
     else:
         if not (x.fixed(0) and x.fixed(1)):
             raise Rejected("open")
