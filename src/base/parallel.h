@@ -59,8 +59,7 @@ void give_way();
 
 /// Work on a thread of its own, which gives way to others; an empty future where the system has no
 /// thread left.
-template <class Work>
-std::future<std::invoke_result_t<Work&>> begin_aside(Work work) {
+template <class Work> std::future<std::invoke_result_t<Work&>> begin_aside(Work work) {
   try {
     return std::async(std::launch::async, with_call_number([work = std::move(work)] {
                         give_way();

@@ -205,7 +205,8 @@ class Simplifier {
                                                          to_string(found.mask->type.shape)));
     op->causal = found.causal;
     node.set_input(kMaskInput, found.mask);
-    if (found.mask == nullptr && node.inputs().size() == kMaskInput + 1) node.truncate_inputs(kMaskInput);
+    if (found.mask == nullptr && node.inputs().size() == kMaskInput + 1)
+      node.truncate_inputs(kMaskInput);
     return true;
   }
 
