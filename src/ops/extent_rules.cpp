@@ -1,6 +1,7 @@
 #include "ops/extent_rules.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "ops/control_flow.h"
@@ -42,21 +43,42 @@ std::string in_words(const Dim& dim, int64_t value) {
                            : fmt::format("{} = {}", dim.to_string(), value);
 }
 
-Status check_rule(const ExtentRule& rule, const SymbolValues& symbols) {
+struct RuleExtents {
+  int64_t a, b;
+};
+
+std::optional<RuleExtents> extents_of(const ExtentRule& rule, const SymbolValues& symbols) {
   const auto a = rule.a.evaluate(symbols), b = rule.b.evaluate(symbols);
-  if (!a.has_value() || !b.has_value()) return {};
-  const auto fail = [&](std::string_view what) {
-    return user_error("layer '{}': the extents {} and {} of its operands {}", rule.layer,
-                      in_words(rule.a, *a), in_words(rule.b, *b), what);
-  };
-  if (rule.kind == ExtentRule::Kind::kEqual)
-    return *a == *b ? Status() : Status(fail("must be equal"));
-  if (rule.kind == ExtentRule::Kind::kAtMost)
-    return *a <= *b ? Status() : Status(fail("must not have the first larger"));
-  if (*a != *b && *a != 1 && *b != 1) return fail("must be equal, or one of them 1");
+  return a.has_value() && b.has_value() ? std::optional(RuleExtents{*a, *b}) : std::nullopt;
+}
+
+Status refused(const ExtentRule& rule, const RuleExtents& extents, std::string_view what) {
+  return user_error("layer '{}': the extents {} and {} of its operands {}", rule.layer,
+                    in_words(rule.a, extents.a), in_words(rule.b, extents.b), what);
+}
+
+Status check_operands_of(const ExtentRule& rule, const RuleExtents& extents) {
+  const auto [a, b] = extents;
+  switch (rule.kind) {
+    case ExtentRule::Kind::kEqual:
+      return a == b ? Status() : refused(rule, extents, "must be equal");
+    case ExtentRule::Kind::kAtMost:
+      return a <= b ? Status() : refused(rule, extents, "must not have the first larger");
+    case ExtentRule::Kind::kJoined:
+      if (a == b || a == 1 || b == 1) return {};
+      return refused(rule, extents, "must be equal, or one of them 1");
+  }
+  return {};
+}
+
+/// That the extent which the plan took for the result is that.
+Status check_result_of(const ExtentRule& rule, const RuleExtents& extents,
+                       const SymbolValues& symbols) {
+  if (rule.kind != ExtentRule::Kind::kJoined) return {};
   const auto result = rule.result.evaluate(symbols);
-  if (!result.has_value() || *result == (*a == 1 ? *b : *a)) return {};
-  return fail(
+  if (!result.has_value() || *result == (extents.a == 1 ? extents.b : extents.a)) return {};
+  return refused(
+      rule, extents,
       "were taken as equal when the plan was built; bounds of at least 2 for the larger one, usual "
       "shapes with the other at 1, or one name for both in the model, tell which one is broadcast");
 }
@@ -97,8 +119,18 @@ Result<ExtentRules> ExtentRules::of(Graph& graph) {
   return found;
 }
 
+Status ExtentRules::check_operands(const SymbolValues& symbols) const {
+  for (const ExtentRule& rule : rules_)
+    if (const auto extents = extents_of(rule, symbols))
+      TENON_TRY(check_operands_of(rule, *extents));
+  return {};
+}
+
 Status ExtentRules::check(const SymbolValues& symbols) const {
-  for (const ExtentRule& rule : rules_) TENON_TRY(check_rule(rule, symbols));
+  TENON_TRY(check_operands(symbols));
+  for (const ExtentRule& rule : rules_)
+    if (const auto extents = extents_of(rule, symbols))
+      TENON_TRY(check_result_of(rule, *extents, symbols));
   return {};
 }
 

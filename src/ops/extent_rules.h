@@ -40,8 +40,11 @@ class ExtentRules {
  public:
   /// Infers the graph once more, which leaves it as it is.
   static Result<ExtentRules> of(Graph& graph);
-  /// The first rule that is broken, of the rules whose symbols have values.
+  /// The first rule that is broken, of the rules whose symbols have values. Extents that never go
+  /// together come before those that the graph did not allow for.
   Status check(const SymbolValues& symbols) const;
+  /// The former alone.
+  Status check_operands(const SymbolValues& symbols) const;
 
   /// Rules of extents that are joined, each once, for a plan: passes take away nodes that they are
   /// of, and the shapes of others follow from them.
