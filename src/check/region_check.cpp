@@ -318,7 +318,7 @@ RegionReport RegionCheck::compare(const Deadline& deadline, const Told& told) {
       region.description = error.message;
     };
     if (!alone.ok()) return impossible(alone.error());
-    // As many cores as it is of what is left, so that no large one goes on when others have ended.
+    // Its part of the remaining work in cores, so that no large one goes on when others have ended.
     const double share = cost_from[i] > 0 ? region.cost / cost_from[i] : 0;
     const auto threads = std::max(static_cast<int>(std::lround(share * cores)), 1);
     Comparison comparison(*region.node, std::move(alone).value(), backend_, threads);

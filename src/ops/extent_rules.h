@@ -41,7 +41,7 @@ class ExtentRules {
   /// Infers the graph once more, which leaves it as it is.
   static Result<ExtentRules> of(Graph& graph);
   /// The first rule that is broken, of the rules whose symbols have values. Extents that never go
-  /// together come before those that the graph did not allow for.
+  /// together come first, then broadcasts that the graph did not allow for.
   Status check(const SymbolValues& symbols) const;
   /// The former alone.
   Status check_operands(const SymbolValues& symbols) const;

@@ -35,7 +35,7 @@ class BroadcastOpener {
     }
     return graph_.sort();
   }
-  /// Whether extents of two inputs were among those that met.
+  /// Whether extents of two inputs met.
   bool found() const { return found_; }
 
  private:
@@ -117,7 +117,7 @@ class BroadcastOpener {
 Result<std::unique_ptr<Graph>> with_open_broadcasts(const Graph& graph) {
   if (input_symbols(graph).size() < 2) return std::unique_ptr<Graph>();
   std::unique_ptr<Graph> open = graph.clone();
-  // The largest of extents is what they are broadcast to unless one is 0.
+  // Extents are broadcast to the largest of them unless one is 0.
   for (auto& [symbol, range] : open->symbol_ranges) range.min = std::max<int64_t>(range.min, 1);
   BroadcastOpener opener(*open);
   TENON_TRY(opener.run());

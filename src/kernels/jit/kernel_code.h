@@ -95,7 +95,7 @@ class OpenText {
   void open_walk();
   /// Defines a constant that an expression of open ones gives.
   void computed(std::string_view name, int64_t value, std::string_view expression);
-  /// Defines a fact of exact code, and what is known of it where numbers are open.
+  /// Defines a fact: its value in exact code, and in code for all extents.
   void flag(std::string_view name, bool exact_value, bool open_value);
   /// Statements on places and extents, whose whole numbers above 1 are open.
   void open_numbers(std::string_view statements);
