@@ -277,7 +277,7 @@ TEST_F(Choices, OfAnotherFormAreAmongTheNearestForProductsOfTheSameExtents) {
   for (const int64_t rows : {1, 8, 64}) EXPECT_LE(device_->made[rows].size(), 1u) << rows;
 }
 
-/// Its layers are tried between the ends as well, by what was near the best for them there.
+/// Its layers are tried between the ends as well, by their kernels near the best at the ends.
 TEST_F(Choices, OfAnotherFormFindTheTimesOfShapesBetweenTheEnds) {
   auto graph = parse_graph(kProduct), form = parse_graph(kProductOfTransposed);
   ASSERT_TRUE(graph.ok() && form.ok()) << form.error().message;
