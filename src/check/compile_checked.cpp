@@ -406,7 +406,8 @@ class CheckedBuild {
                                  watch_ == nullptr ? kForever : watch_->left_to_check());
     shares_ = CheckForecast::shares(look, seconds_behind(work));
     const Deadline looked(with_regions() ? kForever : shares_.regions);
-    report_ = regions.compare(Deadline(looked.left() / (1.0 + plan.forms.size())), told());
+    const auto forms = static_cast<double>(plan.forms.size());
+    report_ = regions.compare(Deadline(looked.left() / (1 + forms)), told());
     TENON_TRY(examine_forms(plan, looked));
     tell_evaluations_left();
     logger_.verbose("Build times: the plan ran in {:.3f} s, its regions were compared in {:.3f} s",
