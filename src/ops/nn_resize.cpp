@@ -176,8 +176,7 @@ double source_place(const Resize& op, const AxisResize& plan, double i) {
     }
     case CoordinateMode::kPytorchHalfPixel:
       return plan.output == 1 ? 0 : centred;
-    case CoordinateMode::kAlignCorners:
-      return width == 1 ? 0 : i * last / (width - 1);
+    case CoordinateMode::kAlignCorners: return width == 1 ? 0 : i * last / (width - 1);
     case CoordinateMode::kAsymmetric:
       return i / plan.scale;
     case CoordinateMode::kTfHalfPixelForNn:
