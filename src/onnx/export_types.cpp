@@ -83,16 +83,12 @@ std::optional<DataType> wider(DataType type) {
     case DataType::kFloat8E5M2:
     case DataType::kFloat8E5M2Fnuz:
     case DataType::kFloat8E8M0:
-    case DataType::kFloat4E2M1:
-      return DataType::kFloat32;
+    case DataType::kFloat4E2M1: return DataType::kFloat32;
     case DataType::kInt4:
-    case DataType::kInt2:
-      return DataType::kInt8;
+    case DataType::kInt2: return DataType::kInt8;
     case DataType::kUInt4:
-    case DataType::kUInt2:
-      return DataType::kUInt8;
-    default:
-      return std::nullopt;
+    case DataType::kUInt2: return DataType::kUInt8;
+    default: return std::nullopt;
   }
 }
 

@@ -174,8 +174,7 @@ double source_place(const Resize& op, const AxisResize& plan, double i) {
       const double adjustment = static_cast<double>(plan.output) / width;
       return static_cast<double>(plan.input) / 2 * (1 - adjustment) + centred;
     }
-    case CoordinateMode::kPytorchHalfPixel:
-      return plan.output == 1 ? 0 : centred;
+    case CoordinateMode::kPytorchHalfPixel: return plan.output == 1 ? 0 : centred;
     case CoordinateMode::kAlignCorners: return width == 1 ? 0 : i * last / (width - 1);
     case CoordinateMode::kAsymmetric:
       return i / plan.scale;

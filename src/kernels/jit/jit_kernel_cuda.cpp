@@ -99,8 +99,7 @@ const void* address_of(const JitArgument& argument, const LaunchArguments& launc
     case JitArgument::Kind::kConstant:
     case JitArgument::Kind::kMap:
     case JitArgument::Kind::kNull:
-    case JitArgument::Kind::kWalk:
-      break;
+    case JitArgument::Kind::kWalk: break;
   }
   return nullptr;
 }

@@ -69,7 +69,7 @@ struct Sharing {
 constexpr int64_t kAcross[] = {1, 2, 4, 8}, kDeep[] = {1, 2, 4, 8, 16}, kTiles[] = {1, 2, 4},
                   kSplits[] = {1, 2, 4, 8};
 constexpr int64_t kFewestWarps = 8, kMostWarps = 16, kMostTiles = 16;
-constexpr int64_t kDigits = 3;  ///< Of a row's number.
+constexpr int64_t kDigits = 3;        ///< Of a row's number.
 constexpr int64_t kBehindRows = 101;  ///< The launch behind starts when the first rows are here.
 
 Status check_blocks(const DequantizedWeights& w) {
