@@ -13,14 +13,32 @@ constexpr int64_t kLeastImages = int64_t{8} << 20;
 // Weights that are read again for every sample stay in the caches until then.
 constexpr int64_t kMostWeights = int64_t{1} << 20;
 
-bool treats_samples_alone(const Operation& node) {
-  if (node.is<Fused>()) {
-    const auto nodes = node.bodies()[0]->nodes();
-    return std::all_of(nodes.begin(), nodes.end(),
-                       [](const auto& inner) { return treats_samples_alone(*inner); });
-  }
+/// Whether all samples are rounded by the same scales. Weights have no samples.
+template <class Op>
+bool shares_scales(const Op& op, const Value& x, const Problem* fused, int rank) {
+  const bool is_weights =
+      fused != nullptr && x.producer() == nullptr && fused->inputs[x.index()].constant != nullptr;
+  return is_weights || (op.axis != 0 && op.axis != -rank);
+}
+
+/// Whether a sample's numbers follow from those of the same sample alone. `fused`: the step whose
+/// body the node is in, if any.
+bool treats_samples_alone(const Operation& node, int rank, const Problem* fused = nullptr) {
+  if (const auto* op = node.as<Quantize>())
+    return shares_scales(*op, *node.node().input(0), fused, rank);
+  if (const auto* op = node.as<Dequantize>())
+    return shares_scales(*op, *node.node().input(0), fused, rank);
   if (node.is<Pool>()) return node.output_count() == 1;
   return node.is<Conv>() || node.is<Pointwise>() || node.is<Cast>();
+}
+
+bool treats_samples_alone(const Problem& whole) {
+  const Operation& operation = whole.operation;
+  const int rank = whole.output().rank();
+  if (!operation.is<Fused>()) return treats_samples_alone(operation, rank);
+  const auto nodes = operation.bodies()[0]->nodes();
+  return std::all_of(nodes.begin(), nodes.end(),
+                     [&](const auto& inner) { return treats_samples_alone(*inner, rank, &whole); });
 }
 
 /// Makes the operand one turn's. Returns the bytes from turn to turn, 0 where all share it, or
@@ -66,7 +84,7 @@ std::optional<SampleStep> sample_step(const Problem& whole, const SampleTurns& t
   // An assertion has no outputs.
   if (turns.samples < 1 || whole.outputs.empty()) return std::nullopt;
   const int rank = whole.output().rank();
-  if (rank < 3 || !treats_samples_alone(whole.operation)) return std::nullopt;
+  if (rank < 3 || !treats_samples_alone(whole)) return std::nullopt;
   const int64_t samples = whole.output().extents[0];
   if (samples < 2) return std::nullopt;
   const int64_t turn = size_of_turn(samples, turns.samples);

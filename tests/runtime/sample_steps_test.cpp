@@ -153,6 +153,63 @@ TEST(SampleSteps, LeavesOthersWhole) {
   EXPECT_FALSE(sample_step(small.problem, {}).has_value()) << "fits in the caches";
 }
 
+/// An image that is rounded by scales along an axis.
+struct Rounding {
+  Graph graph;
+  Problem problem;
+  Tensor scale{DataType::kFloat32, {64}};
+
+  explicit Rounding(int64_t axis) {
+    auto op = std::make_unique<Quantize>();
+    op->axis = axis;
+    problem.operation =
+        *graph.add_node(std::move(op), {graph.add_input("x", {}), graph.add_input("scale", {})});
+    const Operand image{.present = true, .extents = {64, 64, 32, 32}};
+    problem.inputs = {image, {.present = true, .extents = {64}, .constant = &scale}};
+    problem.outputs = {image};
+  }
+};
+
+TEST(SampleSteps, RoundsSamplesApartThatShareTheirScales) {
+  EXPECT_TRUE(sample_step(Rounding(1).problem, {}).has_value());
+  EXPECT_FALSE(sample_step(Rounding(0).problem, {}).has_value()) << "a scale a sample";
+  EXPECT_FALSE(sample_step(Rounding(-4).problem, {}).has_value()) << "a scale a sample";
+}
+
+/// Two convolutions of bytes, whose weights are rounded by a scale a channel.
+constexpr const char* kBytes = R"((%0: u8[8,4,512,512]) {
+  %1 = constant() {value = f32[]{0.03}} : f32[]
+  %2 = constant() {value = u8[]{37}} : u8[]
+  %3 = constant() {value = f32[4]{0.5,0.25,0.125,1}} : f32[4]
+  %4 = constant() {value = i8[4,4,1,1]{1,2,-3,4,5,6,-7,8,9,-10,11,12,13,14,15,-16}} : i8[4,4,1,1]
+  %5 = dequantize "d0"(%0, %1, %2) : f32[8,4,512,512]
+  %6 = dequantize "w0"(%4, %3) {axis = 0} : f32[4,4,1,1]
+  %7 = conv "c0"(%5, %6) : f32[8,4,512,512]
+  %8 = quantize "q0"(%7, %1, %2) {to = u8} : u8[8,4,512,512]
+  %9 = dequantize "d1"(%8, %1, %2) : f32[8,4,512,512]
+  %10 = dequantize "w1"(%4, %3) {axis = 0} : f32[4,4,1,1]
+  %11 = conv "c1"(%9, %10) : f32[8,4,512,512]
+  %12 = quantize "q1"(%11, %1, %2) {to = u8} : u8[8,4,512,512]
+  return %12
+})";
+
+TEST(SampleSteps, ConvolutionsOfBytesRunInTurns) {
+  const auto usual = engine_of(named_graph(kBytes));
+  ASSERT_TRUE(usual.ok()) << usual.error().message;
+  Plan plan = copy_of((*usual)->plan());
+  plan.settings[kTurnsSetting] = "0";
+  const auto whole = Engine::create(std::move(plan), cpu_backend(2));
+  ASSERT_TRUE(whole.ok()) << whole.error().message;
+  Tensor x(DataType::kUInt8, {8, 4, 512, 512});
+  for (int64_t i = 0; i < x.count(); ++i) x.mutable_bytes()[i] = std::byte(i * i % 251);
+  const auto expected = run_engine(*whole, {x}), actual = run_engine(*usual, {x});
+  ASSERT_TRUE(expected.ok() && actual.ok());
+  EXPECT_EQ(std::memcmp(expected->front().bytes(), actual->front().bytes(), x.count()), 0);
+  const auto all = (*whole)->arena_bound(0), turns = (*usual)->arena_bound(0);
+  ASSERT_TRUE(all.ok() && turns.ok());
+  EXPECT_LT(*turns, *all - x.byte_count() / 2) << "no whole image lies between the convolutions";
+}
+
 TEST(SampleSteps, TurnsAreOfOneSizeUpToTheGivenOne) {
   const Sum sum({4, 64, 128, 128});
   const Problem& whole = sum.problem;
