@@ -16,6 +16,7 @@ inline DeviceProperties gpu_of(int capability) {
   properties.compute_capability = capability;
   properties.memory_bytes = size_t{139} << 30;
   properties.shared_memory_per_block = 232448;
+  properties.cache_bytes = size_t{50} << 20;
   properties.native_bf16 = capability >= 80;
   properties.native_fp16 = true;
   return properties;

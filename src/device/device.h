@@ -29,6 +29,7 @@ struct DeviceProperties {
   int compute_capability = 0;  ///< 90 for sm_90; 0 on a CPU.
   size_t memory_bytes = 0;
   size_t shared_memory_per_block = 0;
+  size_t cache_bytes = 0;  ///< Of the cache that all multiprocessors share; 0: not known.
   bool native_bf16 = false;
   bool native_fp16 = false;
 };

@@ -41,6 +41,7 @@ DeviceProperties shared_properties(const DeviceProperties& own, const DeviceFami
   shared.shared_memory_per_block = own.shared_memory_per_block == 0
                                        ? kLeastShared
                                        : std::min(own.shared_memory_per_block, kLeastShared);
+  shared.cache_bytes = 0;  // Of others it is not known.
   return shared;
 }
 

@@ -20,6 +20,7 @@ compute_units = 132
 compute_capability = 90
 memory_bytes = 150109880320
 shared_memory_per_block = 232448
+cache_bytes = 52428800
 native_bf16 = 1
 native_fp16 = 1
 """

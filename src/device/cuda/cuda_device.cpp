@@ -104,6 +104,7 @@ Status CudaDevice::read_properties(int ordinal) {
   properties_.architecture = fmt::format("sm_{}", properties_.compute_capability);
   properties_.compute_units = multiprocessors;
   properties_.shared_memory_per_block = static_cast<size_t>(shared);
+  properties_.cache_bytes = shared_cache_bytes();
   properties_.native_fp16 = properties_.compute_capability >= 70;
   properties_.native_bf16 = properties_.compute_capability >= 80;
   return {};

@@ -154,10 +154,13 @@ void add_tiling(KernelCode& code, const Tiling& t) {
   code.constant("kStages", t.stages());
 }
 
-/// Bytes of a step's images. The second-level cache (50 MB) is of two halves, both of which hold
-/// lines that all multiprocessors read; three steps, as of a residual block, of less than a third
-/// of a half each leave the lines there that the block reads again.
-constexpr int64_t kLeastWalked = (int64_t{50} << 20) / 2 / 3;
+/// Whether the bytes of a step's images are many for the second-level cache. It is of two halves,
+/// both of which hold lines that all multiprocessors read; three steps, as of a residual block, of
+/// less than a third of a half each leave the lines there that the block reads again.
+bool are_many(const Problem& problem, int64_t bytes) {
+  const auto cache = static_cast<int64_t>(gpu_of(problem).cache_bytes);
+  return cache > 0 && bytes >= cache / 2 / 3;
+}
 
 bool add_walk(KernelCode& code, const Problem& problem, const WalkedInputs& inputs,
               const WalkedTiles& tiles) {
@@ -174,7 +177,7 @@ bool add_walk(KernelCode& code, const Problem& problem, const WalkedInputs& inpu
   for (const Operand& input : problem.inputs)
     if (input.present && input.constant == nullptr) bytes += input.count() * byte_size(input.type);
   for (const Operand& output : problem.outputs) bytes += output.count() * byte_size(output.type);
-  const bool pays = tiles.count > tiles.at_a_time && bytes >= kLeastWalked;
+  const bool pays = tiles.count > tiles.at_a_time && are_many(problem, bytes);
   if (pays) code.exact_text("#define WALKS\n" + facts);
   code.open_text(facts);
   code.open_walk();

@@ -724,6 +724,7 @@ TEST_F(FakeGpu, PlansForOtherModelsAreRemarked) {
       *session.config,
       "name = a larger GPU\narchitecture = sm_80\nlibraries = driver 13.0\ncompute_units = 200\n"
       "compute_capability = 80\nmemory_bytes = 8589934592\nshared_memory_per_block = 166912\n"
+      "cache_bytes = 41943040\n"
       "native_bf16 = 1\nnative_fp16 = 1\n"));
   ASSERT_TRUE(session.build()) << session.log.text();
   ASSERT_EQ(session.log.warnings.size(), 1u);

@@ -125,6 +125,7 @@ int attribute_value(CUdevice_attribute attribute) {
     case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: return state().capability % 10;
     case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: return model().multiprocessors;
     case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN: return model().shared;
+    case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE: return 50 << 20;
     case CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH: return 5120;
     case CU_DEVICE_ATTRIBUTE_ECC_ENABLED: return 1;
     case CU_DEVICE_ATTRIBUTE_CLOCK_RATE: return 1410000;

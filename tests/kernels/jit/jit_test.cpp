@@ -324,6 +324,32 @@ TEST(JitKernels, LargeConvolutionsWalk) {
   }
 }
 
+/// How large a step is that walks is for the device's cache to say.
+TEST(JitKernels, WalkWhereTheCacheIsKnownAndNotLarge) {
+  if (!cuda::load_nvrtc().ok()) GTEST_SKIP() << "no NVRTC here";
+  DescribedDevice usual = described_gpu(90);
+  const auto with_cache = [&](size_t bytes) {
+    DeviceProperties properties = usual.properties();
+    properties.cache_bytes = bytes;
+    return DescribedDevice(std::move(properties));
+  };
+  const auto tactic =
+      std::ranges::find(cuda_tactics(), std::string_view("cuda.conv.hopper"), &Tactic::name);
+  ASSERT_NE(tactic, cuda_tactics().end());
+  const auto cases = all_cases();
+  const auto large = std::ranges::find(cases, std::string_view("hopper conv f16 64x320"),
+                                       [](const auto& one) { return std::string_view(one->name); });
+  ASSERT_NE(large, cases.end());
+  Problem problem = (*large)->describe(&usual);
+  for (const size_t bytes : {size_t{50} << 20, size_t{0}, size_t{1} << 30}) {
+    DescribedDevice device = with_cache(bytes);
+    problem.device = &device;
+    const auto kernel = tactic->create(problem, tactic->configs(problem).front());
+    ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+    EXPECT_EQ((*kernel)->walks(), bytes == usual.properties().cache_bytes) << bytes;
+  }
+}
+
 /// Attention of sequences of `length`, whose heads lie side by side.
 KernelCase attention_of(int64_t length) {
   Attention op;

@@ -239,6 +239,7 @@ DescribedDevice described_gpu(int capability) {
   properties.kind = DeviceKind::kCuda;
   properties.compute_capability = capability;
   properties.compute_units = 100;
+  properties.cache_bytes = size_t{50} << 20;
   return DescribedDevice(std::move(properties));
 }
 

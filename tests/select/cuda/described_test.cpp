@@ -27,6 +27,7 @@ constexpr char kH200[] =
     "compute_capability = 90\n"
     "memory_bytes = 150109880320\n"
     "shared_memory_per_block = 232448\n"
+    "cache_bytes = 52428800\n"
     "native_bf16 = 1\n"
     "native_fp16 = 1\n";
 
@@ -75,8 +76,22 @@ TEST(Description, SurvivesItsText) {
   EXPECT_EQ(properties->kind, DeviceKind::kCuda);
   EXPECT_EQ(properties->compute_capability, 90);
   EXPECT_EQ(description_of(*properties), kH200);
+  EXPECT_EQ(properties->cache_bytes, size_t{50} << 20);
   EXPECT_FALSE(parse_description("name = a GPU\n").ok());
   EXPECT_FALSE(parse_description(std::string(kH200).replace(0, 4, "xxxx")).ok());
+}
+
+/// Of versions that took every cache for one of 50 MB.
+TEST(Description, MayLackTheCache) {
+  std::string text = kH200;
+  const size_t line = text.find("cache_bytes"), next = text.find('\n', line) + 1;
+  const auto larger = parse_description(std::string(text).replace(line + 14, 1, "6"));
+  ASSERT_TRUE(larger.ok()) << larger.error().message;
+  EXPECT_EQ(larger->cache_bytes, size_t{62428800});
+  const auto former = parse_description(text.erase(line, next - line));
+  ASSERT_TRUE(former.ok()) << former.error().message;
+  EXPECT_EQ(description_of(*former), kH200);
+  EXPECT_FALSE(parse_description(text + "cache_bytes = many\n").ok());
 }
 
 TEST(DescribedGpu, PlansAreTheSameTwice) {
