@@ -1,0 +1,140 @@
+// The loops of quantized/patch.cu and patch_rolls.cu over tiles, parts of images and lines, on the host, under numbers of
+// images that leave blocks or sets without tiles: each result is computed once, of its own places, and no wait is endless.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/jit/host_block.h"
+
+namespace tenon {
+namespace {
+
+#define __device__
+#define __global__
+#define __grid_constant__
+#define __shared__
+#define __launch_bounds__(...)
+#define __forceinline__ inline
+// Without the instructions, which have values for their compiler alone.
+#define asm
+#define volatile(...)
+
+using u32 = unsigned;
+using u64 = unsigned long long;
+using std::min;
+
+struct TensorMap {};
+struct CachePolicy {};
+struct float4 {
+  float x, y, z, w;
+};
+
+thread_local host_block::Index3 threadIdx, blockIdx;
+host_block::Index3 gridDim;
+host_block::Barriers* barriers = nullptr;
+int threads_of_block = 0;
+int images = 0;
+
+u32 shared_address(const void*) {
+  return 1024;
+}
+void release_next() {}
+void wait_previous() {}
+void __syncwarp() {}
+void __syncthreads() {
+  barriers->wait_of(0, threads_of_block);
+}
+float __int_as_float(int) {
+  return 0;
+}
+void barriers_visible() {}
+void barrier_create(u32 at, u32 arrivals) {
+  barriers->create(at, static_cast<int>(arrivals));
+}
+void barrier_expect(u32 at, u32 bytes) {
+  barriers->arrive(at, bytes);
+}
+int warp_of_block() {
+  return static_cast<int>(threadIdx.x / 32);
+}
+void fetch_map(const TensorMap&) {}
+void products_begin() {}
+void products_commit() {}
+
+#define PATCH_FILE "kernels/quantized/patch.cu"
+namespace flat {
+#define KERNEL run_flat
+#define FLAT 1
+#define LINES 1
+#define OUT1 11
+#define OUT2 7
+#define KERNEL1 1
+#define KERNEL2 1
+#define GROUPS 2
+#define ACROSS 1
+#define STAGES 2
+#include "kernels/jit/patch_on_host.inc"
+}  // namespace flat
+#undef KERNEL
+#undef FLAT
+#undef LINES
+#undef KERNEL1
+#undef KERNEL2
+#undef ACROSS
+namespace windows {
+#define KERNEL run_windows
+#define FLAT 0
+#define LINES 7
+#define KERNEL1 3
+#define KERNEL2 3
+#define ACROSS 2
+#include "kernels/jit/patch_on_host.inc"
+}  // namespace windows
+#undef PATCH_FILE
+#undef KERNEL
+#undef LINES
+#undef OUT2
+#undef ACROSS
+#undef STAGES
+#define PATCH_FILE "kernels/quantized/patch_rolls.cu"
+#define ROLLS
+#define ACROSS 1
+namespace rolls {
+#define KERNEL run_rolls
+#define LINES 2
+#define OUT2 70
+#define STAGES 3
+#include "kernels/jit/patch_on_host.inc"
+}  // namespace rolls
+#undef KERNEL
+#undef KERNEL1
+#undef LINES
+namespace rolls_of_two {
+#define KERNEL run_rolls_of_two
+#define KERNEL1 2
+#define LINES 5
+#include "kernels/jit/patch_on_host.inc"
+}  // namespace rolls_of_two
+
+template <class Check> void for_each_launch(const Check& check) {
+  for (const int units : {1, 5, 8})
+    for (const int count : {1, 2, 3, 9}) {
+      check(count, units);
+      if (testing::Test::HasFailure()) return;
+    }
+}
+
+TEST(PatchOnHost, PixelsBehindEachOther) {
+  for_each_launch([](int count, int units) { flat::expect_each_result_once(count, units); });
+}
+TEST(PatchOnHost, LinesOfWindows) {
+  for_each_launch([](int count, int units) { windows::expect_each_result_once(count, units); });
+}
+TEST(PatchOnHost, LinesDownTheImage) {
+  for_each_launch([](int count, int units) { rolls::expect_each_result_once(count, units); });
+  for_each_launch([](int count, int units) { rolls_of_two::expect_each_result_once(count, units); });
+}
+
+}  // namespace
+}  // namespace tenon
