@@ -147,12 +147,15 @@ Status SequenceRunner::grow_workspace() {
   return {};
 }
 
-Status SequenceRunner::run() const {
-  TENON_ASSIGN(const Queue queue, measurer_.queue());
+std::vector<Walk> SequenceRunner::walks() const {
   std::vector<WalkingStep> steps;
   for (size_t i = 0; i < parts_.size(); ++i)
     steps.push_back({layers_.nodes[i], parts_[i].kernel->walks()});
-  const std::vector<Walk> walks = plan_walks(layers_.graph, steps);
+  return plan_walks(layers_.graph, steps);
+}
+
+Status SequenceRunner::run(std::span<const Walk> walks) const {
+  TENON_ASSIGN(const Queue queue, measurer_.queue());
   for (size_t i = 0; i < parts_.size(); ++i)
     TENON_TRY(parts_[i].kernel->run({.inputs = parts_[i].inputs,
                                      .outputs = parts_[i].outputs,
@@ -167,7 +170,8 @@ Result<SequenceTime> SequenceRunner::time() {
   TENON_TRY(link());
   forget_unused();
   TENON_TRY(grow_workspace());
-  TENON_ASSIGN(const SequenceTime time, measurer_.time_sequence([&] { return run(); }, about_));
+  TENON_ASSIGN(const SequenceTime time,
+               measurer_.time_sequence([this, walks = walks()] { return run(walks); }, about_));
   about_ = time.median;
   return time;
 }

@@ -66,7 +66,9 @@ class SequenceRunner {
   Status link();
   void forget_unused();
   Status grow_workspace();
-  Status run() const;
+  /// How the linked kernels go through memory.
+  std::vector<Walk> walks() const;
+  Status run(std::span<const Walk> walks) const;
 
   const Backend& backend_;
   Measurer& measurer_;
