@@ -128,6 +128,10 @@ Status ExtentRules::check_operands(const SymbolValues& symbols) const {
 
 Status ExtentRules::check(const SymbolValues& symbols) const {
   TENON_TRY(check_operands(symbols));
+  return check_results(symbols);
+}
+
+Status ExtentRules::check_results(const SymbolValues& symbols) const {
   for (const ExtentRule& rule : rules_)
     if (const auto extents = extents_of(rule, symbols))
       TENON_TRY(check_result_of(rule, *extents, symbols));

@@ -45,6 +45,8 @@ class ExtentRules {
   Status check(const SymbolValues& symbols) const;
   /// The former alone.
   Status check_operands(const SymbolValues& symbols) const;
+  /// The latter alone.
+  Status check_results(const SymbolValues& symbols) const;
 
   /// Rules of extents that are joined, each once, for a plan: passes take away nodes that they are
   /// of, and the shapes of others follow from them.

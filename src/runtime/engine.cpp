@@ -469,9 +469,9 @@ void Engine::forget_programs() {
 
 /// The graph's layers are faster.
 Status Engine::check_extents(const SymbolValues& symbols) const {
-  Status status = extent_rules_.check(symbols);
-  if (status.ok() || open_form_ == nullptr) return status;
   TENON_TRY(extent_rules_.check_operands(symbols));
+  Status status = extent_rules_.check_results(symbols);
+  if (status.ok() || open_form_ == nullptr) return status;
   const auto is_below = [&symbols](const auto& range) {
     const auto value = symbols.find(range.first);
     return value != symbols.end() && value->second < range.second.min;
