@@ -1,14 +1,17 @@
 // Mixtures of experts of the domain com.microsoft. Every expert computes every token, and the ones
-// that the router chose have a share in the sum; where tokens are known to be few, only the weights
-// of chosen experts are read.
+// that the router chose have a share in the sum; where tokens are few, only the weights of chosen
+// experts are read.
+#include <functional>
 #include <limits>
 
 #include "base/arithmetic.h"
+#include "onnx/graph_importer.h"
 #include "onnx/import_positions.h"
 #include "onnx/import_quantize.h"
 #include "onnx/op_table.h"
 #include "ops/math.h"
 #include "ops/movement.h"
+#include "ops/structure.h"
 
 namespace tenon::importer {
 namespace {
@@ -102,8 +105,8 @@ struct Mixture {
   struct Choice {
     Value *experts = nullptr, *shares = nullptr;
   };
-  Choice choice(int64_t k) const {
-    Value* router = n.cast(n.input(1), DataType::kFloat32);
+  Choice choice(Value* router, int64_t k) const {
+    router = n.cast(router, DataType::kFloat32);
     const std::vector<Value*> best = n.add_multiple(TopK(), {router, n.integers({k})}, 2);
     Softmax softmax;
     softmax.axes = {1};
@@ -122,21 +125,21 @@ struct Mixture {
     return {part(of.weights), part(of.bias)};
   }
 
-  /// Each token meets k experts' weights, [tokens * k, rows, depth].
-  void give_of_chosen(int64_t tokens, int64_t k) const {
+  /// Each of at most `most` tokens meets k experts' weights, [tokens * k, rows, depth].
+  Value* of_chosen(int64_t k, int64_t most) const {
     const int64_t hidden = n.constant_extent(n.input(0), -1);
-    const auto [experts, shares] = choice(k);
-    Value* flat = n.reshape(experts, {tokens * k});
+    Value* tokens = n.slice(n.reshape(n.input(0), {-1, hidden}), 0, 0, most);
+    const auto [experts, shares] = choice(n.slice(n.input(1), 0, 0, most), k);
+    Value* flat = n.reshape(experts, {-1});
     const Mixture few{n, chosen(first, flat), chosen(second, flat), chosen(third, flat)};
-    Value* x = n.reshape(n.input(0), {tokens, 1, hidden});
-    x = n.add(Expand(), {x, n.integers({tokens, k, hidden})});
-    Value* y = products(n, few.inner(n.reshape(x, {tokens * k, 1, hidden})), few.second);
+    Value* x = n.add(Expand(), {n.unsqueeze(tokens, {1}), n.integers({1, k, 1})});
+    Value* y = products(n, few.inner(n.reshape(x, {-1, 1, hidden})), few.second);
     Value* share = n.unsqueeze(n.cast(shares, n.type(n.input(0))), {2});
-    y = n.mul(n.reshape(y, {tokens, k, -1}), share);
-    n.output(n.reshape_as(n.reduce(ReduceFunction::kSum, y, {1}, false), n.input(0)));
+    y = n.mul(n.reshape(y, {-1, k, hidden}), share);
+    return n.reshape_as(n.reduce(ReduceFunction::kSum, y, {1}, false), n.input(0));
   }
 
-  void give(Value* weights) const {
+  Value* of_all(Value* weights) const {
     const DataType type = n.type(n.input(0));
     const int64_t hidden = n.constant_extent(n.input(0), -1);
     const int64_t experts = n.constant_extent(first.weights, 0);
@@ -144,7 +147,7 @@ struct Mixture {
     Value* y = products(n, inner(tokens), second);
     Value* share = n.cast(n.transpose(shares(experts, weights), {1, 0}), type);
     y = n.reduce(ReduceFunction::kSum, n.mul(y, n.unsqueeze(share, {2})), {0}, false);
-    n.output(n.reshape_as(y, n.input(0)));
+    return n.reshape_as(y, n.input(0));
   }
 };
 
@@ -185,6 +188,48 @@ Value* unpacked_weights(NodeImporter& n, int weights, int scales, int zeros,
   return n.reshape(reals, {experts, -1, depth});
 }
 
+Mixture mixture_of(NodeImporter& n) {
+  const auto product = [&](int at) { return Product{n.input(at), n.input(at + 1)}; };
+  return {n, product(2), product(4), product(6)};
+}
+
+using Import = std::function<Value*(NodeImporter&)>;
+
+/// The node's operands in a graph of its own, and what `import` makes of them there.
+std::unique_ptr<Graph> body_of(NodeImporter& n, const Import& import) {
+  auto graph = std::make_unique<Graph>();
+  graph->symbol_ranges = n.graph().symbol_ranges;
+  GraphImporter scope(n.importer().context(), *graph, n.importer().frame(), &n.importer());
+  std::vector<Value*> inputs;
+  for (Value* outer : n.inputs()) {
+    if (outer == nullptr)
+      inputs.push_back(nullptr);
+    else if (const Tensor* tensor = outer->constant())
+      inputs.push_back(graph->add_constant(*tensor, outer->name));
+    else
+      inputs.push_back(graph->add_input(fmt::format("operand_{}", inputs.size()), outer->type));
+  }
+  NodeImporter inner(scope, n.node(), n.opset(), std::move(inputs), n.label());
+  Value* result = import(inner);
+  if (inner.ok())
+    graph->add_output(result);
+  else
+    n.fail(inner.code(), inner.message());
+  return graph;
+}
+
+/// What one of two ways makes of the node's operands, chosen at run time.
+Value* either(NodeImporter& n, Value* condition, const Import& then, const Import& otherwise) {
+  std::vector<std::unique_ptr<Graph>> bodies;
+  bodies.push_back(body_of(n, then));
+  bodies.push_back(body_of(n, otherwise));
+  std::vector<Value*> inputs{condition};
+  for (Value* each : n.inputs())
+    if (each != nullptr && each->constant() == nullptr) inputs.push_back(each);
+  if (!n.ok()) return nullptr;
+  return n.add_node(std::make_unique<If>(), std::move(inputs), 1, std::move(bodies))[0];
+}
+
 void refuse_other_routes(NodeImporter& n) {
   n.expect("use_sparse_mixer", 0);
   n.expect("swiglu_limit_after_activation", 0);
@@ -194,15 +239,17 @@ void refuse_other_routes(NodeImporter& n) {
 
 void import_moe(NodeImporter& n, const OpRow&) {
   refuse_other_routes(n);
-  const auto product = [&](int at) { return Product{n.input(at), n.input(at + 1)}; };
-  const Mixture mixture{n, product(2), product(4), product(6)};
-  const Shape x = n.shape(n.input(0));
   const int64_t k = n.integer_attribute("k", 1), experts = n.constant_extent(n.input(2), 0);
-  const int64_t elements = !x.empty() && is_constant(x) ? element_count(constants(x)) : 0;
-  const int64_t tokens = elements == 0 ? 0 : elements / x.back().constant();
   // Weights that are picked are written and read once more.
-  if (tokens > 0 && k > 0 && 2 * tokens * k <= experts) return mixture.give_of_chosen(tokens, k);
-  mixture.give(nullptr);
+  const int64_t few = k > 0 ? experts / (2 * k) : 0;
+  Value* tokens = n.reshape(n.input(0), {-1, n.constant_extent(n.input(0), -1)});
+  const Range range = n.extent(tokens, 0).range(n.graph().symbol_ranges);
+  if (!n.ok()) return;
+  if (few == 0 || range.min > few) return n.output(mixture_of(n).of_all(nullptr));
+  if (range.max <= few) return n.output(mixture_of(n).of_chosen(k, few));
+  Value* is_few = n.pointwise(F::k_less_equal, {n.slice(n.shape_of(tokens), 0, 0, 1), n.integers({few})});
+  n.output(either(n, n.squeeze(is_few, {0}), [&](NodeImporter& then) { return mixture_of(then).of_chosen(k, few); },
+                  [](NodeImporter& otherwise) { return mixture_of(otherwise).of_all(nullptr); }));
 }
 
 /// The same with weights of 4 or 8 bits; operand 14 may have shares of the experts.
@@ -217,7 +264,7 @@ void import_qmoe(NodeImporter& n, const OpRow&) {
   const Mixture mixture{n, product(2, 11, "fc1_expert_weight_bits"),
                         product(5, 12, "fc2_expert_weight_bits"),
                         product(8, 13, "fc3_expert_weight_bits")};
-  if (n.ok()) mixture.give(n.input(14));
+  if (n.ok()) n.output(mixture.of_all(n.input(14)));
 }
 
 }  // namespace tenon::importer
