@@ -240,8 +240,8 @@ void refuse_other_routes(NodeImporter& n) {
 void import_moe(NodeImporter& n, const OpRow&) {
   refuse_other_routes(n);
   const int64_t k = n.integer_attribute("k", 1), experts = n.constant_extent(n.input(2), 0);
-  // Weights that are picked are written and read once more.
-  const int64_t few = k > 0 ? experts / (2 * k) : 0;
+  // Weights that are picked are read, their places are fetched and written, and read once more.
+  const int64_t few = k > 0 ? experts / (4 * k) : 0;
   Value* tokens = n.reshape(n.input(0), {-1, n.constant_extent(n.input(0), -1)});
   const Range range = n.extent(tokens, 0).range(n.graph().symbol_ranges);
   if (!n.ok()) return;

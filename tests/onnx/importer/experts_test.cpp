@@ -36,8 +36,8 @@ int64_t matrices(int64_t tokens) {
 
 TEST(Experts, ChosenOnesAreReadForFewTokens) {
   EXPECT_EQ(matrices(1), 2);
-  EXPECT_EQ(matrices(4), 8);
-  EXPECT_EQ(matrices(5), kExperts) << "twice as much as 10 are more than all";
+  EXPECT_EQ(matrices(2), 4);
+  EXPECT_EQ(matrices(3), kExperts) << "four times as much as 6 are more than all";
 }
 
 }  // namespace

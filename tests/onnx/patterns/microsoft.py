@@ -351,18 +351,18 @@ g (float[b,s,8] x, float[t,4] r, float[4,12,8] w_0, float[4,12] w_b, float[4,8,6
 }""", {"b": 2, "s": 5, "t": 10}, {"b": 1, "s": 3, "t": 3})
 # Few tokens beside the experts: those of chosen ones are picked.
 pattern("microsoft_experts_of_few_tokens", 17, """
-g (float[1,3,8] x, float[3,16] r, float[16,12,8] w_0, float[16,12] w_b, float[16,8,6] w_1, float[16,8] w_c, float[16,6,8] w_2, float[16,8,6] w_3)
+g (float[1,2,8] x, float[2,16] r, float[16,12,8] w_0, float[16,12] w_b, float[16,8,6] w_1, float[16,8] w_c, float[16,6,8] w_2, float[16,8,6] w_3)
     => (y, z) {
   y = com.microsoft.MoE <k = 2, activation_type = "swiglu", swiglu_fusion = 1, normalize_routing_weights = 1> (x, r, w_0, w_b, w_1, w_c)
   z = com.microsoft.MoE <k = 2, activation_type = "silu"> (x, r, w_2, , w_3)
 }""", {})
-# As many tokens as there are at run time: one and three are few, ten are not.
+# As many tokens as there are at run time: one and two are few, ten are not.
 pattern("microsoft_experts_of_any_tokens", 17, """
 g (float[b,s,8] x, float[t,16] r, float[16,12,8] w_0, float[16,12] w_b, float[16,8,6] w_1, float[16,8] w_c, float[16,6,8] w_2, float[16,8,6] w_3)
     => (y, z) {
   y = com.microsoft.MoE <k = 2, activation_type = "swiglu", swiglu_fusion = 1, normalize_routing_weights = 1> (x, r, w_0, w_b, w_1, w_c)
   z = com.microsoft.MoE <k = 2, activation_type = "silu"> (x, r, w_2, , w_3)
-}""", {"b": 2, "s": 5, "t": 10}, {"b": 1, "s": 3, "t": 3}, {"b": 1, "s": 1, "t": 1})
+}""", {"b": 2, "s": 5, "t": 10}, {"b": 1, "s": 2, "t": 2}, {"b": 1, "s": 1, "t": 1})
 GATED = """
 g (float[b,s,8] x, float[t,4] r, float[4,6,8] w_0, float[4,8,6] w_1, float[4,8] w_c, float[4,6,8] w_2) => (y, z, a) {"""
 pattern("microsoft_gated_experts", 17, GATED + """
