@@ -134,7 +134,7 @@ class IParser {
                                             size_t serialized_onnx_model_size,
                                             SubGraphCollection_t& sub_graph_collection,
                                             const char* model_path = nullptr) noexcept = 0;
-  /// Returns false, with an error in getError(): use loadModelProto() and loadInitializer().
+  /// The same as parse() without a path.
   TRT_DEPRECATED virtual bool parseWithWeightDescriptors(
       const void* serialized_onnx_model, size_t serialized_onnx_model_size) noexcept = 0;
   /// Returns whether an ONNX operator of that name can be imported, in some version and with some
@@ -162,7 +162,7 @@ class IParser {
   /// Returns output `i` of the node of that name in the model that was parsed, or null.
   virtual const nvinfer1::ITensor* getLayerOutputTensor(const char* name, int64_t i) noexcept = 0;
   /// Returns whether the whole model can be imported; getNbSubgraphs() and the others then tell its
-  /// parts. The network is not changed. Since 10.1.
+  /// parts. A model that can be is in the network then, and needs no parse(). Since 10.1.
   virtual bool supportsModelV2(const void* serializedOnnxModel, size_t serializedOnnxModelSize,
                                const char* modelPath = nullptr) noexcept = 0;
   /// Returns the number of groups of nodes that supportsModelV2() found. Since 10.1.

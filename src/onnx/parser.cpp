@@ -103,13 +103,19 @@ void Parser::log_metadata(const std::string& path, const ModelMetadata& metadata
 bool Parser::import_into_network(const ImportRequest& request) {
   if (network_.getNbLayers() != 0)
     return errors_.refuse(ImportCode::kInvalidValue,
-                          "the network is not empty: parse into a new one");
+                          "the network is not empty (supportsModel() and supportsModelV2() fill it, "
+                          "too): parse into a new one");
   std::vector<ImportProblem> problems;
+  return import_into_network(request, problems);
+}
+
+/// Problems are reported, too.
+bool Parser::import_into_network(const ImportRequest& request,
+                                 std::vector<ImportProblem>& problems) {
   Result<ImportedModel> model = import_model(request, &problems);
-  if (!model.ok()) {
-    errors_.report(problems);
-    return false;
-  }
+  errors_.report(problems);
+  if (!model.ok()) return false;
+  if (network_.getNbLayers() != 0) return true;
   log_metadata(request.path, model->metadata);
   if (!check_border(*model->graph)) return false;
   if (Status status = network_.adopt(std::move(model->graph)); !status.ok())
@@ -141,9 +147,8 @@ bool Parser::parseFromFile(const char* path, int) noexcept {
   });
 }
 
-bool Parser::parseWithWeightDescriptors(const void*, size_t) noexcept {
-  return errors_.refuse(ImportCode::kUnsupportedGraph,
-                        "weight descriptors are not read; use loadModelProto and loadInitializer");
+bool Parser::parseWithWeightDescriptors(const void* model, size_t size) noexcept {
+  return parse(model, size, nullptr);
 }
 
 bool Parser::supportsOperator(const char* name) const noexcept {
@@ -194,8 +199,7 @@ bool Parser::supportsModelV2(const void* model, size_t size, const char* path) n
 
 bool Parser::find_supported(const ImportRequest& from_memory) {
   std::vector<ImportProblem> problems;
-  const bool imported = import_model(from_memory, &problems).ok();
-  errors_.report(problems);
+  const bool imported = import_into_network(from_memory, problems);
   auto proto = parse_model(from_memory.bytes);
   if (!proto.ok()) return false;
   Result<std::vector<int>> order = node_order((*proto)->graph().node());

@@ -54,6 +54,7 @@ class Parser final : public IParser {
   ImportRequest request(const void* model, size_t size, const char* path) const;
   void configure(ImportOptions& options) const;
   bool import_into_network(const ImportRequest& request);
+  bool import_into_network(const ImportRequest& request, std::vector<ImportProblem>& problems);
   bool check_border(const Graph& graph);
   void log_metadata(const std::string& path, const ModelMetadata& metadata);
 

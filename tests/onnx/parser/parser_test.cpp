@@ -105,6 +105,12 @@ TEST_F(ParserTest, ASecondModelIsRefused) {
   EXPECT_NE(log.text.find("not empty"), std::string::npos) << log.text;
 }
 
+TEST_F(ParserTest, ParsesWithWeightDescriptors) {
+  const std::string text = sum_with_weights().bytes();
+  EXPECT_TRUE(parser->parseWithWeightDescriptors(text.data(), text.size()));
+  EXPECT_GT(network->getNbLayers(), 0);
+}
+
 TEST_F(ParserTest, GroupsLieBetweenUnsupportedNodes) {
   ModelBuilder model;
   model.input("x", {4}).output("y");
@@ -122,7 +128,7 @@ TEST_F(ParserTest, GroupsLieBetweenUnsupportedNodes) {
   EXPECT_EQ(nodes[1], 3);
   EXPECT_FALSE(parser->isSubgraphSupported(0));
   EXPECT_EQ(parser->getSubgraphNodes(2, length), nullptr);
-  EXPECT_EQ(network->getNbLayers(), 0) << "asking changes no network";
+  EXPECT_EQ(network->getNbLayers(), 0) << "a part of a model is in no network";
 }
 
 TEST_F(ParserTest, AWholeModelIsOneSupportedGroup) {
@@ -130,10 +136,14 @@ TEST_F(ParserTest, AWholeModelIsOneSupportedGroup) {
   EXPECT_TRUE(parser->supportsModelV2(text.data(), text.size()));
   EXPECT_EQ(parser->getNbSubgraphs(), 1);
   EXPECT_TRUE(parser->isSubgraphSupported(0));
+  EXPECT_GT(network->getNbLayers(), 0) << "it can be built";
+  const int32_t layers = network->getNbLayers();
   SubGraphCollection_t groups;
   EXPECT_TRUE(parser->supportsModel(text.data(), text.size(), groups));
   ASSERT_EQ(groups.size(), 1U);
   EXPECT_TRUE(groups[0].second);
+  EXPECT_EQ(network->getNbLayers(), layers) << "asking again adds nothing";
+  EXPECT_FALSE(parser->parse(text.data(), text.size()));
 }
 
 TEST_F(ParserTest, FlagsAreBits) {
