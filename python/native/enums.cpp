@@ -36,11 +36,15 @@ def _compare(operation):
 def _hash(self):
     return hash(self._value_)
 
+def _representation(self):
+    return f"<{self}: {self._value_}>"
+
 _COMPARISONS = [(name, _compare(name)) for name in ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__")]
 
 def behave(kind):
     kind.__int__ = kind.__index__ = _integer
     kind.__hash__ = _hash
+    kind.__repr__ = _representation
     setattr(kind, "__entries", {name: (value, value.__doc__) for name, value in kind.__members__.items()})
     for name, compare in _COMPARISONS:
         setattr(kind, name, compare)

@@ -129,13 +129,14 @@ struct PyDebugListener : IDebugListener {
 void bind_loggers(nb::module_& m) {
   Documented<ILogger, PyLogger> base(
       m, "ILogger", "Receives messages, from several threads at once: override log().");
-  nb::enum_<ILogger::Severity>(base, "Severity", nb::is_arithmetic())
-      .value("INTERNAL_ERROR", ILogger::Severity::kINTERNAL_ERROR)
+  nb::enum_<ILogger::Severity> severity(base, "Severity", nb::is_arithmetic());
+  severity.value("INTERNAL_ERROR", ILogger::Severity::kINTERNAL_ERROR)
       .value("ERROR", ILogger::Severity::kERROR)
       .value("WARNING", ILogger::Severity::kWARNING)
       .value("INFO", ILogger::Severity::kINFO)
       .value("VERBOSE", ILogger::Severity::kVERBOSE)
       .export_values();
+  severity.attr("__repr__") = m.attr("DataType").attr("__repr__");
   base.def(nb::init<>())
       .def(
           "log", [](ILogger&, ILogger::Severity, nb::str) { must_override("ILogger.log"); },

@@ -130,6 +130,13 @@ EngineHandle::EngineHandle(std::shared_ptr<Engine> engine,
       if (const auto format = network::io_format_of(text->second);
           format.has_value() && format->fits(tensor->type.shape))
         formats_.emplace(tensor->name, *format);
+  for (const Value* tensor : tensors_) {
+    const network::IoFormat* format = format_of(tensor->name);
+    format_words_.emplace(
+        tensor->name,
+        network::description(format == nullptr ? TensorFormat::kLINEAR : format->format,
+                             tensor->type.type));
+  }
 }
 
 const Value* EngineHandle::find(const char* name) const {
@@ -301,10 +308,7 @@ TensorFormat EngineHandle::getTensorFormatV2(const char* name, int32_t index) co
   return is_profile(index) ? getTensorFormat(name) : TensorFormat::kLINEAR;
 }
 const char* EngineHandle::getTensorFormatDesc(const char* name) const noexcept {
-  const Value* value = find(name);
-  if (value == nullptr) return "";
-  const network::IoFormat* format = format_of(name);
-  return format == nullptr ? format_description(value->type) : format->description;
+  return find(name) == nullptr ? "" : format_words_.find(name)->second.c_str();
 }
 const char* EngineHandle::getTensorFormatDescV2(const char* name, int32_t index) const noexcept {
   return is_profile(index) ? getTensorFormatDesc(name) : "";

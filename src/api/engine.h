@@ -143,6 +143,7 @@ class EngineHandle final : public surface::Implementation<ICudaEngine> {
   std::vector<const Value*> tensors_;
   std::vector<std::string> debug_, hidden_;
   network::IoFormats formats_;
+  std::map<std::string, std::string, std::less<>> format_words_;  ///< By the tensor's name.
   std::optional<int64_t> streaming_budget_;
   /// The 32-bit form of the plan's values, for those who ask for it.
   mutable std::mutex narrow_mutex_;

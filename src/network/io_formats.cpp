@@ -24,34 +24,34 @@ constexpr auto kFloat = nvinfer1::DataType::kFLOAT, kHalf = nvinfer1::DataType::
 
 /// Formats in the order of TensorFormat.
 struct FormatFacts {
-  const char *name, *description;
+  const char *name, *description;  ///< With a place for the type.
   int64_t vector;  ///< 0: cannot be bound.
   bool channels_last;
   int inner_axes;  ///< Behind the channels.
   Types types;     ///< That TensorRT has it for.
 };
 constexpr FormatFacts kFormatFacts[] = {
-    {"kLINEAR", "Row major linear format (kLINEAR)", 1, false, 0, ~0U},
-    {"kCHW2", "Two wide channel vectorized row major format (kCHW2)", 2, false, 2,
+    {"kLINEAR", "Row major linear {} format (kLINEAR)", 1, false, 0, ~0U},
+    {"kCHW2", "Two wide channel vectorized row major {} format (kCHW2)", 2, false, 2,
      types(kHalf, kBrain)},
-    {"kHWC8", "Channel major format where C is a multiple of 8 (kHWC8)", 8, true, 2,
+    {"kHWC8", "Channel major {} format where C is a multiple of 8 (kHWC8)", 8, true, 2,
      types(kHalf, kBrain)},
-    {"kCHW4", "Four wide channel vectorized row major format (kCHW4)", 4, false, 2,
+    {"kCHW4", "Four wide channel vectorized row major {} format (kCHW4)", 4, false, 2,
      types(kByte, kHalf)},
-    {"kCHW16", "Sixteen wide channel vectorized row major format (kCHW16)", 16, false, 2,
+    {"kCHW16", "Sixteen wide channel vectorized row major {} format (kCHW16)", 16, false, 2,
      types(kHalf)},
-    {"kCHW32", "Thirty-two wide channel vectorized row major format (kCHW32)", 32, false, 2,
+    {"kCHW32", "Thirty-two wide channel vectorized row major {} format (kCHW32)", 32, false, 2,
      types(kByte, kHalf, kFloat)},
-    {"kDHWC8", "Channel major format in three dimensions where C is a multiple of 8 (kDHWC8)", 8,
+    {"kDHWC8", "Channel major {} format in three dimensions where C is a multiple of 8 (kDHWC8)", 8,
      true, 3, types(kHalf, kBrain)},
-    {"kCDHW32", "Thirty-two wide channel vectorized format in three dimensions (kCDHW32)", 32,
+    {"kCDHW32", "Thirty-two wide channel vectorized {} format in three dimensions (kCDHW32)", 32,
      false, 3, types(kHalf, kByte)},
-    {"kHWC", "Channel major format (kHWC)", 1, true, 2, types(kFloat, kPixel)},
+    {"kHWC", "Channel major {} format (kHWC)", 1, true, 2, types(kFloat, kPixel)},
     {"kDLA_LINEAR", "", 0, false, 2, 0},
     {"kDLA_HWC4", "", 0, true, 2, 0},
-    {"kHWC16", "Channel major format where C is a multiple of 16 (kHWC16)", 16, true, 2,
+    {"kHWC16", "Channel major {} format where C is a multiple of 16 (kHWC16)", 16, true, 2,
      types(kHalf, kByte, kFloat8)},
-    {"kDHWC", "Channel major format in three dimensions (kDHWC)", 1, true, 3, types(kFloat)}};
+    {"kDHWC", "Channel major {} format in three dimensions (kDHWC)", 1, true, 3, types(kFloat)}};
 static_assert(std::size(kFormatFacts) == nvinfer1::EnumMax<TensorFormat>());
 
 const FormatFacts& facts_of(TensorFormat format) {
@@ -231,12 +231,8 @@ Result<IoFormat> format_of(TensorFormat format, const TensorType& type) {
     return unsupported("the number of channels is not known when the plan is built");
   if (const auto word = to_public(type.type); word.has_value() && is_half_a_byte(*word))
     return unsupported("two elements of {} share a byte", tenon::name_of(type.type));
-  return IoFormat{format,
-                  axis,
-                  type.shape[static_cast<size_t>(axis)].constant(),
-                  facts.vector,
-                  facts.channels_last,
-                  facts.description};
+  return IoFormat{format, axis, type.shape[static_cast<size_t>(axis)].constant(), facts.vector,
+                  facts.channels_last};
 }
 
 Value* to_buffer(Graph& graph, const IoFormat& format, Value* tensor, const std::string& name) {
@@ -328,6 +324,21 @@ Status bind_formats(Graph& graph, const IoFormats& formats) {
   return infer_graph(graph);
 }
 
+/// TensorRT's words for types in such descriptions.
+constexpr std::pair<DataType, const char*> kTypeWords[] = {
+    {DataType::kFloat32, "FP32"},     {DataType::kFloat16, "FP16"},  {DataType::kBFloat16, "BF16"},
+    {DataType::kFloat8E4M3, "FP8"},   {DataType::kInt8, "INT8"},     {DataType::kUInt8, "UINT8"},
+    {DataType::kInt32, "INT32"},      {DataType::kInt64, "INT64"},   {DataType::kBool, "BOOL"},
+    {DataType::kInt4, "INT4"},        {DataType::kFloat4E2M1, "FP4"}};
+
+std::string description(nvinfer1::TensorFormat format, DataType type) {
+  const auto* const found =
+      std::ranges::find(kTypeWords, type, &std::pair<DataType, const char*>::first);
+  const std::string_view word =
+      found == std::end(kTypeWords) ? tenon::name_of(type) : std::string_view(found->second);
+  return fmt::format(fmt::runtime(facts_of(format).description), word);
+}
+
 std::string to_text(const IoFormat& format) {
   return fmt::format("{} {} {}", static_cast<int>(format.format), format.axis, format.channels);
 }
@@ -345,12 +356,8 @@ std::optional<IoFormat> io_format_of(std::string_view text) {
   if (format >= static_cast<int64_t>(std::size(kFormatFacts))) return std::nullopt;
   const FormatFacts& facts = kFormatFacts[static_cast<size_t>(format)];
   if (facts.vector == 0 || axis >= nvinfer1::Dims::MAX_DIMS) return std::nullopt;
-  return IoFormat{static_cast<TensorFormat>(format),
-                  static_cast<int>(axis),
-                  channels,
-                  facts.vector,
-                  facts.channels_last,
-                  facts.description};
+  return IoFormat{static_cast<TensorFormat>(format), static_cast<int>(axis), channels, facts.vector,
+                  facts.channels_last};
 }
 
 }  // namespace tenon::network

@@ -23,7 +23,6 @@ struct IoFormat {
   int64_t vector = 1;    ///< Channels are padded to a multiple of this, and packed by it.
   /// Channels come last as a whole; otherwise only the vectors do.
   bool channels_last = false;
-  const char* description = "";  ///< In TensorRT's words.
 
   /// Whether a buffer may have this shape.
   bool fits(const Shape& buffer) const;
@@ -44,6 +43,9 @@ using IoFormats = std::map<std::string, IoFormat, std::less<>>;
 
 /// "kHWC" and so on; "none" for numbers that name no format.
 const char* name_of(nvinfer1::TensorFormat format);
+
+/// In TensorRT's words: "Row major linear FP32 format (kLINEAR)".
+std::string description(nvinfer1::TensorFormat format, DataType type);
 
 /// Formats that TensorRT has for tensors of that type, without DLA's; linear first.
 std::vector<nvinfer1::TensorFormat> formats_of_type(nvinfer1::DataType type);

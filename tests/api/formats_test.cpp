@@ -97,8 +97,9 @@ void expect_elements(const Format* input, const Format* output, DataType type,
               vectors ? static_cast<int32_t>(sizeof(T)) : -1);
     EXPECT_EQ(extents_of(session.engine->getTensorShape(name)), extents_of(declared));
     if (format != nullptr) {
-      EXPECT_NE(std::string(session.engine->getTensorFormatDesc(name)).find(format->name),
-                std::string::npos);
+      const std::string words = session.engine->getTensorFormatDesc(name);
+      EXPECT_NE(words.find(format->name), std::string::npos) << words;
+      EXPECT_EQ(words.find("{}"), std::string::npos) << words;
     }
   }
   EXPECT_EQ(extents_of(session.engine->getProfileShape("x", 0, OptProfileSelector::kMAX)), extents);

@@ -51,7 +51,7 @@ TEST(Engine, DescribesItsTensors) {
   EXPECT_EQ(engine.getTensorBytesPerComponent("z"), -1);
   EXPECT_EQ(engine.getTensorComponentsPerElement("x"), -1);
   EXPECT_EQ(engine.getTensorFormat("x"), TensorFormat::kLINEAR);
-  EXPECT_NE(std::string(engine.getTensorFormatDesc("x")).find("FP32"), std::string::npos);
+  EXPECT_STREQ(engine.getTensorFormatDesc("x"), "Row major linear FP32 format (kLINEAR)");
   EXPECT_EQ(engine.getTensorVectorizedDim("x"), -1);
   EXPECT_EQ(engine.getTensorLocation("x"), TensorLocation::kDEVICE);
   EXPECT_FALSE(engine.isShapeInferenceIO("x"));

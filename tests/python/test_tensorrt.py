@@ -63,6 +63,7 @@ def test_enumerators_are_equal_to_their_own_kind_alone():
     assert int(trt.DataType.INT8) == 2 and trt.DataType(2) == trt.int8 and trt.BuilderFlag.WEIGHTLESS == trt.BuilderFlag.STRIP_PLAN
     assert trt.Logger.ERROR < trt.Logger.WARNING and trt.ILogger.Severity.INFO >= trt.Logger.INFO
     assert len({trt.float32, trt.DataType.FLOAT, trt.LayerType.CONVOLUTION}) == 2 and str(trt.int8) == "DataType.INT8"
+    assert repr(trt.int8) == "<DataType.INT8: 2>" and repr(trt.Logger.ERROR) == "<Severity.ERROR: 1>"
 
 
 def test_enumerations_have_their_entries_by_name():
@@ -241,7 +242,7 @@ def test_the_inspector_and_engine_facts(logger):
     assert engine.num_optimization_profiles >= 1 and engine.device_memory_size_v2 >= 0
     assert engine.serialize().nbytes > 0 and not engine.refittable
     assert engine.get_tensor_format("x") == trt.TensorFormat.LINEAR
-    assert engine.get_tensor_format_desc("x", 0)
+    assert engine.get_tensor_format_desc("x", 0) == "Row major linear FP32 format (kLINEAR)"
 
 
 def test_engines_are_refitted(logger):
