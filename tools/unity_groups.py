@@ -2,7 +2,7 @@
 """Which sources of a folder are compiled in one go.
 
 A source parses the headers that its neighbours parse too, so that several in one go cost little more than one. A name that a
-source declares for itself, in an anonymous namespace, would meet those of its neighbours and of their headers there: sources
+source declares for itself, in an anonymous namespace (functions, variables, types, enumerators), would meet those of its neighbours and of their headers there: sources
 that share such a name go apart, as do those whose headers take over other names of other namespaces, and one stays alone
 where a header has the name too, where it defines macros and leaves them, where it includes a body that others include as
 well (*_body.h), and where it is long.
@@ -19,6 +19,7 @@ INSTRUCTION_SETS = re.compile(r"_(isa|avx2|avx512|avx512bf16|avx512vnni|amx)\.cp
 LITERALS = r'R"(\w*)\((?:.|\n)*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])\'|//[^\n]*|/\*(?:.|\n)*?\*/'
 TYPE = re.compile(r"\b(?:struct|class|union|enum(?:\s+(?:class|struct))?)\s+(?:\[\[[^]]*\]\]\s*)?(\w+)")
 ALIAS = re.compile(r"^\s*(?:template\s*<[^;]*>\s*)?using\s+(\w+)\s*=")
+PLAIN_ENUM = re.compile(r"\benum(?!\s+(?:class|struct)\b)[\s\w:]*$")
 LAST_NAME = re.compile(r"(\w+)\s*(?:\[[^]]*\]\s*)*$")
 
 
@@ -46,7 +47,7 @@ def lasting_macros(text: str) -> set[str]:
 def declarations(text: str):
     """(declaration up to its body or end, whether it is in an anonymous namespace) of all at namespace scope."""
     text = re.sub(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", "", text, flags=re.M)
-    scopes, declaration, parentheses = [], "", 0
+    scopes, declaration, parentheses, enumerators = [], "", 0, None
     for character in text:
         if character in "()":
             parentheses += 1 if character == "(" else -1
@@ -59,14 +60,17 @@ def declarations(text: str):
             else:
                 if not inside and parentheses == 0:
                     yield declaration, "own" in scopes
+                    enumerators = "" if PLAIN_ENUM.search(declaration) else None
                 scopes.append("body")
             declaration = ""
         elif character == "}":
             if scopes:
                 scopes.pop()
-            declaration = ""
+            if enumerators is not None:
+                yield from ((f"int {one}", "own" in scopes) for one in enumerators.split(",") if one.strip())
+            declaration, enumerators = "", None
         elif scopes and scopes[-1] == "body":
-            continue
+            enumerators = None if enumerators is None else enumerators + character
         elif character == ";" and parentheses == 0:
             yield declaration, "own" in scopes
             declaration = ""

@@ -99,9 +99,13 @@ class UnityGroups(unittest.TestCase):
 
     def test_the_same_name_goes_apart(self):
         for text in ("int one(int x) { return x; }", "constexpr int one = 1;", "struct one {};", "using one = int;",
-                     "template <class T>\nT one(T x) { return x; }", "const int one[] = {1, 2};"):
+                     "template <class T>\nT one(T x) { return x; }", "const int one[] = {1, 2};", "enum Number { zero, one };",
+                     "enum : int { one = 1, two };"):
             groups = self.groups(a__cpp=SMALL % text, b__cpp=SMALL % "void one() {}")
             self.assertNotEqual(groups["a"], groups["b"], text)
+
+    def test_a_scoped_enumerator_is_no_name_of_its_file(self):
+        self.assertEqual(self.groups(a__cpp=SMALL % "enum class Number { zero, one };", b__cpp=SMALL % "void one() {}"), {"a": 1, "b": 1})
 
     def test_names_inside_functions_are_nobodys_business(self):
         text = "int %s() { int one = 1; return one; }"
