@@ -10,6 +10,7 @@ import pytest
 import tensorrt as trt
 from conftest import cpu_config, expected, onnx_model, relu_network
 from numerics import assert_close
+from test_raised import Memory
 
 
 def plan_of(logger, **settings):
@@ -317,19 +318,9 @@ def test_addresses_and_streams_are_what_int_makes_a_number_of(logger):
         with pytest.raises(TypeError):
             context.set_tensor_address("x", wrong)
 
-    class Allocator(trt.IGpuAllocator):
-        def __init__(self):
-            trt.IGpuAllocator.__init__(self)
-            self.blocks = {}
-
+    class Allocator(Memory):
         def allocate(self, size, alignment, flags):
-            block = np.zeros(size + 256, np.uint8)
-            address = (block.ctypes.data + 255) // 256 * 256
-            self.blocks[address] = block
-            return Made(address)
-
-        def deallocate(self, memory):
-            return self.blocks.pop(int(memory), None) is not None
+            return Made(super().allocate(size, alignment, flags))
 
     runtime = trt.Runtime(logger)
     runtime.gpu_allocator = allocator = Allocator()
