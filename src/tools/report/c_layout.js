@@ -64,22 +64,29 @@ function connect(places, from, to, ranks) {
 
 const mean = (list, of) => list.reduce((total, entry) => total + of(entry), 0) / list.length;
 
-/** Down and up in turn, each rank by the mean place of its neighbours on the rank before. */
-function order(rows) {
-  const number = (row) => row.forEach((place, index) => { place.index = index; });
-  rows.forEach(number);
-  for (let sweep = 0; sweep < SWEEPS; ++sweep) {
-    const down = sweep % 2 === 0;
+/** Down and up in turn, moves each rank: its places wish to be at the mean of their neighbours on the rank before. */
+function sweep(rows, of, move) {
+  for (let turn = 0; turn < SWEEPS; ++turn) {
+    const down = turn % 2 === 0;
     for (const row of down ? rows : [...rows].reverse()) {
       if (!row) continue;
       for (const place of row) {
         const near = down ? place.up : place.down;
-        place.wish = near.length > 0 ? mean(near, (other) => other.index) : place.index;
+        place.wish = near.length > 0 ? mean(near, of) : of(place);
       }
-      row.sort((a, b) => a.wish - b.wish || a.index - b.index);
-      number(row);
+      move(row);
     }
   }
+}
+
+/** The order of places on each rank. */
+function order(rows) {
+  const number = (row) => row.forEach((place, index) => { place.index = index; });
+  rows.forEach(number);
+  sweep(rows, (place) => place.index, (row) => {
+    row.sort((a, b) => a.wish - b.wish || a.index - b.index);
+    number(row);
+  });
 }
 
 /** Columns: each rank as near to its neighbours as its boxes let it. */
@@ -88,17 +95,7 @@ function columns(rows, gap) {
     const offsets = offsetsOf(row || [], gap), middle = (offsets[offsets.length - 1] || 0) / 2;
     (row || []).forEach((place, index) => { place.x = offsets[index] - middle; });
   }
-  for (let sweep = 0; sweep < SWEEPS; ++sweep) {
-    const down = sweep % 2 === 0;
-    for (const row of down ? rows : [...rows].reverse()) {
-      if (!row) continue;
-      for (const place of row) {
-        const near = down ? place.up : place.down;
-        place.wish = near.length > 0 ? mean(near, (other) => other.x) : place.x;
-      }
-      settle(row, gap);
-    }
-  }
+  sweep(rows, (place) => place.x, (row) => settle(row, gap));
 }
 
 /** How far the places of a rank lie from its first at least; bent edges need less room than boxes. */
