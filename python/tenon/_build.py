@@ -8,28 +8,16 @@ import threading
 import warnings
 
 from . import _native as trt
+from ._build_device import device_number
 from ._errors import BuildError, Log
 from ._native import own
 from ._plan import Plan
 from ._progress import Monitor, wanted
+from ._timing_cache import save_cache, use_cache
 
 # Meaning of a precision: flags of the configuration.
 _PRECISIONS = {"fp32": (), "fp16": ("FP16",), "bf16": ("BF16",), "int8": ("INT8",), "fp8": ("FP8",),
                "best": ("FP16", "BF16", "INT8"), "strong": ()}
-
-
-def device_number(device) -> int:
-    """The library's number of "cpu", "cuda", "cuda:1", 1, or None for the default."""
-    if device is None:
-        return own.DEFAULT_DEVICE
-    if isinstance(device, int) and not isinstance(device, bool) and (device >= 0 or device in (own.CPU_DEVICE, own.DEFAULT_DEVICE)):
-        return device
-    name, _, index = str(device).partition(":")
-    if name == "cpu" and not index:
-        return own.CPU_DEVICE
-    if name in ("cuda", "gpu") and (not index or index.isdigit()):
-        return int(index or 0)
-    raise ValueError(f"device '{device}': \"cpu\", \"cuda\" or \"cuda:0\"")
 
 
 def set_device(config, device):
@@ -131,20 +119,6 @@ def _warn_of_unused(precision, log):
     found = log.warnings_about(flags[0]) if len(flags) == 1 else []
     if found:
         warnings.warn("\n".join(found), stacklevel=3)
-
-
-def use_cache(config, path):
-    """Sets the timing cache of a file, which may not be there yet."""
-    data = open(path, "rb").read() if os.path.exists(path) else b""
-    cache = config.create_timing_cache(data)
-    if cache is None or not config.set_timing_cache(cache, False):
-        raise BuildError(f"{path}: no timing cache of this version: delete it, or give another file")
-
-
-def save_cache(config, path):
-    """Writes the times that a build measured to its timing cache's file."""
-    with open(path, "wb") as file:
-        file.write(config.get_timing_cache().serialize())
 
 
 def _wait(work, monitor: Monitor):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from html import escape
 
 from . import _native as trt
+from ._build_device import device_number
 from ._errors import LoadError, Log
 from ._native import own
 from ._session import Session
@@ -169,8 +170,6 @@ def _has_bytes(data) -> bool:
 def load(plan, *, device=None, log_level: str = "error", allocator=None) -> Plan:
     """A plan from a file, which is mapped and not copied, or from bytes. Raises LoadError where it is none for this
     machine. `device`: the GPU that plans for GPUs are loaded on. `allocator`: where its memory comes from, an IGpuAllocator."""
-    from ._build import device_number
-
     number = device_number(device)
     if isinstance(plan, (str, os.PathLike)):
         loaded = Plan(path=os.fspath(plan), device=number, log_level=log_level, allocator=allocator)

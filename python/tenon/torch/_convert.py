@@ -6,10 +6,11 @@ import operator
 import torch
 
 from .. import _native as trt
-from .._build import device_number, save_cache, use_cache
+from .._build_device import device_number
 from .._errors import BuildError, Log
 from .._native import own
 from .._plan import Plan
+from .._timing_cache import save_cache, use_cache
 from ._fold import folded
 from ._layers import Layers, Unsupported, plain
 from ._memory import Allocator
