@@ -104,6 +104,12 @@ Value* LayerCore::in(int index) const {
   return has_operand(index) ? operands_[static_cast<size_t>(index)]->value() : nullptr;
 }
 
+std::vector<Value*> LayerCore::all_in() const {
+  std::vector<Value*> values;
+  for (int i = 0; i < operand_count(); ++i) values.push_back(in(i));
+  return values;
+}
+
 bool LayerCore::permit(bool condition, const char* method, const char* requirement) const {
   if (!condition)
     network_.reporter().guarded_call(method, [&] {

@@ -90,13 +90,16 @@ class LayerCore {
 
  protected:
   Value* in(int index) const;
+  /// All operands' values.
+  std::vector<Value*> all_in() const;
   bool has_operand(int index) const {
     return index < operand_count() && operands_[static_cast<size_t>(index)] != nullptr;
   }
   /// A setter's effect, unless the layer is one of a model and holds more than its class can say.
   template <class T, class U> void assign(T& member, const U& value) {
-    if (is_same(member, value) || !editable()) return;
-    member = value;
+    const T converted = static_cast<T>(value);
+    if (is_same(member, converted) || !editable()) return;
+    member = converted;
     touch();
   }
   /// Reports `layer 'x': method requires ...` unless the condition holds.
@@ -159,6 +162,19 @@ class LayerOf : public surface::Implementation<Interface>, public LayerCore {
   int32_t getNbRanks() const noexcept override { return 1; }
 };
 
+/// A layer whose settings are attributes of one operator. It holds the operator, so that one of a
+/// model keeps what the interface has no word for.
+template <class Interface, LayerType kType, class Operator>
+class OperatorLayer : public LayerOf<Interface, kType> {
+ public:
+  explicit OperatorLayer(Network& network, Operator op = {})
+      : LayerOf<Interface, kType>(network), op_(std::move(op)) {}
+  std::vector<Value*> lower(Emitter& e) override { return {e.add(op_, this->all_in())}; }
+
+ protected:
+  Operator op_;
+};
+
 /// The layer that stands for a node of an imported graph (network/layer_types.def).
 std::unique_ptr<LayerCore> adopt_node(Network& network, Node& node);
 
@@ -166,35 +182,41 @@ template <class E> bool is_valid(E value) {
   return static_cast<int32_t>(value) >= 0 && static_cast<int32_t>(value) < nvinfer1::EnumMax<E>();
 }
 
+/// Where a table in the order of a public enumeration has this word of ours; -1: nowhere.
+template <class Table, class T> int32_t position_in(const Table& table, const T& word) {
+  const auto found = std::find(std::begin(table), std::end(table), word);
+  return found == std::end(table) ? -1 : static_cast<int32_t>(found - std::begin(table));
+}
+
 }  // namespace tenon::network
 
-/// The setter and getter of a layer's attribute.
-#define TENON_LAYER_ATTRIBUTE(Type, Name, member) \
-  void set##Name(Type value) noexcept override {  \
-    assign(member, value);                        \
-  }                                               \
-  Type get##Name() const noexcept override {      \
-    return member;                                \
+#define TENON_LAYER_GETTER(Type, Name, member) \
+  Type get##Name() const noexcept override {   \
+    return static_cast<Type>(member);          \
   }
+
+/// The setter and getter of a layer's attribute. Setting what the getter gives changes nothing: an
+/// operator's number may be finer, and its enumeration another one in the same order.
+#define TENON_LAYER_ATTRIBUTE(Type, Name, member)            \
+  void set##Name(Type value) noexcept override {             \
+    if (!is_same(get##Name(), value)) assign(member, value); \
+  }                                                          \
+  TENON_LAYER_GETTER(Type, Name, member)
 
 /// The same with a condition on `value`, and the words for it.
 #define TENON_LAYER_CHECKED(Type, Name, member, condition, requirement)     \
   void set##Name(Type value) noexcept override {                            \
-    if (is_same(member, value)) return;                                     \
+    if (is_same(get##Name(), value)) return;                                \
     if (permit(condition, "set" #Name, requirement)) assign(member, value); \
   }                                                                         \
-  Type get##Name() const noexcept override {                                \
-    return member;                                                          \
-  }
+  TENON_LAYER_GETTER(Type, Name, member)
 
 /// The same for setters that return whether they took the value.
 #define TENON_LAYER_ACCEPTED(Type, Name, member, condition, requirement)           \
   bool set##Name(Type value) noexcept override {                                   \
-    if (is_same(member, value)) return true;                                       \
+    if (is_same(get##Name(), value)) return true;                                  \
     if (!permit(condition, "set" #Name, requirement) || !editable()) return false; \
     assign(member, value);                                                         \
     return true;                                                                   \
   }                                                                                \
-  Type get##Name() const noexcept override {                                       \
-    return member;                                                                 \
-  }
+  TENON_LAYER_GETTER(Type, Name, member)

@@ -136,45 +136,33 @@ class AttentionHandle final : public surface::Implementation<nvinfer1::IAttentio
 };
 
 class RotaryEmbeddingLayer final
-    : public LayerOf<nvinfer1::IRotaryEmbeddingLayer, LayerType::kROTARY_EMBEDDING> {
+    : public OperatorLayer<nvinfer1::IRotaryEmbeddingLayer, LayerType::kROTARY_EMBEDDING,
+                           RotaryEmbedding> {
  public:
-  RotaryEmbeddingLayer(Network& network, bool interleaved, int64_t dim, int64_t heads = 0)
-      : LayerOf(network),
-        interleaved_(interleaved),
-        dim_(static_cast<int32_t>(dim)),
-        heads_(heads) {
+  RotaryEmbeddingLayer(Network& network, const RotaryEmbedding& op) : OperatorLayer(network, op) {
     set_most_operands(4);
   }
-  TENON_LAYER_ATTRIBUTE(bool, Interleaved, interleaved_)
-  TENON_LAYER_ACCEPTED(int32_t, RotaryEmbeddingDim, dim_, value >= 0 && value % 2 == 0,
+  TENON_LAYER_ATTRIBUTE(bool, Interleaved, op_.interleaved)
+  TENON_LAYER_ACCEPTED(int32_t, RotaryEmbeddingDim, op_.rotary_dim, value >= 0 && value % 2 == 0,
                        "an even number of at least 0")
   std::vector<Value*> lower(Emitter& e) override {
-    RotaryEmbedding op;
-    op.interleaved = interleaved_;
-    op.rotary_dim = dim_;
-    op.heads = heads_;
     Value* positions = has_operand(3) ? e.cast(in(3), DataType::kInt64) : nullptr;
-    return {e.add(op, {in(0), in(1), in(2), positions})};
+    return {e.add(op_, {in(0), in(1), in(2), positions})};
   }
-
- private:
-  bool interleaved_;
-  int32_t dim_;
-  int64_t heads_;
 };
 
 /// The cache with the update written at each sequence's index.
-class KVCacheUpdateLayer final
-    : public LayerOf<nvinfer1::IKVCacheUpdateLayer, LayerType::kKVCACHE_UPDATE> {
+class KVCacheUpdateLayer final : public OperatorLayer<nvinfer1::IKVCacheUpdateLayer,
+                                                      LayerType::kKVCACHE_UPDATE, TensorScatter> {
  public:
-  KVCacheUpdateLayer(Network& network, KVCacheMode mode) : LayerOf(network), mode_(mode) {}
+  using OperatorLayer::OperatorLayer;
   TENON_LAYER_ACCEPTED(KVCacheMode, CacheMode, mode_, is_valid(value), "a mode")
   std::vector<Value*> lower(Emitter& e) override {
-    return {e.add(TensorScatter{}, {in(0), in(1), e.cast(in(2), DataType::kInt64)})};
+    return {e.add(op_, {in(0), in(1), e.cast(in(2), DataType::kInt64)})};
   }
 
  private:
-  KVCacheMode mode_;
+  KVCacheMode mode_ = KVCacheMode::kLINEAR;  ///< There is no other.
 };
 
 }  // namespace
@@ -189,12 +177,10 @@ std::unique_ptr<LayerCore> adopt(Network& network, Node&, const Attention& op) {
   return layer;
 }
 std::unique_ptr<LayerCore> adopt(Network& network, Node&, const RotaryEmbedding& op) {
-  return std::make_unique<RotaryEmbeddingLayer>(network, op.interleaved, op.rotary_dim, op.heads);
+  return std::make_unique<RotaryEmbeddingLayer>(network, op);
 }
 std::unique_ptr<LayerCore> adopt(Network& network, Node&, const TensorScatter& op) {
-  auto layer = std::make_unique<KVCacheUpdateLayer>(network, KVCacheMode::kLINEAR);
-  if (op.circular || op.axis != -2) layer->forbid_changes();
-  return layer;
+  return std::make_unique<KVCacheUpdateLayer>(network, op);
 }
 
 IAttention* Network::addAttention(ITensor& query, ITensor& key, ITensor& value,
@@ -215,16 +201,16 @@ IRotaryEmbeddingLayer* Network::addRotaryEmbedding(ITensor& input, ITensor& cosC
   if (!require(rotaryEmbeddingDim >= 0 && rotaryEmbeddingDim % 2 == 0, "addRotaryEmbedding",
                "an even number of rotated elements"))
     return nullptr;
-  return insert<RotaryEmbeddingLayer>("addRotaryEmbedding", {&input, &cosCache, &sinCache}, 1,
-                                      interleaved, rotaryEmbeddingDim);
+  RotaryEmbedding op;
+  op.interleaved = interleaved, op.rotary_dim = rotaryEmbeddingDim;
+  return insert<RotaryEmbeddingLayer>("addRotaryEmbedding", {&input, &cosCache, &sinCache}, 1, op);
 }
 
 IKVCacheUpdateLayer* Network::addKVCacheUpdate(ITensor& cache, ITensor& update,
                                                ITensor& writeIndices,
                                                KVCacheMode cacheMode) noexcept {
   if (!require(is_valid(cacheMode), "addKVCacheUpdate", "a mode")) return nullptr;
-  return insert<KVCacheUpdateLayer>("addKVCacheUpdate", {&cache, &update, &writeIndices}, 1,
-                                    cacheMode);
+  return insert<KVCacheUpdateLayer>("addKVCacheUpdate", {&cache, &update, &writeIndices}, 1);
 }
 
 }  // namespace tenon::network

@@ -123,28 +123,26 @@ class FillLayer final : public LayerOf<nvinfer1::IFillLayer, LayerType::kFILL> {
   bool integers_ = false;
 };
 
-class AssertionLayer final : public LayerOf<nvinfer1::IAssertionLayer, LayerType::kASSERTION> {
+class AssertionLayer final
+    : public OperatorLayer<nvinfer1::IAssertionLayer, LayerType::kASSERTION, Assertion> {
  public:
-  AssertionLayer(Network& network, std::string message)
-      : LayerOf(network), message_(std::move(message)) {}
+  using OperatorLayer::OperatorLayer;
+  AssertionLayer(Network& network, const char* message) : OperatorLayer(network) {
+    op_.message = message;
+  }
   void setMessage(const char* message) noexcept override {
     network().reporter().guarded_call("setMessage", [&] {
-      if (permit(message != nullptr, "setMessage", "a text")) assign(message_, message);
+      if (permit(message != nullptr, "setMessage", "a text")) assign(op_.message, message);
     });
   }
-  const char* getMessage() const noexcept override { return message_.c_str(); }
+  const char* getMessage() const noexcept override { return op_.message.c_str(); }
 
   std::vector<Value*> lower(Emitter& e) override {
     if (e.type(in(0)) != DataType::kBool)
       e.fail(user_error("the condition must be of type BOOL, not {}", name_of(e.type(in(0)))));
-    Assertion op;
-    op.message = message_;
-    if (e.ok()) e.add_node(std::make_unique<Assertion>(std::move(op)), {in(0)}, 0);
+    if (e.ok()) e.add_node(std::make_unique<Assertion>(op_), {in(0)}, 0);
     return {};
   }
-
- private:
-  std::string message_;
 };
 
 /// The number of a tensor, `otherwise` where that is unknown.
@@ -195,7 +193,7 @@ std::unique_ptr<LayerCore> adopt(Network& network, Node& node, const Random& op)
   return layer;
 }
 std::unique_ptr<LayerCore> adopt(Network& network, Node&, const Assertion& op) {
-  return std::make_unique<AssertionLayer>(network, op.message);
+  return std::make_unique<AssertionLayer>(network, op);
 }
 
 IConstantLayer* Network::addConstant(const Dims& dimensions, Weights weights) noexcept {

@@ -11,21 +11,23 @@ namespace {
 
 /// Shared by the two layers; `Conv` or `Deconv` is the operator.
 template <class Interface, LayerType kType, class Op>
-class ConvolutionBase : public LayerOf<Interface, kType> {
+class ConvolutionBase : public OperatorLayer<Interface, kType, Op> {
  protected:
-  using Base = LayerOf<Interface, kType>;
-  using Base::assign, Base::in, Base::permit, Base::has_operand;
+  using Base = OperatorLayer<Interface, kType, Op>;
+  using Base::assign, Base::in, Base::permit, Base::has_operand, Base::op_;
 
  public:
-  ConvolutionBase(Network& network, int64_t maps, const Dims& size, Weights kernel, Weights bias)
-      : Base(network), maps_(maps), kernel_(kernel), bias_(bias) {
-    window_.size = size;
-    window_.stride = window_.dilation = repeated(1, static_cast<size_t>(size.nbDims));
-    window_.pre = window_.post = repeated(0, static_cast<size_t>(size.nbDims));
+  ConvolutionBase(Network& network, int64_t maps, const Dims& size, Weights kernel, Weights bias,
+                  Op op = {})
+      : Base(network, std::move(op)),
+        maps_(maps),
+        kernel_(kernel),
+        bias_(bias),
+        window_(size, op_) {
     this->set_most_operands(3);
   }
   TENON_LAYER_CHECKED(int64_t, NbOutputMaps, maps_, value >= 1, "at least 1")
-  TENON_LAYER_CHECKED(int64_t, NbGroups, groups_, value >= 1, "at least 1")
+  TENON_LAYER_CHECKED(int64_t, NbGroups, op_.groups, value >= 1, "at least 1")
   void setKernelWeights(Weights value) noexcept override {
     if (is_same(kernel_, value)) return;
     assign(kernel_, value);
@@ -67,13 +69,6 @@ class ConvolutionBase : public LayerOf<Interface, kType> {
   }
   Dims getKernelSizeNd() const noexcept override { return window_.size; }
 
-  void read(const Op& op, const Node& node) {
-    groups_ = op.groups;
-    window_.read(op, static_cast<size_t>(window_.size.nbDims));
-    kernel_ = this->network().hold(node.input(1));
-    bias_ = this->network().hold(node.input(2));
-  }
-
  protected:
   bool is_weights(int32_t index) const {
     return (index == 1 && kernel_.count > 0) || (index == 2 && (bias_.count > 0 || !in(2)));
@@ -96,9 +91,9 @@ class ConvolutionBase : public LayerOf<Interface, kType> {
       return -1;
     }
     const int64_t count = e.constant_extent(in(0), e.rank(in(0)) - window_.size.nbDims - 1);
-    if (e.ok() && (count % groups_ != 0 || maps_ % groups_ != 0))
+    if (e.ok() && (count % op_.groups != 0 || maps_ % op_.groups != 0))
       e.fail(user_error("{} input and {} output channels do not divide into {} groups", count,
-                        maps_, groups_));
+                        maps_, op_.groups));
     return e.ok() ? count : -1;
   }
   /// Types other than the input's are the surface's weak typing: weights follow the input.
@@ -110,18 +105,8 @@ class ConvolutionBase : public LayerOf<Interface, kType> {
     Value* y = e.add(std::move(op), {x, matched(e, w), matched(e, b)});
     return {split_leading(e, y, in(0), window_.size.nbDims + 1)};
   }
-  Op base_op() const {
-    Op op;
-    op.groups = groups_;
-    op.strides = window_.strides();
-    op.dilations = window_.dilations();
-    op.pads_begin = window_.pads_begin();
-    op.pads_end = window_.pads_end();
-    op.pad_mode = window_.pad_mode();
-    return op;
-  }
 
-  int64_t maps_, groups_ = 1;
+  int64_t maps_;
   Weights kernel_, bias_;
   bool kernel_given_ = false, bias_given_ = false;  ///< After it came with tensors for them.
   Window window_;
@@ -135,9 +120,9 @@ class ConvolutionLayer final
     const int64_t count = channels(e);
     if (!e.ok()) return {nullptr};
     Value* x = join_leading(e, in(0), window_.size.nbDims + 1);
-    Conv op = base_op();
+    Conv op = window_.applied_to(op_);
     op.pads_end = window_.round_up_pads(e, e.shape(x));
-    Value* w = kernel(e, maps_, count / groups_);
+    Value* w = kernel(e, maps_, count / op_.groups);
     return lowered(e, std::move(op), x, w, bias(e));
   }
 };
@@ -150,8 +135,8 @@ class DeconvolutionLayer final
     const int64_t count = channels(e);
     if (!e.ok()) return {nullptr};
     Value* x = join_leading(e, in(0), window_.size.nbDims + 1);
-    Value* w = kernel(e, count, maps_ / groups_);
-    return lowered(e, base_op(), x, w, bias(e));
+    Value* w = kernel(e, count, maps_ / op_.groups);
+    return lowered(e, window_.applied_to(op_), x, w, bias(e));
   }
 };
 
@@ -164,9 +149,17 @@ Dims kernel_size(const Node& node) {
 template <class Layer, class Op>
 std::unique_ptr<LayerCore> adopt_convolution(Network& network, Node& node, const Op& op,
                                              int64_t maps) {
-  auto layer = std::make_unique<Layer>(network, maps, kernel_size(node), Weights{}, Weights{});
-  layer->read(op, node);
-  return layer;
+  return std::make_unique<Layer>(network, maps, kernel_size(node), network.hold(node.input(1)),
+                                 network.hold(node.input(2)), op);
+}
+
+template <class Layer>
+Layer* add_convolution(Network& network, const char* call, ITensor& input, int64_t maps,
+                       const Dims& size, Weights kernel, Weights bias) {
+  if (!network.require(maps >= 1, call, "at least one output map") ||
+      !network.require(is_window(size), call, "a kernel of 1 to 3 positive extents"))
+    return nullptr;
+  return network.insert<Layer>(call, {&input}, 1, maps, size, kernel, bias);
 }
 
 int64_t extent_or_zero(const Value* value, size_t axis) {
@@ -181,32 +174,22 @@ std::unique_ptr<LayerCore> adopt(Network& network, Node& node, const Conv& op) {
 }
 
 std::unique_ptr<LayerCore> adopt(Network& network, Node& node, const Deconv& op) {
-  const auto is_set = [](int64_t extent) { return extent != 0; };
-  auto layer = adopt_convolution<DeconvolutionLayer>(network, node, op,
-                                                     extent_or_zero(node.input(1), 1) * op.groups);
-  if (!op.output_shape.empty() || std::ranges::any_of(op.output_padding, is_set))
-    layer->forbid_changes();
-  return layer;
+  return adopt_convolution<DeconvolutionLayer>(network, node, op,
+                                               extent_or_zero(node.input(1), 1) * op.groups);
 }
 
 IConvolutionLayer* Network::addConvolutionNd(ITensor& input, int64_t nbOutputMaps,
                                              const Dims& kernelSize, Weights kernelWeights,
                                              Weights biasWeights) noexcept {
-  if (!require(nbOutputMaps >= 1, "addConvolutionNd", "at least one output map") ||
-      !require(is_window(kernelSize), "addConvolutionNd", "a kernel of 1 to 3 positive extents"))
-    return nullptr;
-  return insert<ConvolutionLayer>("addConvolutionNd", {&input}, 1, nbOutputMaps, kernelSize,
-                                  kernelWeights, biasWeights);
+  return add_convolution<ConvolutionLayer>(*this, "addConvolutionNd", input, nbOutputMaps,
+                                           kernelSize, kernelWeights, biasWeights);
 }
 
 IDeconvolutionLayer* Network::addDeconvolutionNd(ITensor& input, int64_t nbOutputMaps,
                                                  const Dims& kernelSize, Weights kernelWeights,
                                                  Weights biasWeights) noexcept {
-  if (!require(nbOutputMaps >= 1, "addDeconvolutionNd", "at least one output map") ||
-      !require(is_window(kernelSize), "addDeconvolutionNd", "a kernel of 1 to 3 positive extents"))
-    return nullptr;
-  return insert<DeconvolutionLayer>("addDeconvolutionNd", {&input}, 1, nbOutputMaps, kernelSize,
-                                    kernelWeights, biasWeights);
+  return add_convolution<DeconvolutionLayer>(*this, "addDeconvolutionNd", input, nbOutputMaps,
+                                             kernelSize, kernelWeights, biasWeights);
 }
 
 }  // namespace tenon::network

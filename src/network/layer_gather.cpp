@@ -10,20 +10,12 @@ namespace tenon::network {
 namespace {
 
 class ConcatenationLayer final
-    : public LayerOf<nvinfer1::IConcatenationLayer, LayerType::kCONCATENATION> {
+    : public OperatorLayer<nvinfer1::IConcatenationLayer, LayerType::kCONCATENATION, Concat> {
  public:
-  ConcatenationLayer(Network& network, int32_t axis) : LayerOf(network), axis_(axis) {
+  ConcatenationLayer(Network& network, const Concat& op) : OperatorLayer(network, op) {
     set_most_operands(10000);
   }
-  TENON_LAYER_ATTRIBUTE(int32_t, Axis, axis_)
-  std::vector<Value*> lower(Emitter& e) override {
-    std::vector<Value*> values;
-    for (int i = 0; i < operand_count(); ++i) values.push_back(in(i));
-    return {e.concat(std::move(values), axis_)};
-  }
-
- private:
-  int32_t axis_;
+  TENON_LAYER_ATTRIBUTE(int32_t, Axis, op_.axis)
 };
 
 class GatherLayer final : public LayerOf<nvinfer1::IGatherLayer, LayerType::kGATHER> {
@@ -84,8 +76,9 @@ class GatherLayer final : public LayerOf<nvinfer1::IGatherLayer, LayerType::kGAT
 
 class ScatterLayer final : public LayerOf<nvinfer1::IScatterLayer, LayerType::kSCATTER> {
  public:
-  ScatterLayer(Network& network, ScatterMode mode, int32_t axis = 0)
-      : LayerOf(network), mode_(mode), axis_(axis) {}
+  ScatterLayer(Network& network, ScatterMode mode, int64_t axis = 0,
+               ScatterReduction reduction = ScatterReduction::kNone)
+      : LayerOf(network), mode_(mode), axis_(axis), reduction_(reduction) {}
   TENON_LAYER_CHECKED(ScatterMode, Mode, mode_, is_valid(value), "a mode")
   TENON_LAYER_ATTRIBUTE(int32_t, Axis, axis_)
 
@@ -104,22 +97,16 @@ class ScatterLayer final : public LayerOf<nvinfer1::IScatterLayer, LayerType::kS
 
  private:
   ScatterMode mode_;
-  int32_t axis_;
-  ScatterReduction reduction_ = ScatterReduction::kNone;
+  int64_t axis_;
+  ScatterReduction reduction_;
 };
 
-class OneHotLayer final : public LayerOf<nvinfer1::IOneHotLayer, LayerType::kONE_HOT> {
+class OneHotLayer final
+    : public OperatorLayer<nvinfer1::IOneHotLayer, LayerType::kONE_HOT, OneHot> {
  public:
-  OneHotLayer(Network& network, int32_t axis) : LayerOf(network), axis_(axis) {}
-  TENON_LAYER_ATTRIBUTE(int32_t, Axis, axis_)
-  std::vector<Value*> lower(Emitter& e) override {
-    OneHot op;
-    op.axis = axis_;
-    return {e.add(op, {in(0), in(2), in(1)})};
-  }
-
- private:
-  int32_t axis_;
+  using OperatorLayer::OperatorLayer;
+  TENON_LAYER_ATTRIBUTE(int32_t, Axis, op_.axis)
+  std::vector<Value*> lower(Emitter& e) override { return {e.add(op_, {in(0), in(2), in(1)})}; }
 };
 
 class NonZeroLayer final : public LayerOf<nvinfer1::INonZeroLayer, LayerType::kNON_ZERO> {
@@ -141,29 +128,24 @@ class ShapeLayer final : public LayerOf<nvinfer1::IShapeLayer, LayerType::kSHAPE
 };
 
 class ReverseSequenceLayer final
-    : public LayerOf<nvinfer1::IReverseSequenceLayer, LayerType::kREVERSE_SEQUENCE> {
+    : public OperatorLayer<nvinfer1::IReverseSequenceLayer, LayerType::kREVERSE_SEQUENCE,
+                           ReverseSequence> {
  public:
-  ReverseSequenceLayer(Network& network, int64_t batch, int64_t sequence)
-      : LayerOf(network),
-        batch_(static_cast<int32_t>(batch)),
-        sequence_(static_cast<int32_t>(sequence)) {}
-  TENON_LAYER_ATTRIBUTE(int32_t, BatchAxis, batch_)
-  TENON_LAYER_ATTRIBUTE(int32_t, SequenceAxis, sequence_)
+  using OperatorLayer::OperatorLayer;
+  TENON_LAYER_ATTRIBUTE(int32_t, BatchAxis, op_.batch_axis)
+  TENON_LAYER_ATTRIBUTE(int32_t, SequenceAxis, op_.time_axis)
   std::vector<Value*> lower(Emitter& e) override {
-    ReverseSequence op;
-    op.batch_axis = e.normalized(batch_, e.rank(in(0)));
-    op.time_axis = e.normalized(sequence_, e.rank(in(0)));
+    ReverseSequence op = op_;
+    for (int64_t* axis : {&op.batch_axis, &op.time_axis})
+      *axis = e.normalized(*axis, e.rank(in(0)));
     return {e.add(op, {in(0), e.cast(in(1), DataType::kInt64)})};
   }
-
- private:
-  int32_t batch_, sequence_;
 };
 
 }  // namespace
 
 std::unique_ptr<LayerCore> adopt(Network& network, Node&, const Concat& op) {
-  return std::make_unique<ConcatenationLayer>(network, static_cast<int32_t>(op.axis));
+  return std::make_unique<ConcatenationLayer>(network, op);
 }
 std::unique_ptr<LayerCore> adopt(Network& network, Node&, const Gather& op) {
   return std::make_unique<GatherLayer>(network, GatherMode::kDEFAULT,
@@ -178,18 +160,13 @@ std::unique_ptr<LayerCore> adopt(Network& network, Node&, const GatherNd& op) {
                                        static_cast<int32_t>(op.batch_dims));
 }
 std::unique_ptr<LayerCore> adopt(Network& network, Node&, const ScatterElements& op) {
-  auto layer =
-      std::make_unique<ScatterLayer>(network, ScatterMode::kELEMENT, static_cast<int32_t>(op.axis));
-  if (op.reduction != ScatterReduction::kNone) layer->forbid_changes();
-  return layer;
+  return std::make_unique<ScatterLayer>(network, ScatterMode::kELEMENT, op.axis, op.reduction);
 }
 std::unique_ptr<LayerCore> adopt(Network& network, Node&, const ScatterNd& op) {
-  auto layer = std::make_unique<ScatterLayer>(network, ScatterMode::kND);
-  if (op.reduction != ScatterReduction::kNone) layer->forbid_changes();
-  return layer;
+  return std::make_unique<ScatterLayer>(network, ScatterMode::kND, 0, op.reduction);
 }
 std::unique_ptr<LayerCore> adopt(Network& network, Node&, const OneHot& op) {
-  auto layer = std::make_unique<OneHotLayer>(network, static_cast<int32_t>(op.axis));
+  auto layer = std::make_unique<OneHotLayer>(network, op);
   layer->forbid_changes();  // The operator has depth and values in another order.
   return layer;
 }
@@ -200,7 +177,7 @@ std::unique_ptr<LayerCore> adopt(Network& network, Node&, const ShapeOf&) {
   return std::make_unique<ShapeLayer>(network);
 }
 std::unique_ptr<LayerCore> adopt(Network& network, Node&, const ReverseSequence& op) {
-  return std::make_unique<ReverseSequenceLayer>(network, op.batch_axis, op.time_axis);
+  return std::make_unique<ReverseSequenceLayer>(network, op);
 }
 
 IConcatenationLayer* Network::addConcatenation(ITensor* const* inputs, int32_t nbInputs) noexcept {
@@ -208,9 +185,10 @@ IConcatenationLayer* Network::addConcatenation(ITensor* const* inputs, int32_t n
       !require(inputs[0] != nullptr, "addConcatenation", "tensors, and one is null"))
     return nullptr;
   // The documented default: the axis three from the end, or the first.
-  const int32_t axis = std::max(0, inputs[0]->getDimensions().nbDims - 3);
+  Concat op;
+  op.axis = std::max(0, inputs[0]->getDimensions().nbDims - 3);
   return insert<ConcatenationLayer>("addConcatenation",
-                                    std::span(inputs, static_cast<size_t>(nbInputs)), 1, axis);
+                                    std::span(inputs, static_cast<size_t>(nbInputs)), 1, op);
 }
 
 IGatherLayer* Network::addGather(ITensor& data, ITensor& indices, int32_t axis) noexcept {
@@ -230,7 +208,9 @@ IScatterLayer* Network::addScatter(ITensor& data, ITensor& indices, ITensor& upd
 
 IOneHotLayer* Network::addOneHot(ITensor& indices, ITensor& values, ITensor& depth,
                                  int32_t axis) noexcept {
-  return insert<OneHotLayer>("addOneHot", {&indices, &values, &depth}, 1, axis);
+  OneHot op;
+  op.axis = axis;
+  return insert<OneHotLayer>("addOneHot", {&indices, &values, &depth}, 1, op);
 }
 
 INonZeroLayer* Network::addNonZero(ITensor& input) noexcept {
@@ -248,7 +228,7 @@ IShapeLayer* Network::addShape(ITensor& input) noexcept {
 }
 
 IReverseSequenceLayer* Network::addReverseSequence(ITensor& input, ITensor& sequenceLens) noexcept {
-  return insert<ReverseSequenceLayer>("addReverseSequence", {&input, &sequenceLens}, 1, 1, 0);
+  return insert<ReverseSequenceLayer>("addReverseSequence", {&input, &sequenceLens}, 1);
 }
 
 bool set_scatter_update(IScatterLayer& layer, ScatterUpdate update) {

@@ -42,29 +42,21 @@ class MatrixMultiplyLayer final
   MatrixOperation operations_[2];
 };
 
-class EinsumLayer final : public LayerOf<nvinfer1::IEinsumLayer, LayerType::kEINSUM> {
+class EinsumLayer final : public OperatorLayer<nvinfer1::IEinsumLayer, LayerType::kEINSUM, Einsum> {
  public:
-  EinsumLayer(Network& network, std::string equation)
-      : LayerOf(network), equation_(std::move(equation)) {}
+  using OperatorLayer::OperatorLayer;
+  EinsumLayer(Network& network, const char* equation) : OperatorLayer(network) {
+    op_.equation = equation;
+  }
   bool setEquation(const char* equation) noexcept override {
-    if (equation != nullptr && equation_ == equation) return true;
+    if (equation != nullptr && op_.equation == equation) return true;
     if (!permit(equation != nullptr && *equation != '\0', "setEquation", "an equation") ||
         !editable())
       return false;
-    return network().reporter().guarded_call("setEquation", [&] { assign(equation_, equation); });
+    return network().reporter().guarded_call("setEquation",
+                                             [&] { assign(op_.equation, equation); });
   }
-  const char* getEquation() const noexcept override { return equation_.c_str(); }
-
-  std::vector<Value*> lower(Emitter& e) override {
-    Einsum op;
-    op.equation = equation_;
-    std::vector<Value*> values;
-    for (int i = 0; i < operand_count(); ++i) values.push_back(in(i));
-    return {e.add(std::move(op), std::move(values))};
-  }
-
- private:
-  std::string equation_;
+  const char* getEquation() const noexcept override { return op_.equation.c_str(); }
 };
 
 }  // namespace
@@ -81,7 +73,7 @@ std::unique_ptr<LayerCore> adopt(Network& network, Node& node, const MatMul& op)
 }
 
 std::unique_ptr<LayerCore> adopt(Network& network, Node&, const Einsum& op) {
-  return std::make_unique<EinsumLayer>(network, op.equation);
+  return std::make_unique<EinsumLayer>(network, op);
 }
 
 IMatrixMultiplyLayer* Network::addMatrixMultiply(ITensor& input0, MatrixOperation op0,

@@ -22,9 +22,7 @@ class PluginLayer final : public LayerOf<Interface, kType> {
   PluginObject& getPlugin() noexcept override { return plugin_; }
 
   std::vector<Value*> lower(Emitter& e) override {
-    std::vector<Value*> values;
-    for (int i = 0; i < this->operand_count(); ++i) values.push_back(this->in(i));
-    auto made = add_plugin(e, *instance_, std::move(values), inputs_);
+    auto made = add_plugin(e, *instance_, this->all_in(), inputs_);
     if (!made.ok()) e.fail(made.error());
     std::vector<Value*> outputs;
     if (made.ok()) outputs = std::move(made).value();

@@ -28,12 +28,6 @@ constexpr std::array kBinaries = {F::k_add, F::k_mul,   F::k_max,       F::k_min
                                   F::k_div, F::k_pow,   F::k_floor_div, F::k_and, F::k_or,
                                   F::k_xor, F::k_equal, F::k_greater,   F::k_less};
 
-template <size_t kCount> int position(const std::array<F, kCount>& table, F function) {
-  for (size_t i = 0; i < kCount; ++i)
-    if (table[i] == function) return static_cast<int>(i);
-  return -1;
-}
-
 class ActivationLayer final : public LayerOf<nvinfer1::IActivationLayer, LayerType::kACTIVATION> {
  public:
   ActivationLayer(Network& network, ActivationType type, std::optional<float> alpha = {},
@@ -123,16 +117,16 @@ class IdentityLayer final : public LayerOf<nvinfer1::IIdentityLayer, LayerType::
   std::vector<Value*> lower(Emitter& e) override { return {e.add(Identity{}, {in(0)})}; }
 };
 
-class CastLayer final : public LayerOf<nvinfer1::ICastLayer, LayerType::kCAST> {
+class CastLayer final : public OperatorLayer<nvinfer1::ICastLayer, LayerType::kCAST, Cast> {
  public:
-  CastLayer(Network& network, PublicType type) : LayerOf(network), type_(type) {}
-  TENON_LAYER_CHECKED(PublicType, ToType, type_, is_valid(value), "a data type")
-  std::vector<Value*> lower(Emitter& e) override {
-    return {e.add(Cast(from_public(type_)), {in(0)})};
+  using OperatorLayer::OperatorLayer;
+  void setToType(PublicType type) noexcept override {
+    if (type == getToType()) return;
+    if (permit(is_valid(type), "setToType", "a data type")) assign(op_.to, from_public(type));
   }
-
- private:
-  PublicType type_;
+  PublicType getToType() const noexcept override {
+    return to_public(op_.to).value_or(PublicType::kFLOAT);
+  }
 };
 
 }  // namespace
@@ -140,17 +134,17 @@ class CastLayer final : public LayerOf<nvinfer1::ICastLayer, LayerType::kCAST> {
 std::unique_ptr<LayerCore> adopt(Network& network, Node& node, const Pointwise& op) {
   if (op.function == F::k_where) return std::make_unique<SelectLayer>(network);
   if (op.function == F::k_prelu) return std::make_unique<ParametricReluLayer>(network);
-  if (const int type = position(kActivations, op.function); type >= 0)
+  if (const int32_t type = position_in(kActivations, op.function); type >= 0)
     return std::make_unique<ActivationLayer>(network, static_cast<ActivationType>(type),
                                              static_cast<float>(op.alpha),
                                              static_cast<float>(op.beta));
-  if (const int operation = position(kUnaries, op.function); operation >= 0) {
+  if (const int32_t operation = position_in(kUnaries, op.function); operation >= 0) {
     auto layer = std::make_unique<UnaryLayer>(network, static_cast<UnaryOperation>(operation));
     const bool one_sign = op.function == F::k_is_inf && (op.alpha != 1 || op.beta != 1);
     if (one_sign) return adopt_other(network, node);
     return layer;
   }
-  const int operation = position(kBinaries, op.function);
+  const int32_t operation = position_in(kBinaries, op.function);
   if (operation < 0) return adopt_other(network, node);
   auto layer =
       std::make_unique<ElementWiseLayer>(network, static_cast<ElementWiseOperation>(operation));
@@ -166,10 +160,8 @@ std::unique_ptr<LayerCore> adopt(Network& network, Node&, const Identity&) {
 }
 
 std::unique_ptr<LayerCore> adopt(Network& network, Node&, const Cast& op) {
-  auto layer = std::make_unique<CastLayer>(network, to_public(op.to).value_or(PublicType::kFLOAT));
-  const Cast usual;
-  if (!to_public(op.to) || op.saturate != usual.saturate || op.round_mode != usual.round_mode)
-    layer->forbid_changes();
+  auto layer = std::make_unique<CastLayer>(network, op);
+  if (!to_public(op.to)) layer->forbid_changes();
   return layer;
 }
 
@@ -204,7 +196,7 @@ IIdentityLayer* Network::addIdentity(ITensor& input) noexcept {
 
 ICastLayer* Network::addCast(ITensor& input, nvinfer1::DataType toType) noexcept {
   if (!require(is_valid(toType), "addCast", "a data type")) return nullptr;
-  return insert<CastLayer>("addCast", {&input}, 1, toType);
+  return insert<CastLayer>("addCast", {&input}, 1, Cast(from_public(toType)));
 }
 
 }  // namespace tenon::network

@@ -74,24 +74,16 @@ class TopKLayer final : public LayerOf<nvinfer1::ITopKLayer, LayerType::kTOPK> {
   PublicType type_;
 };
 
-class CumulativeLayer final : public LayerOf<nvinfer1::ICumulativeLayer, LayerType::kCUMULATIVE> {
+class CumulativeLayer final
+    : public OperatorLayer<nvinfer1::ICumulativeLayer, LayerType::kCUMULATIVE, Cumulative> {
  public:
-  CumulativeLayer(Network& network, CumulativeOperation operation, bool exclusive, bool reverse)
-      : LayerOf(network), operation_(operation), exclusive_(exclusive), reverse_(reverse) {}
+  using OperatorLayer::OperatorLayer;
   TENON_LAYER_ACCEPTED(CumulativeOperation, Operation, operation_, is_valid(value), "an operation")
-  TENON_LAYER_ATTRIBUTE(bool, Exclusive, exclusive_)
-  TENON_LAYER_ATTRIBUTE(bool, Reverse, reverse_)
-
-  std::vector<Value*> lower(Emitter& e) override {
-    Cumulative op;
-    op.exclusive = exclusive_;
-    op.reverse = reverse_;
-    return {e.add(op, {in(0), in(1)})};
-  }
+  TENON_LAYER_ATTRIBUTE(bool, Exclusive, op_.exclusive)
+  TENON_LAYER_ATTRIBUTE(bool, Reverse, op_.reverse)
 
  private:
-  CumulativeOperation operation_;
-  bool exclusive_, reverse_;
+  CumulativeOperation operation_ = CumulativeOperation::kSUM;  ///< There is no other.
 };
 
 class SoftMaxLayer final : public LayerOf<nvinfer1::ISoftMaxLayer, LayerType::kSOFTMAX> {
@@ -120,11 +112,11 @@ class RaggedSoftMaxLayer final
 }  // namespace
 
 std::unique_ptr<LayerCore> adopt(Network& network, Node& node, const Reduce& op) {
-  const auto* found = std::find(std::begin(kFunctions), std::end(kFunctions), op.function);
-  const bool known = found != std::end(kFunctions) && !op.axes.empty() && !node.has_input(1);
+  const int32_t operation = position_in(kFunctions, op.function);
+  const bool known = operation >= 0 && !op.axes.empty() && !node.has_input(1);
   if (!known) return adopt_other(network, node);
   const size_t rank = node.input(0)->type.shape.size();
-  return std::make_unique<ReduceLayer>(network, static_cast<ReduceOperation>(found - kFunctions),
+  return std::make_unique<ReduceLayer>(network, static_cast<ReduceOperation>(operation),
                                        mask_of(op.axes, rank), op.keep_dims);
 }
 
@@ -147,8 +139,7 @@ std::unique_ptr<LayerCore> adopt(Network& network, Node& node, const ArgReduce& 
 
 std::unique_ptr<LayerCore> adopt(Network& network, Node& node, const Cumulative& op) {
   if (op.product) return adopt_other(network, node);
-  return std::make_unique<CumulativeLayer>(network, CumulativeOperation::kSUM, op.exclusive,
-                                           op.reverse);
+  return std::make_unique<CumulativeLayer>(network, op);
 }
 
 std::unique_ptr<LayerCore> adopt(Network& network, Node& node, const Softmax& op) {
@@ -184,8 +175,9 @@ ICumulativeLayer* Network::addCumulative(ITensor& input, ITensor& axis,
                                          CumulativeOperation operation, bool exclusive,
                                          bool reverse) noexcept {
   if (!require(is_valid(operation), "addCumulative", "an operation")) return nullptr;
-  return insert<CumulativeLayer>("addCumulative", {&input, &axis}, 1, operation, exclusive,
-                                 reverse);
+  Cumulative op;
+  op.exclusive = exclusive, op.reverse = reverse;
+  return insert<CumulativeLayer>("addCumulative", {&input, &axis}, 1, op);
 }
 
 ISoftMaxLayer* Network::addSoftMax(ITensor& input) noexcept {

@@ -8,9 +8,13 @@
 namespace tenon::network {
 namespace {
 
-class ResizeLayer final : public LayerOf<nvinfer1::IResizeLayer, LayerType::kRESIZE> {
+/// In the order of ResizeRoundMode.
+constexpr NearestMode kRoundings[] = {NearestMode::kRoundPreferCeil, NearestMode::kRoundPreferFloor,
+                                      NearestMode::kFloor, NearestMode::kCeil};
+
+class ResizeLayer final : public OperatorLayer<nvinfer1::IResizeLayer, LayerType::kRESIZE, Resize> {
  public:
-  explicit ResizeLayer(Network& network) : LayerOf(network) {
+  explicit ResizeLayer(Network& network, Resize op = {}) : OperatorLayer(network, std::move(op)) {
     set_most_operands(2);
     size_.nbDims = -1;
   }
@@ -33,25 +37,22 @@ class ResizeLayer final : public LayerOf<nvinfer1::IResizeLayer, LayerType::kRES
       std::copy(scales_.begin(), scales_.end(), scales);
     return scales_.empty() ? -1 : static_cast<int32_t>(scales_.size());
   }
-  TENON_LAYER_CHECKED(InterpolationMode, ResizeMode, mode_, is_valid(value), "a mode")
+  TENON_LAYER_CHECKED(InterpolationMode, ResizeMode, op_.mode, is_valid(value), "a mode")
   TENON_LAYER_CHECKED(ResizeCoordinateTransformation, CoordinateTransformation, coordinates_,
                       is_valid(value), "a transformation")
   TENON_LAYER_CHECKED(ResizeSelector, SelectorForSinglePixel, selector_, is_valid(value),
                       "a selector")
   TENON_LAYER_CHECKED(ResizeRoundMode, NearestRounding, rounding_, is_valid(value),
                       "a way of rounding")
-  TENON_LAYER_ATTRIBUTE(float, CubicCoeff, cubic_)
-  TENON_LAYER_ATTRIBUTE(bool, ExcludeOutside, exclude_)
-  void read(const Resize& op, const Node& node);
+  TENON_LAYER_ATTRIBUTE(float, CubicCoeff, op_.cubic_coefficient)
+  TENON_LAYER_ATTRIBUTE(bool, ExcludeOutside, op_.exclude_outside)
+  void read(const Node& node);
 
   std::vector<Value*> lower(Emitter& e) override {
     const int rank = e.rank(in(0));
-    Resize op;
-    op.mode = static_cast<ResizeMode>(mode_);
+    Resize op = op_;
     op.coordinates = coordinates();
-    op.nearest = nearest();
-    op.cubic_coefficient = cubic_;
-    op.exclude_outside = exclude_;
+    op.nearest = kRoundings[static_cast<size_t>(rounding_)];
     if (has_operand(1))
       return {e.add(op, {in(0), nullptr, nullptr, e.cast(in(1), DataType::kInt64)})};
     if (size_.nbDims == rank)
@@ -75,37 +76,22 @@ class ResizeLayer final : public LayerOf<nvinfer1::IResizeLayer, LayerType::kRES
     return selector_ == ResizeSelector::kUPPER ? CoordinateMode::kPytorchHalfPixel
                                                : CoordinateMode::kHalfPixel;
   }
-  NearestMode nearest() const {
-    static constexpr NearestMode kModes[] = {NearestMode::kRoundPreferCeil,
-                                             NearestMode::kRoundPreferFloor, NearestMode::kFloor,
-                                             NearestMode::kCeil};
-    return kModes[static_cast<size_t>(rounding_)];
-  }
 
   Dims size_{};
   std::vector<float> scales_;
-  InterpolationMode mode_ = InterpolationMode::kNEAREST;
   ResizeCoordinateTransformation coordinates_ = ResizeCoordinateTransformation::kASYMMETRIC;
   ResizeSelector selector_ = ResizeSelector::kFORMULA;
   ResizeRoundMode rounding_ = ResizeRoundMode::kFLOOR;
-  float cubic_ = -0.75F;
-  bool exclude_ = false;
 };
 
-void ResizeLayer::read(const Resize& op, const Node& node) {
-  mode_ = static_cast<InterpolationMode>(op.mode);
-  coordinates_ = op.coordinates == CoordinateMode::kAlignCorners
+void ResizeLayer::read(const Node& node) {
+  coordinates_ = op_.coordinates == CoordinateMode::kAlignCorners
                      ? ResizeCoordinateTransformation::kALIGN_CORNERS
-                 : op.coordinates == CoordinateMode::kAsymmetric
+                 : op_.coordinates == CoordinateMode::kAsymmetric
                      ? ResizeCoordinateTransformation::kASYMMETRIC
                      : ResizeCoordinateTransformation::kHALF_PIXEL;
-  if (op.coordinates == CoordinateMode::kPytorchHalfPixel) selector_ = ResizeSelector::kUPPER;
-  static constexpr ResizeRoundMode kModes[] = {ResizeRoundMode::kHALF_DOWN,
-                                               ResizeRoundMode::kHALF_UP, ResizeRoundMode::kFLOOR,
-                                               ResizeRoundMode::kCEIL};
-  rounding_ = kModes[static_cast<size_t>(op.nearest)];
-  cubic_ = static_cast<float>(op.cubic_coefficient);
-  exclude_ = op.exclude_outside;
+  if (op_.coordinates == CoordinateMode::kPytorchHalfPixel) selector_ = ResizeSelector::kUPPER;
+  rounding_ = static_cast<ResizeRoundMode>(position_in(kRoundings, op_.nearest));
   forbid_changes();
   const auto rank = static_cast<int64_t>(node.input(0)->type.shape.size());
   const Tensor* scales = node.has_input(2) ? node.input(2)->constant() : nullptr;
@@ -114,54 +100,41 @@ void ResizeLayer::read(const Resize& op, const Node& node) {
   if (node.has_input(3)) size_ = known_dims(node.output()->type.shape);
 }
 
-class GridSampleLayer final : public LayerOf<nvinfer1::IGridSampleLayer, LayerType::kGRID_SAMPLE> {
- public:
-  using LayerOf::LayerOf;
-  TENON_LAYER_CHECKED(InterpolationMode, InterpolationMode, mode_, is_valid(value), "a mode")
-  TENON_LAYER_ATTRIBUTE(bool, AlignCorners, align_)
-  TENON_LAYER_ACCEPTED(SampleMode, SampleMode, sample_,
-                       value == SampleMode::kFILL || value == SampleMode::kCLAMP ||
-                           value == SampleMode::kREFLECT,
-                       "FILL, CLAMP or REFLECT")
-  void read(const GridSample& op) {
-    mode_ = static_cast<InterpolationMode>(op.mode);
-    align_ = op.align_corners;
-    sample_ = op.padding == GridPadding::kBorder       ? SampleMode::kCLAMP
-              : op.padding == GridPadding::kReflection ? SampleMode::kREFLECT
-                                                       : SampleMode::kFILL;
-  }
-  std::vector<Value*> lower(Emitter& e) override {
-    GridSample op;
-    op.mode = static_cast<ResizeMode>(mode_);
-    op.align_corners = align_;
-    op.padding = sample_ == SampleMode::kCLAMP     ? GridPadding::kBorder
-                 : sample_ == SampleMode::kREFLECT ? GridPadding::kReflection
-                                                   : GridPadding::kZeros;
-    return {e.add(op, {in(0), in(1)})};
-  }
+/// In the order of GridPadding.
+constexpr SampleMode kPaddings[] = {SampleMode::kFILL, SampleMode::kCLAMP, SampleMode::kREFLECT};
 
- private:
-  InterpolationMode mode_ = InterpolationMode::kLINEAR;
-  bool align_ = false;
-  SampleMode sample_ = SampleMode::kFILL;
+class GridSampleLayer final
+    : public OperatorLayer<nvinfer1::IGridSampleLayer, LayerType::kGRID_SAMPLE, GridSample> {
+ public:
+  using OperatorLayer::OperatorLayer;
+  TENON_LAYER_CHECKED(InterpolationMode, InterpolationMode, op_.mode, is_valid(value), "a mode")
+  TENON_LAYER_ATTRIBUTE(bool, AlignCorners, op_.align_corners)
+  bool setSampleMode(SampleMode mode) noexcept override {
+    const int32_t padding = position_in(kPaddings, mode);
+    if (!permit(padding >= 0, "setSampleMode", "FILL, CLAMP or REFLECT") || !editable())
+      return false;
+    assign(op_.padding, padding);
+    return true;
+  }
+  SampleMode getSampleMode() const noexcept override {
+    return kPaddings[static_cast<size_t>(op_.padding)];
+  }
 };
 
 /// Boxes [batch, boxes, 4] or [batch, boxes, 1, 4], scores [batch, boxes, classes]; operands after
 /// these: most boxes a class, IoU threshold, score threshold. Gives rows of batch, class and box,
 /// and their number.
-class NmsLayer final : public LayerOf<nvinfer1::INMSLayer, LayerType::kNMS> {
+class NmsLayer final : public OperatorLayer<nvinfer1::INMSLayer, LayerType::kNMS, Nms> {
  public:
-  NmsLayer(Network& network, PublicType type) : LayerOf(network), type_(type) {
+  NmsLayer(Network& network, PublicType type, const Nms& op = {})
+      : OperatorLayer(network, op), type_(type) {
     set_most_operands(5);
   }
-  TENON_LAYER_CHECKED(BoundingBoxFormat, BoundingBoxFormat, format_, is_valid(value), "a format")
+  TENON_LAYER_CHECKED(BoundingBoxFormat, BoundingBoxFormat, op_.center_point_box, is_valid(value),
+                      "a format")
   TENON_LAYER_ATTRIBUTE(int32_t, TopKBoxLimit, limit_)
   TENON_LAYER_ACCEPTED(PublicType, IndicesType, type_,
                        value == PublicType::kINT32 || value == PublicType::kINT64, "INT32 or INT64")
-  void read(const Nms& op) {
-    if (op.center_point_box) format_ = BoundingBoxFormat::kCENTER_SIZES;
-    forbid_changes();
-  }
   std::vector<Value*> lower(Emitter& e) override {
     Value* boxes = in(0);
     if (e.rank(boxes) == 4) {
@@ -169,11 +142,9 @@ class NmsLayer final : public LayerOf<nvinfer1::INMSLayer, LayerType::kNMS> {
         e.fail(unsupported("boxes of their own for each class: {}", to_string(e.shape(boxes))));
       boxes = e.squeeze(boxes, {2});
     }
-    Nms op;
-    op.center_point_box = format_ == BoundingBoxFormat::kCENTER_SIZES;
     Value* most = e.cast(in(2), DataType::kInt64);
     Value* found =
-        e.add(op, {boxes, e.transpose(in(1), {0, 2, 1}), most, threshold(e, 3), threshold(e, 4)});
+        e.add(op_, {boxes, e.transpose(in(1), {0, 2, 1}), most, threshold(e, 3), threshold(e, 4)});
     Value* count = e.squeeze(e.slice(e.shape_of(found), 0, 0, 1), {0});
     return {e.cast(found, from_public(type_)), e.cast(count, DataType::kInt32)};
   }
@@ -184,25 +155,22 @@ class NmsLayer final : public LayerOf<nvinfer1::INMSLayer, LayerType::kNMS> {
   }
 
   PublicType type_;
-  BoundingBoxFormat format_ = BoundingBoxFormat::kCORNER_PAIRS;
   int32_t limit_ = 2000;
 };
 
 }  // namespace
 
 std::unique_ptr<LayerCore> adopt(Network& network, Node& node, const Resize& op) {
-  auto layer = std::make_unique<ResizeLayer>(network);
-  layer->read(op, node);
+  auto layer = std::make_unique<ResizeLayer>(network, op);
+  layer->read(node);
   return layer;
 }
 std::unique_ptr<LayerCore> adopt(Network& network, Node&, const GridSample& op) {
-  auto layer = std::make_unique<GridSampleLayer>(network);
-  layer->read(op);
-  return layer;
+  return std::make_unique<GridSampleLayer>(network, op);
 }
 std::unique_ptr<LayerCore> adopt(Network& network, Node&, const Nms& op) {
-  auto layer = std::make_unique<NmsLayer>(network, PublicType::kINT64);
-  layer->read(op);
+  auto layer = std::make_unique<NmsLayer>(network, PublicType::kINT64, op);
+  layer->forbid_changes();
   return layer;
 }
 

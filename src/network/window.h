@@ -8,8 +8,11 @@ namespace tenon::network {
 /// Strides, pads and dilations of convolutions, deconvolutions and poolings: one number for each
 /// axis of the window; no axes stand for 1 (or 0 for pads).
 struct Window {
-  Dims size{}, stride{}, pre{}, post{}, dilation{};
-  nvinfer1::PaddingMode mode = nvinfer1::PaddingMode::kEXPLICIT_ROUND_DOWN;
+  /// With the attributes of an operator.
+  template <class Op> Window(const Dims& window, const Op& op);
+
+  Dims size, stride, pre, post, dilation;
+  nvinfer1::PaddingMode mode;
 
   PadMode pad_mode() const;
   std::vector<int64_t> strides() const { return filled(stride, 1); }
@@ -19,8 +22,8 @@ struct Window {
   /// Extents that rounding up adds at the end, for operators that only round down. Fails where they
   /// depend on symbols.
   std::vector<int64_t> round_up_pads(Emitter& e, const Shape& input) const;
-  /// Reads the attributes of an imported operator.
-  template <class Op> void read(const Op& op, size_t rank);
+  /// The operator with these attributes.
+  template <class Op> Op applied_to(Op op) const;
 
  private:
   std::vector<int64_t> filled(const Dims& dims, int64_t value) const;
@@ -39,7 +42,8 @@ bool fits_window(const Dims& dims, const Dims& window, int64_t least);
 Dims repeated(int64_t value, size_t count);
 Dims dims_or(const std::vector<int64_t>& values, int64_t value, size_t rank);
 
-template <class Op> void Window::read(const Op& op, size_t rank) {
+template <class Op> Window::Window(const Dims& window, const Op& op) : size(window) {
+  const auto rank = static_cast<size_t>(size.nbDims);
   stride = dims_or(op.strides, 1, rank);
   dilation = dims_or(op.dilations, 1, rank);
   pre = dims_or(op.pads_begin, 0, rank);
@@ -47,6 +51,15 @@ template <class Op> void Window::read(const Op& op, size_t rank) {
   mode = op.pad_mode == PadMode::kSameUpper   ? nvinfer1::PaddingMode::kSAME_UPPER
          : op.pad_mode == PadMode::kSameLower ? nvinfer1::PaddingMode::kSAME_LOWER
                                               : nvinfer1::PaddingMode::kEXPLICIT_ROUND_DOWN;
+}
+
+template <class Op> Op Window::applied_to(Op op) const {
+  op.strides = strides();
+  op.dilations = dilations();
+  op.pads_begin = pads_begin();
+  op.pads_end = pads_end();
+  op.pad_mode = pad_mode();
+  return op;
 }
 
 }  // namespace tenon::network

@@ -177,6 +177,48 @@ TEST_F(Adopt, LayersCanBeChanged) {
   EXPECT_EQ(log_.errors.size(), 1U) << "a flatten holds more than a shuffle can say";
 }
 
+/// A layer of a model keeps the attributes that its interface has no word for.
+TEST_F(Adopt, ChangedLayersKeepWhatTheyCannotSay) {
+  std::unique_ptr<nvinfer1::INetworkDefinition> owner(builder_->createNetworkV2(0));
+  auto* network = dynamic_cast<Network*>(owner.get());
+  auto graph = std::make_unique<Graph>();
+  Value* x = graph->add_input("x", {tenon::DataType::kFloat32, {1, 2, 8, 8}});
+  Cast cast(tenon::DataType::kFloat8E4M3);
+  cast.saturate = false;
+  graph->add_output(add(*graph, std::make_unique<Cast>(cast), {x}, "cast"));
+  Pool pool;
+  pool.kernel = {2, 2}, pool.dilations = {2, 2};
+  graph->add_output(add(*graph, std::make_unique<Pool>(pool), {x}, "pool"));
+  Lrn lrn;
+  lrn.alpha = 1e-4;  // No float.
+  graph->add_output(add(*graph, std::make_unique<Lrn>(lrn), {x}, "lrn"));
+  ASSERT_TRUE(network->adopt(std::move(graph)).ok());
+  dynamic_cast<nvinfer1::ICastLayer*>(network->getLayer(0))->setToType(nvinfer1::DataType::kHALF);
+  dynamic_cast<nvinfer1::IPoolingLayer*>(network->getLayer(1))
+      ->setAverageCountExcludesPadding(false);
+  auto* normalized = dynamic_cast<nvinfer1::ILRNLayer*>(network->getLayer(2));
+  normalized->setAlpha(normalized->getAlpha());
+  normalized->setWindowSize(3);
+  EXPECT_TRUE(log_.errors.empty());
+  const auto changed = network->finished_graph();
+  ASSERT_TRUE(changed.ok()) << changed.error().message;
+  for (const auto& node : (*changed)->nodes()) {
+    if (const auto* op = node->as<Cast>(); op != nullptr && node->name == "cast") {
+      EXPECT_EQ(op->to, tenon::DataType::kFloat16);
+      EXPECT_FALSE(op->saturate);
+    }
+    if (const auto* op = node->as<Pool>()) {
+      EXPECT_TRUE(op->count_include_pad);
+      EXPECT_EQ(op->dilations, pool.dilations);
+    }
+    if (const auto* op = node->as<Lrn>()) {
+      EXPECT_EQ(op->size, 3);
+      EXPECT_EQ(op->alpha, lrn.alpha);
+    }
+  }
+  EXPECT_GE((*changed)->nodes().size(), 3U);
+}
+
 TEST_F(Adopt, LayersCanBeAddedBehind) {
   auto* sum = network_->addReduce(*network_->getOutput(0), ReduceOperation::kSUM, 2, false);
   network_->unmarkOutput(*network_->getOutput(0));
