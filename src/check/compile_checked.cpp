@@ -15,10 +15,10 @@
 #include "base/stop.h"
 #include "base/stopwatch.h"
 #include "check/check_forecast.h"
-#include "check/compare.h"
 #include "check/moved_outputs.h"
 #include "check/network_facts.h"
 #include "check/network_reference.h"
+#include "check/output_check.h"
 #include "check/pass_bisect.h"
 #include "check/processor_reference.h"
 #include "check/region_check.h"
@@ -38,9 +38,6 @@ namespace {
 constexpr double kShortSearch = 3;
 /// Wrong kernels that are looked for; beyond that something else is wrong.
 constexpr int kMaxWrongKernels = 8;
-/// Of rounding, where one does not explain a difference.
-constexpr int kMoreDraws = 12;
-constexpr int kDrawsOfPasses = 2;
 
 /// One build with its check.
 class CheckedBuild {
@@ -51,17 +48,7 @@ class CheckedBuild {
   Result<Plan> run() {
     if (!check_.enabled || request_.passes.level < SelfCheck::kMinLevel)
       return compile(std::move(request_), cache_, logger_);
-    TENON_TRY(apply_profiles(*request_.graph, request_.profiles));
-    network_ = request_.graph->clone();
-    TENON_TRY(infer_graph(*network_));
-    given_ = request_.select.allowed;
-    request_.select.allowed = [this](const Tactic& tactic) {
-      return !wrong_kernels_.contains(std::string(tactic.name)) &&
-             (given_ == nullptr || given_(tactic));
-    };
-    reference_.emplace(*network_, request_.profiles, on_processor());
-    if (watch_ != nullptr)
-      plain_pace_ = PlainPace::measured(reference_cost(*network_, request_.profiles[0]));
+    TENON_TRY(prepare());
     // Kernels for the processor are timed on it: there the reference has to wait.
     const auto when = on_host_cores() ? std::launch::deferred : std::launch::async;
     const bool is_ahead = when == std::launch::deferred && !has_budget();
@@ -76,29 +63,55 @@ class CheckedBuild {
       if (forecast.has_value()) announce_evaluated(*forecast);
       return reason;
     });
-    std::shared_future<std::string> expecting = std::async(when, work);
-    // How long it takes is known when it was evaluated; a budget is for kernels first.
-    if (is_ahead) {
-      request_.before_passes = [&] {
-        try {
-          expecting = std::async(std::launch::async, work);
-        } catch (const std::system_error&) {  // No thread is left: it is evaluated when waited for.
-        }
-      };
-      request_.select.before_trials = [this, &expecting] { expect_ahead(expecting); };
-    }
-    if (passes_beside_)
-      request_.before_precision = [&](const Graph& graph) { pass_beside(graph.clone(), asked); };
-    else if (when == std::launch::async && has_open_extents(*network_) && looks_at_passes() &&
-             !has_budget())
-      look_before_choices(asked);
+    expecting_ = std::async(when, work);
+    if (is_ahead) evaluate_ahead(work);
+    look_at_passes_beside(when, asked);
     if (when == std::launch::async && !has_budget()) round_after_trials(asked);
+    return compile_and_check(when);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  static double since(Clock::time_point begun) {
+    return std::chrono::duration<double>(Clock::now() - begun).count();
+  }
+
+  /// The network as it was given, and all that is compared with it.
+  Status prepare() {
+    TENON_TRY(apply_profiles(*request_.graph, request_.profiles));
+    network_ = request_.graph->clone();
+    TENON_TRY(infer_graph(*network_));
+    given_ = request_.select.allowed;
+    request_.select.allowed = [this](const Tactic& tactic) {
+      return !wrong_kernels_.contains(std::string(tactic.name)) &&
+             (given_ == nullptr || given_(tactic));
+    };
+    reference_.emplace(*network_, request_.profiles, on_processor());
+    outputs_.emplace(*network_, *reference_, plan_rounding());
+    if (watch_ != nullptr)
+      plain_pace_ = PlainPace::measured(reference_cost(*network_, request_.profiles[0]));
+    return {};
+  }
+
+  /// How long the reference takes is known when it was evaluated; a budget is for kernels first.
+  void evaluate_ahead(const std::function<std::string()>& work) {
+    request_.before_passes = [this, work] {
+      try {
+        expecting_ = std::async(std::launch::async, work);
+      } catch (const std::system_error&) {  // No thread is left: it is evaluated when waited for.
+      }
+    };
+    request_.select.before_trials = [this] { expect_ahead(); };
+  }
+
+  Result<Plan> compile_and_check(std::launch when) {
     Stopwatch watch;
     Result<Plan> compiled = compile_again(logger_);
     request_.select.before_trials = nullptr;
     request_.select.after_trials = nullptr;
     build_seconds_ = check_.seconds_before + watch.lap() - ahead_;
-    if (compiled.ok() && has_no_time(expecting)) {
+    if (compiled.ok() && has_no_time()) {
       TENON_ASSIGN(Plan plan, std::move(compiled));
       plan = not_done(std::move(plan), "the time that the build was given is up");
       tell_facts(plan);
@@ -107,7 +120,7 @@ class CheckedBuild {
     announce_check(when);
     if (watch_ != nullptr) watch_->begin(BuildWatch::Step::kCheck);
     is_given_up_ = !compiled.ok();
-    const std::string reason = compiled.ok() || when == std::launch::async ? expecting.get() : "";
+    const std::string reason = compiled.ok() || when == std::launch::async ? expecting_.get() : "";
     if (!compiled.ok()) return compiled;
     waited_ = ahead_ + watch.lap();
     announce_check(when);
@@ -126,21 +139,14 @@ class CheckedBuild {
     return without_originals(std::move(checked).value());
   }
 
- private:
-  using Clock = std::chrono::steady_clock;
-
-  static double since(Clock::time_point begun) {
-    return std::chrono::duration<double>(Clock::now() - begun).count();
-  }
-
   bool has_budget() const { return watch_ != nullptr && watch_->has_budget(); }
 
   /// Once, while the build is about to choose kernels: afterwards its time is known.
-  void expect_ahead(const std::shared_future<std::string>& expecting) {
+  void expect_ahead() {
     if (ahead_ > 0) return;
     Stopwatch watch;
     if (watch_ != nullptr) watch_->begin_aside(BuildWatch::Step::kCheck);
-    expecting.wait();
+    expecting_.wait();
     if (of_passes_.valid()) of_passes_.wait();
     ahead_ = watch.lap();
     if (request_.select.notes != nullptr)
@@ -154,6 +160,16 @@ class CheckedBuild {
 
   bool looks_at_passes() const {
     return plan_rounding().of_products() && !with_regions() && !rounds_to_bytes(*network_);
+  }
+
+  void look_at_passes_beside(std::launch when, const std::function<bool()>& asked) {
+    if (passes_beside_)
+      request_.before_precision = [=, this](const Graph& graph) {
+        pass_beside(graph.clone(), asked);
+      };
+    else if (when == std::launch::async && has_open_extents(*network_) && looks_at_passes() &&
+             !has_budget())
+      look_before_choices(asked);
   }
 
   /// The second look at the passes of a range begins where the build leaves most cores idle.
@@ -209,10 +225,10 @@ class CheckedBuild {
 
   /// Where the time is limited and the check would go beyond it; the reference that was begun is
   /// waited for.
-  bool has_no_time(const std::shared_future<std::string>& expecting) const {
+  bool has_no_time() const {
     if (watch_ == nullptr || !watch_->has_no_time_to_check()) return false;
-    if (expecting.wait_for(std::chrono::seconds(0)) != std::future_status::deferred)
-      expecting.wait();
+    if (expecting_.wait_for(std::chrono::seconds(0)) != std::future_status::deferred)
+      expecting_.wait();
     return true;
   }
 
@@ -352,7 +368,7 @@ class CheckedBuild {
       leave_out_wrong_kernels();
       TENON_ASSIGN(plan, compile_again(logger_));
     }
-    if (deviates_.empty() && !with_regions() && !passes_differ()) return passed(std::move(plan));
+    if (outputs_->agrees() && !with_regions() && !passes_differ()) return passed(std::move(plan));
     return without_wrong_passes(std::move(plan), end);
   }
 
@@ -372,9 +388,11 @@ class CheckedBuild {
   /// Of the evaluations behind the look at regions.
   void tell_evaluations_left() const {
     if (watch_ == nullptr || with_regions()) return;
-    const bool of_rounding = rounded_.empty() && is_notable() && shares_.evaluates;
+    const bool of_rounding =
+        outputs_->rounded().empty() && outputs_->is_notable() && shares_.evaluates;
     const bool of_passes =
-        !of_passes_.valid() && (plan_rounding().of_products() ? shares_.evaluates : !is_near());
+        !of_passes_.valid() &&
+        (plan_rounding().of_products() ? shares_.evaluates : !outputs_->is_near());
     tell_left(evaluation_ * (of_rounding + of_passes));
   }
 
@@ -388,18 +406,16 @@ class CheckedBuild {
   Status examine(const Plan& plan, const Deadline& end) {
     RegionCheck regions(plan, request_.backend, request_.select.threads);
     Stopwatch watch;
-    TENON_ASSIGN(const std::vector<Tensor> outputs, regions.run(inputs_));
+    TENON_ASSIGN(std::vector<Tensor> outputs, regions.run(inputs_));
     const ReferenceWork work = reference_work(*network_, request_.profiles[0]);
     double ran = watch.lap();
     tell_run(work, ran);
-    outputs_ = outputs;
-    rounded_.clear();
     rounded_by_time_ = false;
-    deviates_ = difference(outputs);
+    outputs_->compare(std::move(outputs));
     if (watch_ != nullptr && plan_rounding().shows(work.kernels))
-      watch_->kernels([&](BuildForecast& k) { k.compared_outputs(!deviates_.empty()); });
-    if (!deviates_.empty()) look_at_rounding(*plan.graph, outputs);
-    if (!deviates_.empty()) look_at_more_draws(*plan.graph, outputs, end);
+      watch_->kernels([&](BuildForecast& k) { k.compared_outputs(!outputs_->agrees()); });
+    if (!outputs_->agrees()) look_at_rounding(*plan.graph);
+    outputs_->compare_more_draws(stored_types(*plan.graph), end);
     // Whatever ran ahead of them: what outputs hide shows in regions alone.
     ran += watch.lap();
     const double look = std::min(CheckForecast::look_seconds(build_seconds_, waited_ + ran),
@@ -412,11 +428,11 @@ class CheckedBuild {
     tell_evaluations_left();
     logger_.verbose("Build times: the plan ran in {:.3f} s, its regions were compared in {:.3f} s",
                     ran, watch.lap());
-    if (rounded_.empty() && is_notable() && shares_.evaluates) {
-      look_at_rounding(*plan.graph, outputs);
+    if (outputs_->rounded().empty() && outputs_->is_notable() && shares_.evaluates) {
+      look_at_rounding(*plan.graph);
       rounded_by_time_ = true;
     }
-    if (!deviates_.empty() && report_.wrong.empty()) report_ = regions.compare(end);
+    if (!outputs_->agrees() && report_.wrong.empty()) report_ = regions.compare(end);
     if (request_.select.notes != nullptr) note_accuracy(regions, *request_.select.notes);
     return {};
   }
@@ -450,15 +466,15 @@ class CheckedBuild {
   void note_accuracy(RegionCheck& regions, BuildRecord& record) {
     record.accuracy = report_.found;
     record.outputs.clear();
-    for (size_t i = 0; i < found_.size(); ++i)
-      record.outputs.push_back(
-          {network_->outputs()[i]->name, found_[i].norm, found_[i].norm_limit});
+    const std::vector<Deviation>& found = outputs_->found();
+    for (size_t i = 0; i < found.size(); ++i)
+      record.outputs.push_back({network_->outputs()[i]->name, found[i].norm, found[i].norm_limit});
     if (!with_regions()) return;
     if (!find_values().ok()) return;
     const std::map<std::string, double> distances = regions.distances_from(*values_);
     for (BuildRecord::Accuracy& accuracy : record.accuracy)
-      if (const auto found = distances.find(accuracy.value); found != distances.end())
-        accuracy.accumulated = found->second;
+      if (const auto distance = distances.find(accuracy.value); distance != distances.end())
+        accuracy.accumulated = distance->second;
   }
 
   /// Once: it takes as long as the reference.
@@ -468,7 +484,7 @@ class CheckedBuild {
     return {};
   }
 
-  void look_at_rounding(const Graph& plan, const std::vector<Tensor>& outputs) {
+  void look_at_rounding(const Graph& plan) {
     const StoredTypes types = stored_types(plan);
     const bool is_ahead = rounding_.valid() && rounding_of_ == types;
     Stopwatch watch;
@@ -480,29 +496,7 @@ class CheckedBuild {
       watch_->kernels(
           [&](BuildForecast& kernels) { kernels.rounded(weights, took - evaluation_); });
     }
-    rounded_ = std::move(with_rounding).value();
-    deviates_ = difference(outputs);
-  }
-
-  /// One draw of the rounding may leave alone a sum in the middle between two quantized numbers, a
-  /// row of equal ones, or a sum whose terms cancel: others show how far such outputs move. Each
-  /// may explain other outputs.
-  void look_at_more_draws(const Graph& plan, const std::vector<Tensor>& outputs,
-                          const Deadline& end) {
-    if (rounded_.empty()) return;
-    const StopScope stops([&end] { return end.passed(); });
-    const StoredTypes types = stored_types(plan);
-    for (int draw = 1; draw <= kMoreDraws && !deviates_.empty() && !end.passed(); ++draw) {
-      const auto more = rounded(types, draw);
-      if (!more.ok()) return;
-      std::vector<Deviation> found;
-      (void)compare_outputs(*network_, outputs, reference_->outputs(), *more,
-                            plan_rounding().tolerance(), &found);
-      for (size_t i = 0; i < found_.size(); ++i)
-        if (!found_[i].agrees() && found[i].agrees())
-          found_[i] = found[i], rounded_[i] = (*more)[i];
-      if (std::ranges::all_of(found_, &Deviation::agrees)) deviates_.clear();
-    }
+    outputs_->compare_rounded(std::move(with_rounding).value());
   }
 
   PlanRounding plan_rounding() const {
@@ -511,23 +505,9 @@ class CheckedBuild {
   }
 
   /// See NetworkReference.
-  Result<std::vector<Tensor>> rounded(const StoredTypes& types, int draw = 0) const {
+  Result<std::vector<Tensor>> rounded(const StoredTypes& types) const {
     const PlanRounding rounding = plan_rounding();
-    return reference_->rounded(types, rounding.precision, rounding.in_tf32, draw);
-  }
-
-  /// Differences of outputs beyond rounding, or nothing.
-  std::string difference(const std::vector<Tensor>& outputs) {
-    found_.clear();
-    return compare_outputs(*network_, outputs, reference_->outputs(), rounded_,
-                           plan_rounding().tolerance(), &found_);
-  }
-
-  /// Whether rounding shows so much that it is worth a report.
-  bool is_notable() const {
-    return !plan_rounding().name().empty() &&
-           std::ranges::any_of(
-               found_, [](const Deviation& deviation) { return deviation.norm > kNotable; });
+    return reference_->rounded(types, rounding.precision, rounding.in_tf32);
   }
 
   /// Evaluations behind the look at regions where products are rounded: of what the passes made,
@@ -556,35 +536,11 @@ class CheckedBuild {
     if (plan_rounding().of_products() && !of_passes_.valid() && !shares_.evaluates &&
         !with_regions())
       return false;
-    if (!request_.passes.precision.has_value() && is_near()) return false;
+    if (!request_.passes.precision.has_value() && outputs_->is_near()) return false;
     const auto outputs =
         of_passes_.valid() ? of_passes_.get() : reference_->after_passes(request_.passes);
     if (!outputs.ok()) return false;
-    deviates_ = differs_without_rounding(*outputs, {});
-    reordered_.clear();
-    for (int draw = 0; draw <= kDrawsOfPasses && !deviates_.empty(); ++draw) {
-      reference_->take_larger_draw(draw, reordered_);
-      deviates_ = differs_without_rounding(*outputs, reordered_);
-    }
-    is_fine_ = !deviates_.empty() && differs_within(*outputs).empty();
-    return !deviates_.empty();
-  }
-
-  /// Whether the plan's outputs are as near to the reference's as one kernel's.
-  bool is_near() const {
-    return std::ranges::all_of(
-        found_, [](const Deviation& deviation) { return deviation.norm <= kPassLimit.norm; });
-  }
-
-  std::string differs_without_rounding(const std::vector<Tensor>& outputs,
-                                       const std::vector<Tensor>& rounded) const {
-    return compare_outputs(*network_, outputs, reference_->outputs(), rounded, kPassLimit);
-  }
-
-  /// By the limit of a whole network.
-  std::string differs_within(const std::vector<Tensor>& outputs) const {
-    return compare_outputs(*network_, outputs, reference_->outputs(), reordered_,
-                           tolerance(Computation::kNetwork, DataType::kFloat32));
+    return outputs_->compare_passes(*outputs);
   }
 
   void leave_out_wrong_kernels() {
@@ -596,31 +552,32 @@ class CheckedBuild {
   }
 
   Result<Plan> without_wrong_passes(Plan plan, const Deadline& end) {
-    if (!deviates_.empty() && !is_fine_) logger_.warning("self-check: {}", deviates_);
+    const bool is_fine = outputs_->is_fine();
+    if (!outputs_->agrees() && !is_fine) logger_.warning("self-check: {}", outputs_->deviates());
     const size_t before = request_.passes.disabled.size();
     const auto in_time = find_wrong_passes(end);
-    if (!in_time.ok() && !end.passed() && !is_fine_)
+    if (!in_time.ok() && !end.passed() && !is_fine)
       return failed(std::move(plan), in_time.error().message);
     const bool is_open = !in_time.ok() || !*in_time;
-    if (is_open && !is_fine_ && request_.passes.disabled.size() == before)
-      return failed(std::move(plan), deviates_ + "; the time for finding out why is up");
+    if (is_open && !is_fine && request_.passes.disabled.size() == before)
+      return failed(std::move(plan), outputs_->deviates() + "; the time for finding out why is up");
     if (request_.passes.disabled.size() > before) {
       TENON_ASSIGN(plan, compile_again(logger_));
       TENON_TRY(examine(plan, end));
       if (!report_.wrong.empty()) return failed(std::move(plan), report_.wrong[0].description);
     }
-    if (is_fine_ && request_.passes.disabled.size() == before) {
-      logger_.verbose("self-check: {}, for which no pass alone is to blame", deviates_);
-      deviates_.clear();
+    if (is_fine && request_.passes.disabled.size() == before) {
+      logger_.verbose("self-check: {}, for which no pass alone is to blame", outputs_->deviates());
+      outputs_->accept();
     }
-    if (deviates_.empty()) return passed(std::move(plan));
-    return failed(std::move(plan), deviates_ + "; no pass or kernel alone is to blame");
+    if (outputs_->agrees()) return passed(std::move(plan));
+    return failed(std::move(plan), outputs_->deviates() + "; no pass or kernel alone is to blame");
   }
 
   /// First in the network's own precision, so that rounding hides nothing and is not blamed; false
   /// where time was up.
   Result<bool> find_wrong_passes(const Deadline& end) {
-    if (deviates_.empty() && !with_regions()) return true;
+    if (outputs_->agrees() && !with_regions()) return true;
     Expectation expected;
     expected.inputs = inputs_;
     expected.tolerance = tolerance(Computation::kNetwork, coarsest_type(*network_));
@@ -632,20 +589,20 @@ class CheckedBuild {
     } else {
       expected.evaluate = [this](const Graph& graph) { return reference_->outputs_of(graph); };
     }
-    if (is_fine_) {
-      expected.tolerance = kPassLimit;
-      expected.rounded = reordered_;
+    if (outputs_->is_fine()) {
+      expected.tolerance = OutputCheck::pass_limit();
+      expected.rounded = outputs_->reordered();
     } else if (auto rounded = reference_->rounded({}, std::nullopt, false); rounded.ok()) {
       expected.rounded = std::move(rounded).value();
     }
     TENON_ASSIGN(bool in_time, disable_with(request_.passes.precision.has_value(), expected, end));
-    if (!excluded_passes_ && !deviates_.empty() && in_time &&
+    if (!excluded_passes_ && !outputs_->agrees() && in_time &&
         request_.passes.precision.has_value()) {
       expected.values.clear();
       expected.evaluate = [this](const Graph& graph) {
         return reference_->outputs_as_typed(graph, inputs_);
       };
-      expected.rounded = rounded_;
+      expected.rounded = outputs_->rounded();
       expected.tolerance = plan_rounding().tolerance();
       TENON_ASSIGN(in_time, disable_with(false, expected, end));
     }
@@ -666,13 +623,14 @@ class CheckedBuild {
 
   /// Rounding explains them, but they are not acceptable.
   void warn_of_overflows() const {
-    for (size_t i = 0; i < found_.size(); ++i)
-      if (found_[i].overflows > 0)
+    const std::vector<Deviation>& found = outputs_->found();
+    for (size_t i = 0; i < found.size(); ++i)
+      if (found[i].overflows > 0)
         logger_.warning(
             "self-check: {} of {} values of output '{}' are not finite in {}, where fp32 has "
             "numbers; bf16 has fp32's "
             "range, and --layerPrecisions (setPrecision) keeps single layers in fp32",
-            found_[i].overflows, reference_->outputs()[i].count(), network_->outputs()[i]->name,
+            found[i].overflows, reference_->outputs()[i].count(), network_->outputs()[i]->name,
             plan_rounding().name());
   }
 
@@ -689,9 +647,9 @@ class CheckedBuild {
     warn_of_overflows();
     const std::string quantized = effect_of_quantization();
     const auto effect = [&](bool beside_rounding) {
-      const MovedOutputs moved{*network_, outputs_, reference_->outputs(),
-                               beside_rounding ? rounded_ : std::span<const Tensor>()};
-      const std::string text = moved.by_precision(plan_rounding().name(), found_);
+      const MovedOutputs moved{*network_, outputs_->outputs(), reference_->outputs(),
+                               beside_rounding ? outputs_->rounded() : std::span<const Tensor>()};
+      const std::string text = moved.by_precision(plan_rounding().name(), outputs_->found());
       return text + (text.empty() || quantized.empty() ? "" : "; ") + quantized;
     };
     const std::string told = effect(true);
@@ -703,8 +661,8 @@ class CheckedBuild {
   std::string effect_of_quantization() const {
     if (check_.unquantized == nullptr || inputs_.empty()) return {};
     const auto plain = evaluate_on_processor(*check_.unquantized, request_.profiles, inputs_);
-    if (plain.ok() && plain->size() == outputs_.size())
-      return MovedOutputs{*network_, outputs_, {}, {}}.by_quantization(*plain, logger_);
+    if (plain.ok() && plain->size() == outputs_->outputs().size())
+      return MovedOutputs{*network_, outputs_->outputs(), {}, {}}.by_quantization(*plain, logger_);
     logger_.verbose("self-check: not compared with the network before quantization: {}",
                     plain.ok() ? "other outputs" : plain.error().message);
     return {};
@@ -713,7 +671,7 @@ class CheckedBuild {
   Plan passed(Plan plan) {
     describe(plan);
     double worst = 0;
-    for (const Deviation& deviation : found_) worst = std::max(worst, deviation.norm);
+    for (const Deviation& deviation : outputs_->found()) worst = std::max(worst, deviation.norm);
     logger_.info(
         "self-check: outputs agree with {} (distance {:.2g}), and {} regions{}",
         check_.unquantized == nullptr ? "the reference" : "the network as it was quantized", worst,
@@ -730,10 +688,7 @@ class CheckedBuild {
     return plan;
   }
 
-  static constexpr double kNotable = MovedOutputs::kNotable;
   static constexpr double kForever = 1e6;
-  /// Of passes' results next to the network's, by the same kernels.
-  inline static const Tolerance kPassLimit = tolerance(Computation::kKernel, DataType::kFloat32);
 
   CompileRequest request_;
   TimingCache& cache_;
@@ -745,6 +700,7 @@ class CheckedBuild {
   std::vector<Tensor> inputs_;
   std::shared_future<std::string> inputs_drawn_;  ///< By the first thread that needs these.
   std::optional<NetworkReference> reference_;
+  std::optional<OutputCheck> outputs_;                   ///< Of the last plan that was examined.
   std::optional<PlainPace> plain_pace_;                  ///< Of builds that are watched.
   std::optional<std::map<std::string, Tensor>> values_;  ///< Of the inside, where asked for.
   double build_seconds_ = 0;
@@ -760,17 +716,12 @@ class CheckedBuild {
   std::future<Result<std::vector<Tensor>>> rounding_;
   // Of the last plan that was examined.
   RegionReport report_;
-  std::vector<Tensor> outputs_;
-  std::vector<Tensor> rounded_;  ///< Empty unless asked for.
   bool rounded_by_time_ = false;  ///< Only since time was left.
-  std::vector<Deviation> found_;
-  std::string deviates_;
-  bool is_fine_ = false;           ///< The difference is below a network's limit.
-  std::vector<Tensor> reordered_;  ///< Where is_fine_: the most that other orders of sums do.
   // Over all of them.
   std::set<std::string> wrong_kernels_;
   std::vector<std::string> excluded_;
   bool excluded_passes_ = false;
+  std::shared_future<std::string> expecting_;  ///< The reference, which uses the others: last.
 };
 
 }  // namespace

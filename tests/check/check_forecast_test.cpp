@@ -6,6 +6,17 @@
 namespace tenon {
 namespace {
 
+/// Of a build of 30 seconds.
+class CheckForecasts : public testing::Test {
+ protected:
+  CheckForecasts() { forecast.plain = PlainPace{1e-10, 1e-9, 1e-9}; }
+  double seconds() const { return forecast.seconds(known); }
+
+  BuildForecast kernels;
+  BuildWatch::Known known{kernels, kernels.pace(), 1, 0, 30};
+  CheckForecast forecast;
+};
+
 TEST(CheckForecast, RegionsGetTheRestOfAQuarterAndAPartAtLeast) {
   EXPECT_DOUBLE_EQ(CheckForecast::look_seconds(30, 4), 6);
   EXPECT_GT(CheckForecast::look_seconds(30, 100), 2);
@@ -14,76 +25,61 @@ TEST(CheckForecast, RegionsGetTheRestOfAQuarterAndAPartAtLeast) {
 }
 
 /// A reference that was evaluated ahead is not waited for again; it counts for the check's share.
-TEST(CheckForecast, AReferenceAheadIsNotWaitedForAgain) {
-  const BuildForecast kernels;
-  const BuildWatch::Known known{kernels, kernels.pace(), 1, 0, 32};
-  CheckForecast forecast;
+TEST_F(CheckForecasts, AReferenceAheadIsNotWaitedForAgain) {
+  known.before = 32;
   forecast.costs = std::vector<NodeCost>(1000, {1e8, 0});
   forecast.plain = PlainPace{1e-10, 1e-9};
   forecast.reference_took = 2;
-  const double waited = forecast.seconds(known);
+  const double waited = seconds();
   forecast.reference_ahead = 2;
-  EXPECT_NEAR(waited - forecast.seconds(known), 2 + 2.0 / 3, 0.2);
-  EXPECT_NEAR(forecast.seconds(known), 8, 0.2);
+  EXPECT_NEAR(waited - seconds(), 2 + 2.0 / 3, 0.2);
+  EXPECT_NEAR(seconds(), 8, 0.2);
 }
 
 /// One region that takes longer than the look leaves the others their time.
-TEST(CheckForecast, CheapRegionsComeFirst) {
-  const BuildForecast kernels;
-  const BuildWatch::Known known{kernels, kernels.pace(), 1, 0, 30};
-  CheckForecast forecast;
-  forecast.plain = PlainPace{1e-10, 1e-9, 1e-9};
+TEST_F(CheckForecasts, CheapRegionsComeFirst) {
   forecast.costs = {{6e9, 0}, {4e9, 0}, {4e9, 0}};
-  const double seconds = forecast.seconds(known);
-  EXPECT_GE(seconds, 8);
-  EXPECT_LT(seconds, 10.5);
+  const double taken = seconds();
+  EXPECT_GE(taken, 8);
+  EXPECT_LT(taken, 10.5);
 }
 
 /// The processor's kernels take all cores for one: large regions follow one another.
-TEST(CheckForecast, LargeRegionsAreEvaluatedByKernels) {
-  const BuildForecast kernels;
-  const BuildWatch::Known known{kernels, kernels.pace(), 1, 0, 30};
-  CheckForecast forecast;
+TEST_F(CheckForecasts, LargeRegionsAreEvaluatedByKernels) {
   forecast.workers = 16;
   forecast.plain = PlainPace{1e-10, 2e-9, 1e-9};
-  const double without = forecast.seconds(known);
+  const double without = seconds();
   forecast.costs = std::vector<NodeCost>(4, {4e9, 0});
-  EXPECT_NEAR(forecast.seconds(known), without + 2, 0.1);
+  EXPECT_NEAR(seconds(), without + 2, 0.1);
   forecast.large = 2e7;
-  EXPECT_NEAR(forecast.seconds(known), without + 1.6, 0.1);
+  EXPECT_NEAR(seconds(), without + 1.6, 0.1);
 }
 
 /// Outputs that deviate, as most of earlier plans' did, are compared with rounded ones before
 /// anything else.
-TEST(CheckForecast, RoundingMayBeEvaluatedWhateverTimeItTakes) {
-  BuildForecast kernels;
-  const BuildWatch::Known known{kernels, kernels.pace(), 1, 0, 3};
-  CheckForecast forecast;
-  forecast.plain = PlainPace{1e-10, 1e-9, 1e-9};
+TEST_F(CheckForecasts, RoundingMayBeEvaluatedWhateverTimeItTakes) {
+  known.before = 3;
   forecast.reference_took = 0;
   forecast.evaluation_took = 1;
   forecast.evaluations = 2;
-  const double without = forecast.seconds(known);
+  const double without = seconds();
   forecast.rounds = true;
-  EXPECT_NEAR(forecast.seconds(known), without, 1e-9) << "as likely as not";
+  EXPECT_NEAR(seconds(), without, 1e-9) << "as likely as not";
   kernels.compared_outputs(true);
-  EXPECT_NEAR(forecast.seconds(known), without + 1, 1e-9);
+  EXPECT_NEAR(seconds(), without + 1, 1e-9);
 }
 
 /// A reference that is evaluated beside the passes has got so far.
-TEST(CheckForecast, AReferenceUnderWayTakesTheRestOfItsTime) {
-  const BuildForecast kernels;
-  const BuildWatch::Known known{kernels, kernels.pace(), 1, 0, 3};
-  CheckForecast forecast;
-  forecast.plain = PlainPace{1e-10, 1e-9, 1e-9};
+TEST_F(CheckForecasts, AReferenceUnderWayTakesTheRestOfItsTime) {
+  known.before = 3;
   forecast.operations = 4e9;
-  const double whole = forecast.seconds(known);
+  const double whole = seconds();
   forecast.reference_begun = 3;
-  EXPECT_NEAR(forecast.seconds(known), whole - 3, 1e-9);
+  EXPECT_NEAR(seconds(), whole - 3, 1e-9);
   forecast.reference_begun = 8;
-  EXPECT_NEAR(forecast.seconds(known), whole - 2, 1e-9) << "overdue, and not over";
+  EXPECT_NEAR(seconds(), whole - 2, 1e-9) << "overdue, and not over";
   forecast.reference_took = 8.5;
-  EXPECT_NEAR(forecast.seconds(known), whole - 3.5, 0.2);
+  EXPECT_NEAR(seconds(), whole - 3.5, 0.2);
 }
 
 TEST(CheckForecast, AWatchIsToldOfTheReference) {
@@ -99,16 +95,13 @@ TEST(CheckForecast, AWatchIsToldOfTheReference) {
 }
 
 /// Each of these takes as long as the reference.
-TEST(CheckForecast, AllRegionsAreFollowedByEvaluations) {
-  const BuildForecast kernels;
-  const BuildWatch::Known known{kernels, kernels.pace(), 1, 0.5, 3};
-  CheckForecast forecast;
-  forecast.plain = PlainPace{1e-10, 1e-9, 1e-9};
+TEST_F(CheckForecasts, AllRegionsAreFollowedByEvaluations) {
+  known.passes = 0.5, known.before = 3;
   forecast.reference_took = forecast.reference_ahead = forecast.evaluation_took = 2;
   forecast.all_regions = true;
-  const double without = forecast.seconds(known);
+  const double without = seconds();
   forecast.evaluations = 3;
-  EXPECT_NEAR(forecast.seconds(known), without + 6, 1e-9);
+  EXPECT_NEAR(seconds(), without + 6, 1e-9);
   const double evaluations = forecast.behind_all(kernels, *forecast.plain, 2, 0.5);
   EXPECT_NEAR(evaluations, 6.5, 0.01);
   // One keeps all values, and one compares them.
@@ -120,86 +113,66 @@ TEST(CheckForecast, AllRegionsAreFollowedByEvaluations) {
 
 /// Where they take little of the time of the look at regions, and there alone, a 16-bit network is
 /// evaluated again: in the rest of that time.
-TEST(CheckForecast, EvaluationsShareTheTimeOfTheLook) {
-  const BuildForecast kernels;
-  const BuildWatch::Known known{kernels, kernels.pace(), 1, 0, 30};
-  CheckForecast forecast;
-  forecast.plain = PlainPace{1e-10, 1e-9, 1e-9};
+TEST_F(CheckForecasts, EvaluationsShareTheTimeOfTheLook) {
   forecast.costs = {{1e9, 0}};
   forecast.reference_took = forecast.reference_ahead = 2;
-  const double without = forecast.seconds(known);
+  const double without = seconds();
   forecast.evaluations = 1;
-  EXPECT_NEAR(forecast.seconds(known), without + 2, 1e-9);
+  EXPECT_NEAR(seconds(), without + 2, 1e-9);
   forecast.costs = std::vector<NodeCost>(100, {1e9, 0});
-  const double full = forecast.seconds(known);
+  const double full = seconds();
   forecast.evaluations = 0;
-  EXPECT_NEAR(forecast.seconds(known), full, 1.1);
+  EXPECT_NEAR(seconds(), full, 1.1);
   // Most of the time of the look would go to them.
   forecast.evaluations = 4;
-  EXPECT_NEAR(forecast.seconds(known), full, 1.1);
+  EXPECT_NEAR(seconds(), full, 1.1);
 }
 
 /// A reference that was ready when the build ended takes as long when it is evaluated again.
-TEST(CheckForecast, EvaluationsTakeTheReferencesOwnTime) {
-  const BuildForecast kernels;
-  const BuildWatch::Known known{kernels, kernels.pace(), 1, 0, 30};
-  CheckForecast forecast;
+TEST_F(CheckForecasts, EvaluationsTakeTheReferencesOwnTime) {
   forecast.costs = {{1e9, 0}};
-  forecast.plain = PlainPace{1e-10, 1e-9, 1e-9};
   forecast.beside_build = true;
   forecast.build = 30;
   forecast.reference_took = 0;
-  const double without = forecast.seconds(known);
+  const double without = seconds();
   forecast.evaluation_took = 2;
   forecast.evaluations = 2;
-  EXPECT_NEAR(forecast.seconds(known), without + 4, 1e-9);
+  EXPECT_NEAR(seconds(), without + 4, 1e-9);
 }
 
 /// Values in new memory, of the plan's run on the host's cores, are expected to take as long as
 /// before.
-TEST(CheckForecast, ValuesAreKeptAsFastAsThoseOfEarlierPlans) {
-  BuildForecast kernels;
-  const BuildWatch::Known known{kernels, kernels.pace(), 1, 0, 30};
-  CheckForecast forecast;
-  forecast.plain = PlainPace{1e-10, 1e-9, 1e-9};
+TEST_F(CheckForecasts, ValuesAreKeptAsFastAsThoseOfEarlierPlans) {
   forecast.reference_took = forecast.evaluation_took = 1;
   forecast.kernels = 10;
   forecast.bytes = 4e8;
   forecast.narrow = 0.5;
-  const double before = forecast.seconds(known);
+  const double before = seconds();
   kernels.kept_values(10, 4e8, 2);
-  EXPECT_NEAR(forecast.seconds(known), before + 1 - 2e8 * known.pace.byte, 0.1);
+  EXPECT_NEAR(seconds(), before + 1 - 2e8 * known.pace.byte, 0.1);
 }
 
 /// All of a network's weights are rounded on the way, into new memory.
-TEST(CheckForecast, WeightsAreRounded) {
-  const BuildForecast kernels;
-  const BuildWatch::Known known{kernels, kernels.pace(), 1, 0, 30};
-  CheckForecast forecast;
-  forecast.plain = PlainPace{1e-10, 1e-9, 1e-9};
+TEST_F(CheckForecasts, WeightsAreRounded) {
   forecast.reference_took = forecast.evaluation_took = 1;
   forecast.weights = 4e8;
   forecast.evaluations = 1;
-  const double one = forecast.seconds(known);
+  const double one = seconds();
   forecast.evaluations = 2;
   forecast.rounds = true;
-  EXPECT_NEAR(forecast.seconds(known), one + 1 + 4e8 * known.pace.byte, 1e-3);
+  EXPECT_NEAR(seconds(), one + 1 + 4e8 * known.pace.byte, 1e-3);
 }
 
 /// Where that would take too long, it is left out with its evaluation.
-TEST(CheckForecast, RoundingCountsAmongEvaluations) {
-  const BuildForecast kernels;
-  const BuildWatch::Known known{kernels, kernels.pace(), 1, 0, 30};
-  CheckForecast forecast;
-  forecast.plain = PlainPace{1e-10, 1e-9, 1e-9};
+TEST_F(CheckForecasts, RoundingCountsAmongEvaluations) {
   forecast.reference_took = forecast.reference_ahead = 0;
   forecast.evaluation_took = 3;
-  const double without = forecast.seconds(known);
+  const double without = seconds();
   forecast.evaluations = 1;
   forecast.rounds = true;
-  EXPECT_NEAR(forecast.seconds(known), without + 3, 1e-9);
+  EXPECT_NEAR(seconds(), without + 3, 1e-9);
   forecast.weights = 3 / known.pace.byte;
-  EXPECT_NEAR(forecast.seconds(known), without, 1e-9);
+  EXPECT_NEAR(seconds(), without, 1e-9);
 }
 
 /// The evaluation of what the passes make comes with another run of them.
@@ -220,21 +193,17 @@ TEST(CheckForecast, PassesRunOnceMore) {
 }
 
 /// Another device is waited for where memory is moved.
-TEST(CheckForecast, AnotherDeviceRunsFast) {
-  const BuildForecast kernels;
-  const BuildWatch::Known known{kernels, kernels.pace(), 1, 0, 30};
-  CheckForecast forecast;
-  forecast.plain = PlainPace{1e-10, 1e-9, 1e-9};
+TEST_F(CheckForecasts, AnotherDeviceRunsFast) {
   forecast.reference_took = 0;
   forecast.evaluation_took = 1;
   forecast.operations = 1e12;
   forecast.bytes = 1e9;
-  const double here = forecast.seconds(known);
+  const double here = seconds();
   forecast.beside_build = true;
-  EXPECT_NEAR(forecast.seconds(known), 1e9 * known.pace.byte, 1e-3);
-  EXPECT_GT(here, 2 * forecast.seconds(known));
+  EXPECT_NEAR(seconds(), 1e9 * known.pace.byte, 1e-3);
+  EXPECT_GT(here, 2 * seconds());
   forecast.narrow = 0.5;
-  EXPECT_NEAR(forecast.seconds(known), 0.5e9 * known.pace.byte, 1e-3);
+  EXPECT_NEAR(seconds(), 0.5e9 * known.pace.byte, 1e-3);
 }
 
 /// As it did in earlier builds.
