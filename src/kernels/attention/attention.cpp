@@ -1,10 +1,8 @@
 #include "kernels/attention/attention.h"
 
 #include <algorithm>
-#include <limits>
 
-#include "base/arithmetic.h"
-#include "kernels/attention/attention_layout.h"
+#include "kernels/attention/attention_task.h"
 #include "kernels/gemm/product.h"
 
 namespace tenon::cpu {
@@ -20,17 +18,10 @@ const char* element_at(const AttentionProblem& p, const void* base, int64_t inde
   return static_cast<const char*>(base) + index * (p.bf16 ? 2 : 4);
 }
 
-/// One task: some queries of one head against all its keys.
-struct Task {
-  const AttentionProblem& p;
-  const AttentionArguments& arguments;
+struct Task : AttentionTask {
   const Microkernels& kernels;
-  const AttentionFunctions& functions;
-  const Layout layout;
-  char* scratch;
-  int64_t batch, head, first, rows;
+  const Layout& layout;
 
-  template <class T> T* at(size_t offset) const { return reinterpret_cast<T*>(scratch + offset); }
   MatrixView view(const void* base, int64_t index, int64_t row_stride,
                   int64_t column_stride) const {
     return {element_at(p, base, index), p.bf16 ? ElementType::bf16 : ElementType::f32, row_stride,
@@ -38,20 +29,14 @@ struct Task {
   }
 
   void run() const {
-    std::fill_n(at<float>(layout.most), rows, kNoScore);
-    std::fill_n(at<float>(layout.total), rows, 0.0f);
+    start(layout);
     if (p.weights_step > 0) {
       std::fill_n(at<float>(layout.sums), rows * layout.value_stride, 0.0f);
-      if (end_of(rows) <= kKeyBlock) {
-        pass_over_keys(Round::at_once);
-      } else {
-        pass_over_keys(Round::totals);
-        pass_over_keys(Round::rounded);
-      }
+      pass_rounded(*this, kernels.max_rows);
       float* total = at<float>(layout.total);
       for (int64_t r = 0; r < rows; ++r) total[r] = total[r] == 0 ? 0.0f : 1.0f;
     } else {
-      pass_over_keys(Round::running);
+      pass_over_keys(*this, kernels.max_rows, Round::running);
     }
     const int64_t to = batch * p.out.batch + head * p.out.head + first * p.out.position;
     if (end_of(rows) == 0) std::fill_n(at<float>(layout.sums), rows * layout.value_stride, 0.0f);
@@ -59,27 +44,7 @@ struct Task {
                     arguments.out, to);
   }
 
-  /// The purpose of a pass over the keys: weights as they come, or rounded ones of a single block,
-  /// or the sums of weights alone, then the rounded weights.
-  enum class Round { running, at_once, totals, rounded };
-
-  void pass_over_keys(Round round) const {
-    for (int64_t key = 0; key < end_of(rows); key += kKeyBlock) {
-      const int64_t keys = std::min(kKeyBlock, end_of(rows) - key);
-      pack(key, keys);
-      const int64_t tiles = ceil_div(rows, kernels.max_rows);
-      for (int64_t i = 0; i < tiles; ++i)
-        tile(i * rows / tiles, (i + 1) * rows / tiles, key, keys, round);
-    }
-  }
-
-  /// Keys that the first `count` queries see together.
-  int64_t end_of(int64_t count) const {
-    if (!p.causal) return p.kv_length;
-    return std::clamp<int64_t>(first + count + p.diagonal, 0, p.kv_length);
-  }
-
-  void pack(int64_t key, int64_t keys) const {
+  void pack(int64_t key, int64_t keys, Round) const {
     const int64_t kv_head = head / (p.heads / p.kv_heads);
     const int64_t k_at = batch * p.k.batch + kv_head * p.k.head + key * p.k.position;
     const int64_t v_at = batch * p.v.batch + kv_head * p.v.head + key * p.v.position;
@@ -89,7 +54,6 @@ struct Task {
                 ceil_div(p.value_size, kernels.panel), at<void>(layout.values));
   }
 
-  /// Queries [begin, end) of the task against the packed keys.
   void tile(int64_t begin, int64_t end, int64_t key, int64_t block, Round round) const {
     const int64_t keys = std::min(block, end_of(end) - key);
     float* sums = at<float>(layout.sums) + begin * layout.value_stride;
@@ -103,25 +67,10 @@ struct Task {
     const bool started = key > 0;
     const bool own = kernels.type == ElementType::bf16;
     void* probabilities = own ? at<void>(layout.probabilities) : nullptr;
-    const int64_t query = first + begin;
-    functions.softmax({.problem = p,
-                       .mask = arguments.mask,
-                       .mask_at = batch * p.mask_strides[0] + head * p.mask_strides[1] +
-                                  query * p.mask_strides[2] + key * p.mask_strides[3],
-                       .rows = end - begin,
-                       .first_query = query,
-                       .first_key = key,
-                       .keys = keys,
-                       .scores = at<float>(layout.scores),
-                       .stride = layout.score_stride,
-                       .probabilities = probabilities,
-                       .most = at<float>(layout.most) + begin,
-                       .total = at<float>(layout.total) + begin,
-                       .sums = sums,
-                       .sums_stride = layout.value_stride,
-                       .blocks = functions.blocks(),
-                       .are_final = round == Round::rounded,
-                       .are_all = round == Round::at_once});
+    ScoreRows scored = scores(layout, begin, end, key, keys, round);
+    scored.probabilities = probabilities;
+    scored.sums = sums, scored.sums_stride = layout.value_stride;
+    functions.softmax(scored);
     if (round == Round::totals) return;
     t.a = own ? probabilities : at<void>(layout.scores);
     t.a_stride = layout.score_stride;
@@ -161,8 +110,6 @@ struct Task {
       kernels.run(t);
     }
   }
-
-  static constexpr float kNoScore = -std::numeric_limits<float>::infinity();
 };
 
 }  // namespace
@@ -183,17 +130,9 @@ void attention(const AttentionProblem& problem, const AttentionArguments& argume
   const Microkernels& kernels = kernels_for(problem);
   const Layout layout(problem, kernels, task_rows, pool.threads());
   pool.for_each(problem.batch * problem.heads * groups, 1, [&](int64_t task, int worker) {
-    const int64_t first = task % groups * task_rows;
-    Task{problem,
-         arguments,
-         kernels,
-         attention_functions(problem.isa),
-         layout,
-         static_cast<char*>(scratch) + worker * layout.bytes,
-         task / groups / problem.heads,
-         task / groups % problem.heads,
-         first,
-         std::min(task_rows, problem.q_length - first)}
+    Task{AttentionTask::of(problem, arguments, attention_functions(problem.isa),
+                           static_cast<char*>(scratch) + worker * layout.bytes, task, task_rows),
+         kernels, layout}
         .run();
   });
 }

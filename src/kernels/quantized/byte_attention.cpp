@@ -4,20 +4,20 @@
 #include <array>
 #include <limits>
 
-#include "base/arithmetic.h"
 #include "device/cpu/worker_memory.h"
-#include "kernels/attention/attention_layout.h"
+#include "kernels/attention/attention_task.h"
 #include "kernels/quantized/byte_product.h"
 
 namespace tenon::cpu {
 namespace {
 
+using attention_detail::AttentionTask;
 using attention_detail::kKeyBlock;
+using attention_detail::Round;
 using attention_detail::rows_of_task;
 
 /// Of no kernel are there more.
 constexpr int kMostTileRows = 32;
-constexpr float kNoScore = -std::numeric_limits<float>::infinity();
 
 const ByteAttentionFunctions& functions_for(Isa isa) {
   return TENON_BY_ISA(isa, kByteAttentionGeneric, kByteAttentionAvx2, kByteAttentionAvx512);
@@ -72,51 +72,18 @@ struct Layout {
   }
 };
 
-/// One task: some queries of one head against all its keys.
-struct Task {
+struct Task : AttentionTask {
   const ByteAttentionProblem& b;
-  const AttentionProblem& p;
-  const AttentionArguments& arguments;
   const ByteKernel& kernel;
   const ByteAttentionFunctions& bytes;
-  const AttentionFunctions& functions;
   const Layout& layout;
-  char* scratch;
-  int64_t batch, head, first, rows;
-
-  template <class T> T* at(size_t offset) const { return reinterpret_cast<T*>(scratch + offset); }
 
   void run() const {
-    std::fill_n(at<float>(layout.most), rows, kNoScore);
-    std::fill_n(at<float>(layout.total), rows, 0.0f);
+    start(layout);
     std::fill_n(at<int32_t>(layout.weight_sums), rows, 0);
     std::fill_n(at<int32_t>(layout.sums), layout.value_panels * kBytePanel * layout.task_rows, 0);
-    if (end_of(rows) <= kKeyBlock) {
-      pass_over_keys(Round::at_once);
-    } else {
-      pass_over_keys(Round::totals);
-      pass_over_keys(Round::rounded);
-    }
+    pass_rounded(*this, kernel.max_rows);
     for (int64_t panel = 0; panel < layout.value_panels; ++panel) finish(panel);
-  }
-
-  /// As in kernels/attention.
-  enum class Round { at_once, totals, rounded };
-
-  void pass_over_keys(Round round) const {
-    for (int64_t key = 0; key < end_of(rows); key += kKeyBlock) {
-      const int64_t keys = std::min(kKeyBlock, end_of(rows) - key);
-      pack(key, keys, round);
-      const int64_t tiles = ceil_div(rows, kernel.max_rows);
-      for (int64_t i = 0; i < tiles; ++i)
-        tile(i * rows / tiles, (i + 1) * rows / tiles, key, keys, round);
-    }
-  }
-
-  /// Keys that the first `count` queries see together.
-  int64_t end_of(int64_t count) const {
-    if (!p.causal) return p.kv_length;
-    return std::clamp<int64_t>(first + count + p.diagonal, 0, p.kv_length);
   }
 
   static const uint8_t* head_at(const void* base, const HeadStrides& strides, int64_t batch,
@@ -139,31 +106,13 @@ struct Task {
                         p.value_size, flip_of_right(b.v), at<int8_t>(layout.values));
   }
 
-  /// Queries [begin, end) of the task against the packed keys.
   void tile(int64_t begin, int64_t end, int64_t key, int64_t block, Round round) const {
     const int64_t keys = std::min(block, end_of(end) - key);
     if (keys <= 0) return;
     score(begin, end - begin, keys);
-    const int64_t query = first + begin;
-    functions.softmax({.problem = p,
-                       .mask = arguments.mask,
-                       .mask_at = batch * p.mask_strides[0] + head * p.mask_strides[1] +
-                                  query * p.mask_strides[2] + key * p.mask_strides[3],
-                       .rows = end - begin,
-                       .first_query = query,
-                       .first_key = key,
-                       .keys = keys,
-                       .scores = at<float>(layout.scores),
-                       .stride = layout.score_stride,
-                       .probabilities = nullptr,
-                       .multiples = at<uint8_t>(layout.weights),
-                       .most = at<float>(layout.most) + begin,
-                       .total = at<float>(layout.total) + begin,
-                       .sums = nullptr,
-                       .sums_stride = 0,
-                       .blocks = functions.blocks(),
-                       .are_final = round == Round::rounded,
-                       .are_all = round == Round::at_once});
+    ScoreRows scored = scores(layout, begin, end, key, keys, round);
+    scored.multiples = at<uint8_t>(layout.weights);
+    functions.softmax(scored);
     if (round != Round::totals) add_values(begin, end - begin, keys, block);
   }
 
@@ -273,22 +222,11 @@ void byte_attention(const ByteAttentionProblem& problem, const AttentionArgument
   const Layout layout(p, task_rows, pool.threads());
   pool.parallel_for(p.batch * p.heads * groups, 1, [&](int64_t begin, int64_t end, int worker) {
     kernel.begin();
-    for (int64_t task = begin; task < end; ++task) {
-      const int64_t first = task % groups * task_rows;
-      Task{problem,
-           p,
-           arguments,
-           kernel,
-           functions_for(isa),
-           attention_functions(isa),
-           layout,
-           static_cast<char*>(scratch) + worker * layout.bytes,
-           task / groups / p.heads,
-           task / groups % p.heads,
-           first,
-           std::min(task_rows, p.q_length - first)}
+    for (int64_t task = begin; task < end; ++task)
+      Task{AttentionTask::of(p, arguments, attention_functions(isa),
+                             static_cast<char*>(scratch) + worker * layout.bytes, task, task_rows),
+           problem, kernel, functions_for(isa), layout}
           .run();
-    }
     kernel.end();
   });
 }
