@@ -71,11 +71,27 @@ template <class F> class LineKernel final : public Kernel {
 };
 
 template <class F>
-std::unique_ptr<Kernel> make_line_kernel(cpu::LineProblem problem, size_t scratch, F f) {
-  return std::make_unique<LineKernel<F>>(std::move(problem), scratch, f);
+Result<std::unique_ptr<Kernel>> make_line_kernel(Result<cpu::LineProblem> described, F f,
+                                                 size_t (*scratch)(const cpu::LineProblem&)) {
+  TENON_ASSIGN(cpu::LineProblem problem, std::move(described));
+  const size_t bytes = scratch == nullptr ? 0 : scratch(problem);
+  return std::unique_ptr<Kernel>(std::make_unique<LineKernel<F>>(std::move(problem), bytes, f));
 }
 
 }  // namespace
+
+/// A tactic of the namespace, in which described() is, by a call on `lines` and `arguments`.
+#define TENON_LINE_TACTIC(space, scratch, call)                                                  \
+  namespace space {                                                                              \
+  Support supports(const Problem& problem) {                                                     \
+    return Support::of(described(problem));                                                      \
+  }                                                                                              \
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {             \
+    return make_line_kernel(                                                                     \
+        described(problem),                                                                      \
+        [](const cpu::LineProblem& lines, const LaunchArguments& arguments) { call; }, scratch); \
+  }                                                                                              \
+  }
 
 namespace lines_largest {
 namespace {
@@ -90,20 +106,12 @@ Result<cpu::LineProblem> described(const Problem& problem) {
 }
 
 }  // namespace
-
-Support supports(const Problem& problem) {
-  return Support::of(described(problem));
-}
-Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
-  TENON_ASSIGN(cpu::LineProblem p, described(problem));
-  return make_line_kernel(
-      std::move(p), 0, [](const cpu::LineProblem& lines, const LaunchArguments& arguments) {
-        cpu::largest_places(lines, arguments.inputs[0], static_cast<int64_t*>(arguments.outputs[0]),
-                            *arguments.queue.pool);
-      });
-}
-
 }  // namespace lines_largest
+
+TENON_LINE_TACTIC(lines_largest, nullptr,
+                  cpu::largest_places(lines, arguments.inputs[0],
+                                      static_cast<int64_t*>(arguments.outputs[0]),
+                                      *arguments.queue.pool))
 
 namespace lines_topk {
 namespace {
@@ -123,22 +131,12 @@ Result<cpu::LineProblem> described(const Problem& problem) {
 }
 
 }  // namespace
-
-Support supports(const Problem& problem) {
-  return Support::of(described(problem));
-}
-Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
-  TENON_ASSIGN(cpu::LineProblem p, described(problem));
-  const size_t scratch = cpu::top_k_scratch_bytes(p);
-  return make_line_kernel(std::move(p), scratch,
-                          [](const cpu::LineProblem& lines, const LaunchArguments& arguments) {
-                            cpu::top_k(lines, arguments.inputs[0], arguments.outputs[0],
-                                       static_cast<int64_t*>(arguments.outputs[1]),
-                                       *arguments.queue.pool, arguments.workspace);
-                          });
-}
-
 }  // namespace lines_topk
+
+TENON_LINE_TACTIC(lines_topk, cpu::top_k_scratch_bytes,
+                  cpu::top_k(lines, arguments.inputs[0], arguments.outputs[0],
+                             static_cast<int64_t*>(arguments.outputs[1]), *arguments.queue.pool,
+                             arguments.workspace))
 
 namespace lines_sums {
 namespace {
@@ -154,18 +152,10 @@ Result<cpu::LineProblem> described(const Problem& problem) {
 }
 
 }  // namespace
-
-Support supports(const Problem& problem) {
-  return Support::of(described(problem));
-}
-Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
-  TENON_ASSIGN(cpu::LineProblem p, described(problem));
-  return make_line_kernel(
-      std::move(p), 0, [](const cpu::LineProblem& lines, const LaunchArguments& arguments) {
-        cpu::running_sums(lines, arguments.inputs[0], arguments.outputs[0], *arguments.queue.pool);
-      });
-}
-
 }  // namespace lines_sums
+
+TENON_LINE_TACTIC(lines_sums, nullptr,
+                  cpu::running_sums(lines, arguments.inputs[0], arguments.outputs[0],
+                                    *arguments.queue.pool))
 
 }  // namespace tenon::tactics

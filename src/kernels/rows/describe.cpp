@@ -21,16 +21,20 @@ bool is_vector_type(DataType type) {
   return type == DataType::kFloat32 || type == DataType::kBFloat16;
 }
 
-Support check_normalization(const Problem& problem, const AnchoredRegion& region,
-                            const Normalization& op) {
-  if (problem.outputs.size() != 1) return Support::no("statistics are wanted");
+Result<AnchoredRegion> normalization_region(const Problem& problem, bool over_rows) {
+  TENON_ASSIGN(AnchoredRegion region, anchored_region(problem));
+  const auto* op = region.anchor.as<Normalization>();
+  if (op == nullptr || op->over_rows() != over_rows)
+    return unsupported("not {} normalization",
+                       over_rows ? "a layer or RMS" : "an instance or group");
+  if (problem.outputs.size() != 1) return unsupported("statistics are wanted");
   const DataType type = problem.input(region.anchor_inputs[0]).type;
   if (!is_vector_type(type) || problem.output().type != type)
-    return Support::no("the type is neither f32 nor bf16");
-  if (op.compute != DataType::kFloat32) return Support::no("statistics in another type than f32");
-  if (!unary_steps(region)) return Support::no("an epilogue with operands");
-  if (problem.output().count() == 0) return Support::no("an empty tensor");
-  return {};
+    return unsupported("the type is neither f32 nor bf16");
+  if (op->compute != DataType::kFloat32) return unsupported("statistics in another type than f32");
+  if (!unary_steps(region)) return unsupported("an epilogue with operands");
+  if (problem.output().count() == 0) return unsupported("an empty tensor");
+  return region;
 }
 
 std::vector<float> to_floats(ElementType type, const void* values, int64_t count) {

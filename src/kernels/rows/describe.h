@@ -18,9 +18,9 @@ std::optional<UnarySteps> unary_steps(const AnchoredRegion& region);
 /// f32 or bf16 throughout.
 bool is_vector_type(DataType type);
 
-/// Requirements of all normalization kernels on types, outputs and epilogue.
-Support check_normalization(const Problem& problem, const AnchoredRegion& region,
-                            const Normalization& op);
+/// A region around a normalization over rows, or over the pixels of channels, that meets what all
+/// kernels require of types, outputs and epilogue.
+Result<AnchoredRegion> normalization_region(const Problem& problem, bool over_rows);
 
 /// A constant or run-time vector of f32 or bf16 as floats.
 std::vector<float> to_floats(ElementType type, const void* values, int64_t count);

@@ -83,13 +83,8 @@ class GroupRows final : public Kernel {
 }  // namespace
 
 Support supports(const Problem& problem) {
-  const auto region = anchored_region(problem);
+  const auto region = cpu::normalization_region(problem, /*over_rows=*/false);
   if (!region.ok()) return Support::of(region);
-  const auto* op = region->anchor.as<Normalization>();
-  if (op == nullptr || op->over_rows())
-    return Support::no("not an instance or group normalization");
-  if (const Support common = cpu::check_normalization(problem, *region, *op); !common)
-    return common;
   const Operand& x = problem.input(region->anchor_inputs[0]);
   if (x.rank() < 2) return Support::no("no channels");
   if (!is_plain(x) || !is_plain(problem.output())) return Support::no("not row-major");

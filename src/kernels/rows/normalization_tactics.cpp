@@ -105,17 +105,12 @@ class RowNormalization final : public Kernel {
 }  // namespace
 
 Support supports(const Problem& problem) {
-  const auto region = anchored_region(problem);
+  const auto region = cpu::normalization_region(problem, /*over_rows=*/true);
   if (!region.ok()) return Support::of(region);
-  const auto* op = region->anchor.as<Normalization>();
-  if (op == nullptr || !op->over_rows()) return Support::no("not a layer or RMS normalization");
-  if (const Support common = cpu::check_normalization(problem, *region, *op); !common)
-    return common;
   const Operand& x = problem.input(region->anchor_inputs[0]);
   if (!is_plain(x) || !is_plain(problem.output())) return Support::no("not dense");
-  const int64_t axis = op->axis < 0 ? op->axis + x.rank() : op->axis;
-  int64_t length = 1;
-  for (int64_t i = axis; i < x.rank(); ++i) length *= x.extents[i];
+  int64_t length = 1, axis = region->anchor.as<Normalization>()->axis;
+  for (int64_t i = axis < 0 ? axis + x.rank() : axis; i < x.rank(); ++i) length *= x.extents[i];
   return check_factors(problem, *region, length);
 }
 
@@ -221,13 +216,8 @@ class ImageNormalization final : public Kernel {
 }  // namespace
 
 Support supports(const Problem& problem) {
-  const auto region = anchored_region(problem);
+  const auto region = cpu::normalization_region(problem, /*over_rows=*/false);
   if (!region.ok()) return Support::of(region);
-  const auto* op = region->anchor.as<Normalization>();
-  if (op == nullptr || op->over_rows())
-    return Support::no("not an instance or group normalization");
-  if (const Support common = cpu::check_normalization(problem, *region, *op); !common)
-    return common;
   const Operand& x = problem.input(region->anchor_inputs[0]);
   if (!pixel_stride(x) || !pixel_stride(problem.output())) return Support::no("not channels-last");
   return check_factors(problem, *region, x.extents[1]);
