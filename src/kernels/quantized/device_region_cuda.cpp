@@ -401,21 +401,41 @@ struct WeightReader {
     const auto* product = d.region.anchor.as<MatMul>();
     across = product != nullptr && !product->transpose_b;
   }
-  uint8_t at(int64_t column, int64_t tap, int64_t channel) const {
-    const int64_t own_columns = columns / stacked, own_channels = channels / stacked;
-    if (column / own_columns != channel / own_channels) return 0;
-    column %= own_columns, channel %= own_channels;
-    const int64_t index =
-        across ? channel * own_columns + column : (column * own_channels + channel) * taps + tap;
-    const auto byte = static_cast<int64_t>(reinterpret_cast<const uint8_t*>(tensor.bytes())[index]);
-    return static_cast<uint8_t>(byte - zero);
+  /// The bytes of one column's tap, in the places of its channels.
+  void read(int64_t column, int64_t tap, std::byte* to) const {
+    for_each_own(column, tap, [&](int64_t c, uint8_t byte) { to[c] = std::byte{byte}; });
   }
   int64_t sum(int64_t column, int64_t tap) const {
     int64_t sum = 0;
-    for (int64_t c = 0; c < channels; ++c) sum += static_cast<int8_t>(at(column, tap, c));
+    for_each_own(column, tap, [&](int64_t, uint8_t byte) { sum += static_cast<int8_t>(byte); });
     return sum;
   }
+  /// What follows from the tensor and from `rest` alone.
+  JitConstant constant(JitConstant::Make make, std::string_view rest) const {
+    return {std::move(make), tensor,
+            fmt::format("bytes: {}x{}x{}, {} stacked, {}, less {}, {}", columns, channels, taps,
+                        stacked, across ? "across" : "along", zero, rest)};
+  }
+
+ private:
+  /// Of channels that are not another row's.
+  template <class Function>
+  void for_each_own(int64_t column, int64_t tap, const Function& function) const {
+    const int64_t own_columns = columns / stacked, own_channels = channels / stacked;
+    const int64_t first = column / own_columns * own_channels, n = column % own_columns;
+    const auto* from = reinterpret_cast<const uint8_t*>(tensor.bytes()) +
+                       (across ? n : n * own_channels * taps + tap);
+    const int64_t step = across ? own_columns : taps;
+    for (int64_t c = 0; c < own_channels; ++c)
+      function(first + c, static_cast<uint8_t>(from[c * step] - zero));
+  }
 };
+
+std::string text_of(const BorderKinds& kinds) {
+  std::string text;
+  for (const auto& [first, end] : kinds.taps) text += fmt::format(" {}-{}", first, end);
+  return text;
+}
 
 template <class T> std::vector<std::byte> bytes_of(const std::vector<T>& numbers) {
   std::vector<std::byte> bytes(numbers.size() * sizeof(T));
@@ -623,22 +643,21 @@ std::function<std::vector<std::byte>()> column_factors(const DeviceQuantized& d,
   return [factors = std::move(factors)] { return bytes_of(factors); };
 }
 
-std::function<std::vector<std::byte>()> packed_weights(const Problem& problem,
-                                                       const DeviceQuantized& d,
-                                                       const PackedWeights& order) {
-  return [weights = WeightReader(problem, d), order] {
+JitConstant packed_weights(const Problem& problem, const DeviceQuantized& d,
+                           const PackedWeights& order) {
+  const WeightReader weights(problem, d);
+  const auto make = [weights, order] {
     const int64_t places = order.places(weights.columns);
     std::vector<std::byte> bytes(static_cast<size_t>(places * order.row));
     for (int64_t place = 0; place < places; ++place) {
       const int64_t n = order.column_at(place);
-      for (int64_t tap = 0; n < weights.columns && tap < weights.taps; ++tap) {
-        std::byte* to = bytes.data() + place * order.row + tap * order.tap_pitch;
-        for (int64_t c = 0; c < weights.channels; ++c)
-          to[c] = static_cast<std::byte>(weights.at(n, tap, c));
-      }
+      for (int64_t tap = 0; n < weights.columns && tap < weights.taps; ++tap)
+        weights.read(n, tap, bytes.data() + place * order.row + tap * order.tap_pitch);
     }
     return bytes;
   };
+  return weights.constant(make, fmt::format("rows of {}, taps {} apart, slab {}", order.row,
+                                            order.tap_pitch, order.slab));
 }
 
 int64_t PackedWeights::column_at(int64_t place) const {
@@ -670,33 +689,32 @@ BorderKinds border_kinds(const DeviceWindow& w, size_t axis) {
   return kinds;
 }
 
-std::function<std::vector<std::byte>()> column_shifts(const Problem& problem,
-                                                      const DeviceQuantized& d) {
+JitConstant column_shifts(const Problem& problem, const DeviceQuantized& d) {
+  const WeightReader weights(problem, d);
   const int64_t zero = d.zero, padded = padded_columns(d);
-  return [weights = WeightReader(problem, d), zero, padded] {
+  const auto make = [weights, zero, padded] {
     std::vector<int32_t> shifts(static_cast<size_t>(padded));
     for (int64_t n = 0; n < weights.columns; ++n)
       for (int64_t tap = 0; tap < weights.taps; ++tap)
         shifts[static_cast<size_t>(n)] += static_cast<int32_t>(zero * weights.sum(n, tap));
     return bytes_of(shifts);
   };
+  return weights.constant(make, fmt::format("{} times sums in {}", zero, padded));
 }
 
-std::function<std::vector<std::byte>()> column_shifts(const Problem& problem,
-                                                      const DeviceQuantized& d,
-                                                      const BorderKinds& down,
-                                                      const BorderKinds& across) {
+JitConstant column_shifts(const Problem& problem, const DeviceQuantized& d, const BorderKinds& down,
+                          const BorderKinds& across) {
+  const WeightReader weights(problem, d);
   const int64_t zero = d.zero, padded = padded_columns(d), width = d.window.kernel[2];
-  return [weights = WeightReader(problem, d), zero, padded, width, down, across] {
-    std::vector<int32_t> shifts(down.taps.size() * across.taps.size() *
-                                static_cast<size_t>(padded));
+  const auto make = [weights, zero, padded, width, down = down.taps, across = across.taps] {
+    std::vector<int32_t> shifts(down.size() * across.size() * static_cast<size_t>(padded));
     std::vector<int64_t> sums(static_cast<size_t>(weights.taps));
     for (int64_t n = 0; n < weights.columns; ++n) {
       for (int64_t tap = 0; tap < weights.taps; ++tap)
         sums[static_cast<size_t>(tap)] = weights.sum(n, tap);
       auto* to = shifts.data() + n;
-      for (const auto& [first1, end1] : down.taps)
-        for (const auto& [first2, end2] : across.taps) {
+      for (const auto& [first1, end1] : down)
+        for (const auto& [first2, end2] : across) {
           int64_t sum = 0;
           for (int64_t i = first1; i < end1; ++i)
             for (int64_t j = first2; j < end2; ++j) sum += sums[static_cast<size_t>(i * width + j)];
@@ -706,6 +724,8 @@ std::function<std::vector<std::byte>()> column_shifts(const Problem& problem,
     }
     return bytes_of(shifts);
   };
+  return weights.constant(make, fmt::format("{} times sums in {} of taps of {} by {}, {} wide",
+                                            zero, padded, text_of(down), text_of(across), width));
 }
 
 bool has_small_sums(const Problem& problem, const DeviceQuantized& d) {
@@ -713,8 +733,7 @@ bool has_small_sums(const Problem& problem, const DeviceQuantized& d) {
 }
 
 JitPlan quantized_plan(JitLaunch launch, const Problem& problem, const DeviceQuantized& d,
-                       std::function<std::vector<std::byte>()> weights,
-                       const std::vector<int>& operands) {
+                       JitConstant weights, const std::vector<int>& operands) {
   launch.add({JitArgument::input(d.region.x), JitArgument::constant(0), JitArgument::output(),
               JitArgument::constant(1),
               d.zero != 0 ? JitArgument::constant(2) : JitArgument::null()});

@@ -108,9 +108,8 @@ struct PackedWeights {
   int64_t column_at(int64_t place) const;
   int64_t places(int64_t columns) const;
 };
-std::function<std::vector<std::byte>()> packed_weights(const Problem& problem,
-                                                       const DeviceQuantized& d,
-                                                       const PackedWeights& order);
+JitConstant packed_weights(const Problem& problem, const DeviceQuantized& d,
+                           const PackedWeights& order);
 
 /// Positions along an axis of a convolution's result whose taps meet equal parts of the border.
 struct BorderKinds {
@@ -121,17 +120,13 @@ BorderKinds border_kinds(const DeviceWindow& window, size_t axis);
 
 /// Makes what the zero point adds to the sums: an i32 for each padded column, of all taps or of
 /// each pair of kinds of positions along the last two axes.
-std::function<std::vector<std::byte>()> column_shifts(const Problem& problem,
-                                                      const DeviceQuantized& d);
-std::function<std::vector<std::byte>()> column_shifts(const Problem& problem,
-                                                      const DeviceQuantized& d,
-                                                      const BorderKinds& down,
-                                                      const BorderKinds& across);
+JitConstant column_shifts(const Problem& problem, const DeviceQuantized& d);
+JitConstant column_shifts(const Problem& problem, const DeviceQuantized& d, const BorderKinds& down,
+                          const BorderKinds& across);
 
 /// The plan of one launch that takes the region's input, `weights` in the kernel's order, the
 /// result, factors and shifts of columns (none without a zero point) and the epilogue's operands.
 JitPlan quantized_plan(JitLaunch launch, const Problem& problem, const DeviceQuantized& d,
-                       std::function<std::vector<std::byte>()> weights,
-                       const std::vector<int>& operands);
+                       JitConstant weights, const std::vector<int>& operands);
 
 }  // namespace tenon

@@ -309,9 +309,9 @@ Sums sums_of(const Problem& problem, const DeviceQuantized& d) {
 /// Constants of the plan that the kernel takes behind its result.
 void add_column_constants(JitPlan& plan, JitLaunch& launch, const Problem& problem,
                           const DeviceQuantized& d) {
-  const auto add = [&](std::function<std::vector<std::byte>()> bytes) {
+  const auto add = [&](JitConstant constant) {
     launch.add(JitArgument::constant(static_cast<int>(plan.constants.size())));
-    plan.constants.push_back(std::move(bytes));
+    plan.constants.push_back(std::move(constant));
   };
   add(column_factors(d, sums_of(problem, d) == Sums::kSmallWithStart ? kStart : 0));
   if (d.zero == 0) return;

@@ -212,7 +212,7 @@ std::vector<std::string> tile_configs(const Problem& problem) {
 
 /// Weights of columns by steps: four words of threads that a step multiplies first, then four more.
 std::function<std::vector<std::byte>()> panels_of_columns(const Described& x) {
-  return [packed = packed_weights(x.problem, x.d, {x.d.taps() * 4, 4, stem_slab(x.d)}),
+  return [packed = packed_weights(x.problem, x.d, {x.d.taps() * 4, 4, stem_slab(x.d)}).make,
           words = Words(x), window = x.d.window, channels = x.d.channels, columns = x.d.columns] {
     const std::vector<std::byte> from = packed();
     const int64_t pitch = words.panels() * 128, all = window.kernel[1] * window.kernel[2] * 4;

@@ -100,7 +100,8 @@ std::function<std::vector<std::byte>()> words_of(const Problem& problem, const D
                                                  const Shape& shape) {
   const int64_t halves = shape.steps() * 2, row = halves * 16;
   const int64_t groups = blocks_for(d.columns, shape.columns) * shape.columns / 8;
-  return [packed = packed_weights(problem, d, {row, row, shape.slab}), shape, halves, row, groups] {
+  return [packed = packed_weights(problem, d, {row, row, shape.slab}).make, shape, halves, row,
+          groups] {
     const std::vector<std::byte> from = packed();
     std::vector<std::byte> to(static_cast<size_t>(groups * 8 * row));
     for (int64_t place = 0; place < static_cast<int64_t>(from.size()) / row; ++place)

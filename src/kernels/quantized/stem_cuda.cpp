@@ -23,7 +23,7 @@ int64_t words_of_column(const DeviceQuantized& d) {
 /// Taps t and t + 4 of eight lie beside each other.
 std::function<std::vector<std::byte>()> words_of(const Problem& problem, const DeviceQuantized& d) {
   const int64_t words = words_of_column(d);
-  return [packed = packed_weights(problem, d, {words * 4, 4, stem_slab(d)})] {
+  return [packed = packed_weights(problem, d, {words * 4, 4, stem_slab(d)}).make] {
     const std::vector<std::byte> from = packed();
     std::vector<std::byte> to(from.size());
     for (size_t word = 0; word < from.size() / 4; ++word) {
@@ -47,7 +47,7 @@ bool takes_groups(const Problem& problem, const DeviceQuantized& d) {
 /// As products of warp groups take them.
 std::function<std::vector<std::byte>()> panels_of_columns(const Problem& problem,
                                                           const DeviceQuantized& d) {
-  return [packed = packed_weights(problem, d, {panels_of(d) * 128, 4, stem_slab(d)}),
+  return [packed = packed_weights(problem, d, {panels_of(d) * 128, 4, stem_slab(d)}).make,
           columns = d.columns] { return stem_panels(packed(), columns); };
 }
 
