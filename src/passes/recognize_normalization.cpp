@@ -1,11 +1,14 @@
 // (x - mean(x)) / sqrt(mean((x - mean(x))^2) + epsilon), written with a division, a reciprocal or
 // a power, is one normalization; without the mean it is an RMS normalization, and so is division
 // by the length of a vector. The product and the
-// sum behind it become its scale and bias. Must run after merge_equal (means are shared) and before
-// fuse_epilogue.
+// sum behind it become its scale and bias. One over the channels of an image stands between
+// transposes, which move nothing where images are channels-last. Must run after merge_equal (means
+// are shared) and before fuse_epilogue.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
+#include "passes/channel_constants.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 
@@ -45,10 +48,28 @@ std::optional<Spread> root_of(const Value* value, double exponent) {
   return std::nullopt;
 }
 
-/// The mean's operand, and the first of the axes, which are the last ones; axes are kept.
+/// Axes that a normalization takes together: the last ones from `first` on, or the channels alone.
+struct Axes {
+  int64_t first = 0;
+  bool channels = false;  ///< Axis 1, with others behind it.
+  bool operator==(const Axes&) const = default;
+};
+
+/// Of a tensor of rank `rank`; nothing for others.
+std::optional<Axes> axes_of(std::vector<int64_t> axes, int64_t rank) {
+  for (int64_t& axis : axes) axis += axis < 0 ? rank : 0;
+  if (axes == std::vector<int64_t>{1} && rank > 2) return Axes{1, true};
+  std::sort(axes.begin(), axes.end());
+  for (size_t i = 0; i < axes.size(); ++i)
+    if (axes[i] != rank - static_cast<int64_t>(axes.size() - i)) return std::nullopt;
+  if (axes.empty() || axes[0] == 0) return std::nullopt;
+  return Axes{axes[0]};
+}
+
+/// The mean's operand and axes, which are kept.
 struct Mean {
   Value* of = nullptr;
-  int64_t axis = 0;
+  Axes axes;
 };
 
 std::optional<Mean> mean_of(const Value* value) {
@@ -62,12 +83,8 @@ std::optional<Mean> mean_of(const Value* value) {
     if (node.input(1)->constant() == nullptr) return std::nullopt;
     axes = node.input(1)->constant()->to_int64s();
   }
-  for (int64_t& axis : axes) axis += axis < 0 ? rank : 0;
-  std::sort(axes.begin(), axes.end());
-  for (size_t i = 0; i < axes.size(); ++i)
-    if (axes[i] != rank - static_cast<int64_t>(axes.size() - i)) return std::nullopt;
-  if (axes.empty() || axes[0] == 0) return std::nullopt;
-  return Mean{node.input(0), axes[0]};
+  const auto found = axes_of(std::move(axes), rank);
+  return found.has_value() ? std::optional(Mean{node.input(0), *found}) : std::nullopt;
 }
 
 /// u for u * u and u^2.
@@ -81,7 +98,7 @@ Value* square_of(const Value* value) {
 
 struct Pattern {
   Value* x = nullptr;
-  int64_t axis = 0;
+  Axes axes;
   double epsilon = 0;
   NormKind kind = NormKind::kLayer;
   double scale = 1;
@@ -92,10 +109,10 @@ std::optional<Pattern> match(Value* deviation, const std::optional<Spread>& spre
   if (!spread.has_value()) return std::nullopt;
   const auto square_mean = mean_of(spread->variance);
   if (!square_mean.has_value() || square_of(square_mean->of) != deviation) return std::nullopt;
-  Pattern pattern{deviation, square_mean->axis, spread->epsilon, NormKind::kRms};
+  Pattern pattern{deviation, square_mean->axes, spread->epsilon, NormKind::kRms};
   if (const Node* difference = pointwise_producer(deviation, k_sub)) {
     const auto mean = mean_of(difference->input(1));
-    if (mean.has_value() && mean->of == difference->input(0) && mean->axis == pattern.axis) {
+    if (mean.has_value() && mean->of == difference->input(0) && mean->axes == pattern.axes) {
       pattern.x = mean->of;
       pattern.kind = NormKind::kLayer;
     }
@@ -130,6 +147,40 @@ Value* factors_of(Graph& graph, const Node& user, const Value* x, int64_t axis) 
   return value;
 }
 
+/// The same for a normalization over channels, which are axis 1 of `x`.
+Value* channel_factors_of(Graph& graph, const Node& user, const Value* x) {
+  const Value* other = user.input(user.input(0) == x ? 1 : 0);
+  const Shape& shape = x->type.shape;
+  if (other->type.type != x->type.type || !shape[1].is_constant()) return nullptr;
+  const int64_t channels = shape[1].constant();
+  const auto numbers = per_channel(other, static_cast<int64_t>(shape.size()), 1, channels);
+  return numbers.has_value() ? constant_like(graph, x->type.type, {channels}, *numbers) : nullptr;
+}
+
+/// From channels at axis 1 to channels last, and back.
+std::vector<int64_t> channels_last(int64_t rank) {
+  std::vector<int64_t> permutation(rank, 1);
+  permutation[0] = 0;
+  std::iota(permutation.begin() + 1, permutation.end() - 1, 2);
+  return permutation;
+}
+std::vector<int64_t> channels_first(int64_t rank) {
+  std::vector<int64_t> permutation(rank, rank - 1);
+  permutation[0] = 0;
+  std::iota(permutation.begin() + 2, permutation.end(), 1);
+  return permutation;
+}
+
+/// The transpose behind a normalization over channels that brings them back, or null.
+Value* brought_back(const Graph& graph, const Node& norm) {
+  const Node* user = only_user(graph, norm.output());
+  const auto* transpose = user == nullptr ? nullptr : user->as<Transpose>();
+  const auto rank = static_cast<int64_t>(norm.output()->type.shape.size());
+  return transpose != nullptr && rank > 2 && transpose->permutation == channels_first(rank)
+             ? user->output()
+             : nullptr;
+}
+
 /// Takes the product, then the sum behind a normalization in. True when it did.
 bool take_factors(Graph& graph, Node& norm) {
   const auto* op = norm.as<Normalization>();
@@ -137,22 +188,25 @@ bool take_factors(Graph& graph, Node& norm) {
   if (!rows || norm.outputs().size() != 1 || norm.inputs().size() > 2) return false;
   const int64_t rank = static_cast<int64_t>(norm.output()->type.shape.size());
   const int64_t axis = op->axis < 0 ? op->axis + rank : op->axis;
-  Node* user = only_user(graph, norm.output());
+  Value* const channels = axis == rank - 1 ? brought_back(graph, norm) : nullptr;
+  Value* const result = channels != nullptr ? channels : norm.output();
+  Node* user = only_user(graph, result);
   const bool scaled = norm.has_input(1);
   if (user == nullptr || !is_function(*user, scaled ? k_add : k_mul) ||
-      user->output()->type != norm.output()->type)
+      user->output()->type != result->type)
     return false;
-  Value* factors = factors_of(graph, *user, norm.output(), axis);
+  Value* factors = channels != nullptr ? channel_factors_of(graph, *user, result)
+                                       : factors_of(graph, *user, result, axis);
   if (factors == nullptr) return false;
   norm.append_input(factors);
   add_origins(norm, *user);
-  norm.output()->name = user->output()->name;
-  graph.replace_uses(user->output(), norm.output());
+  result->name = user->output()->name;
+  graph.replace_uses(user->output(), result);
   graph.erase(user);
   return true;
 }
 
-/// x / max(|x|, least), as F.normalize has it, over a last axis of known extent. With n elements it
+/// x / max(|x|, least), as F.normalize has it, over an axis of known extent. With n elements it
 /// is x / sqrt(mean(x^2) + least^2 / n) / sqrt(n) but for norms near `least`, which must be next to
 /// nothing for that.
 std::optional<Pattern> match_unit_length(const Node& root) {
@@ -167,14 +221,12 @@ std::optional<Pattern> match_unit_length(const Node& root) {
       continue;
     const Node& norm = *clamp->input(i)->producer();
     const Shape& shape = root.input(0)->type.shape;
-    const auto last = static_cast<int64_t>(shape.size()) - 1;
-    const bool over_last = norm.inputs().size() == 1 && reduce->axes.size() == 1 &&
-                           (reduce->axes[0] == last || reduce->axes[0] == -1);
-    if (norm.input(0) != root.input(0) || !over_last || last < 1 || !shape.back().is_constant() ||
-        shape.back().constant() < 1)
+    const auto axes = axes_of(reduce->axes, static_cast<int64_t>(shape.size()));
+    if (norm.input(0) != root.input(0) || norm.inputs().size() != 1 || reduce->axes.size() != 1 ||
+        !axes.has_value() || !shape[axes->first].is_constant() || shape[axes->first].constant() < 1)
       continue;
-    const auto count = static_cast<double>(shape.back().constant());
-    return Pattern{root.input(0), last, least * least / count, NormKind::kRms,
+    const auto count = static_cast<double>(shape[axes->first].constant());
+    return Pattern{root.input(0), *axes, least * least / count, NormKind::kRms,
                    1 / std::sqrt(count)};
   }
   return std::nullopt;
@@ -182,7 +234,7 @@ std::optional<Pattern> match_unit_length(const Node& root) {
 
 /// The same number for all normalized elements.
 Value* add_scale(Graph& graph, const Pattern& pattern) {
-  const Dim& count = pattern.x->type.shape.back();
+  const Dim& count = pattern.x->type.shape[pattern.axes.first];
   Tensor tensor(pattern.x->type.type, {count.constant()});
   for (int64_t i = 0; i < tensor.count(); ++i) tensor.set_from_double(i, pattern.scale);
   Value* value = graph.add_constant(std::move(tensor));
@@ -191,15 +243,19 @@ Value* add_scale(Graph& graph, const Pattern& pattern) {
 }
 
 Node* replace(Graph& graph, Node& root, const Pattern& pattern) {
+  const auto rank = static_cast<int64_t>(pattern.x->type.shape.size());
+  const bool channels = pattern.axes.channels;
   auto norm = std::make_unique<Normalization>();
   norm->norm = pattern.kind;
-  norm->axis = pattern.axis;
+  norm->axis = channels ? rank - 1 : pattern.axes.first;
   norm->epsilon = pattern.epsilon;
-  std::vector<Value*> inputs = {pattern.x};
+  std::vector<Value*> inputs = {channels ? transposed(graph, pattern.x, channels_last(rank), root)
+                                         : pattern.x};
   if (pattern.scale != 1) inputs.push_back(add_scale(graph, pattern));
   Value* result = add_op(graph, std::move(norm), std::move(inputs), root);
-  stand_in(graph, root, result);
-  return result->producer();
+  Node* node = result->producer();
+  stand_in(graph, root, channels ? transposed(graph, result, channels_first(rank), root) : result);
+  return node;
 }
 
 }  // namespace
