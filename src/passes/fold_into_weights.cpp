@@ -1,6 +1,7 @@
 // Batch normalization becomes a product and a sum per channel; products and sums per channel behind
 // a convolution or a matmul with constant weights go into its weights and bias, those behind a
-// matmul's bias too. Must run before fuse_epilogue.
+// matmul's bias too, and so do those in front of all that reads them. Must run before
+// fuse_epilogue.
 #include <algorithm>
 #include <cmath>
 
@@ -88,18 +89,19 @@ Value* scaled_weights(Graph& graph, const Tensor& weights, const Channels& chann
 
 /// Weights in f16 keep their digits: each channel's greatest is far above the type's least numbers,
 /// which layer scales of untrained networks are not.
-bool keeps_digits(const Tensor& weights, const Channels& channels,
+template <class ChannelOf>
+bool keeps_digits(const Tensor& weights, const ChannelOf& channel_of,
                   const std::vector<double>& factors, const PassContext& context) {
   constexpr double kLeast = 0x1p-10, kGreatest = 65504;
   if (weights.type() != DataType::kFloat16 &&
       context.options().precision != std::optional(DataType::kFloat16))
     return true;
-  std::vector<double> greatest(channels.count, 0);
+  std::vector<double> greatest(factors.size(), 0);
   for (int64_t i = 0; i < weights.count(); ++i) {
-    double& most = greatest[i / channels.inner % channels.count];
+    double& most = greatest[channel_of(i)];
     most = std::max(most, std::abs(weights.as_double(i)));
   }
-  for (int64_t c = 0; c < channels.count; ++c) {
+  for (size_t c = 0; c < factors.size(); ++c) {
     const double scaled = greatest[c] * std::abs(factors[c]);
     if (scaled > kGreatest || (scaled < kLeast && scaled < greatest[c])) return false;
   }
@@ -141,7 +143,8 @@ bool spread(Graph& graph, Node& node, const PassContext& context) {
     auto shifts = per_channel(shifted->sum->input(shifted->constant), rank, channels->output_axis,
                               channels->count);
     const Tensor& weights = *anchor.input(1)->constant();
-    if (!factors || !shifts || !keeps_digits(weights, *channels, *factors, context)) continue;
+    const auto channel_of = [&](int64_t i) { return i / channels->inner % channels->count; };
+    if (!factors || !shifts || !keeps_digits(weights, channel_of, *factors, context)) continue;
     for (int64_t c = 0; c < channels->count; ++c) (*shifts)[c] *= (*factors)[c];
     anchor.set_input(1, scaled_weights(graph, weights, *channels, *factors));
     anchor.output()->name.clear();  // The product is scaled now.
@@ -188,6 +191,119 @@ bool fold(Graph& graph, Node& node) {
   return false;
 }
 
+/// A convolution or matmul with constant weights that reads a value as its first operand.
+struct Reader {
+  Node* node = nullptr;
+  int64_t groups = 1, outputs = 0, inputs = 0, taps = 1;  ///< inputs: of a group.
+  bool across = false;                                    ///< Weights are [inputs, outputs].
+  int64_t channel(int64_t i) const {
+    if (across) return i / outputs;
+    return i / (inputs * taps) / (outputs / groups) * inputs + i / taps % inputs;
+  }
+  int64_t output(int64_t i) const { return across ? i % outputs : i / (inputs * taps); }
+};
+
+/// A shift is the same at all pixels where none of them is padding.
+bool is_padded(const Conv& conv) {
+  return conv.pad_mode != PadMode::kExplicit || !all_are(conv.pads_begin, 0) ||
+         !all_are(conv.pads_end, 0);
+}
+
+std::optional<Reader> reader_of(const Use& use, bool shifts) {
+  const Tensor* weights = use.node->inputs().size() < 2 || use.node->input(1) == nullptr
+                              ? nullptr
+                              : use.node->input(1)->constant();
+  if (use.index != 0 || weights == nullptr || use.node->input(1)->uses().size() != 1 ||
+      !is_real(weights->type()))
+    return std::nullopt;
+  const Extents& e = weights->extents();
+  if (const auto* conv = use.node->as<Conv>()) {
+    if (weights->rank() < 3 || !has_constant_bias(*use.node) || (shifts && is_padded(*conv)))
+      return std::nullopt;
+    return Reader{use.node, conv->groups, e[0], e[1], weights->count() / (e[0] * e[1])};
+  }
+  const auto* matmul = use.node->as<MatMul>();
+  if (matmul == nullptr || matmul->transpose_a || weights->rank() != 2 ||
+      use.node->input(0)->type.shape.size() < 2)
+    return std::nullopt;
+  return matmul->transpose_b ? Reader{use.node, 1, e[0], e[1]}
+                             : Reader{use.node, 1, e[1], e[0], 1, true};
+}
+
+void scale_reader(Graph& graph, const Reader& reader, const std::vector<double>& factors) {
+  const Tensor& weights = *reader.node->input(1)->constant();
+  Tensor scaled(weights.type(), weights.extents());
+  for (int64_t i = 0; i < weights.count(); ++i)
+    scaled.set_from_double(i, weights.as_double(i) * factors[reader.channel(i)]);
+  Value* value = graph.add_constant(std::move(scaled));
+  value->type = reader.node->input(1)->type;
+  reader.node->set_input(1, value);
+}
+
+void shift_reader(Graph& graph, const Reader& reader, const std::vector<double>& shifts,
+                  const Node& like) {
+  const Tensor& weights = *reader.node->input(1)->constant();
+  std::vector<double> sums(reader.outputs, 0);
+  for (int64_t i = 0; i < weights.count(); ++i)
+    sums[reader.output(i)] += weights.as_double(i) * shifts[reader.channel(i)];
+  if (reader.node->is<Conv>()) {
+    const std::vector<double> bias = bias_of(*reader.node, reader.outputs);
+    for (int64_t o = 0; o < reader.outputs; ++o) sums[o] += bias[o];
+    return set_bias(graph, *reader.node, sums);
+  }
+  Value* const product = reader.node->output();
+  const std::vector<Use> uses(product->uses().begin(), product->uses().end());
+  Value* const constant = constant_like(graph, product->type.type, {reader.outputs}, sums);
+  Value* const sum = add_pointwise(graph, k_add, {product, constant}, *reader.node);
+  sum->producer()->origins = like.origins;
+  std::swap(sum->name, product->name);
+  for (const Use& use : uses) use.node->set_input(use.index, sum);
+}
+
+/// Takes `node` (x * c or x + c per channel) into the weights of all that reads it.
+bool fold_ahead(Graph& graph, Node& node, const PassContext& context) {
+  const bool product = is_function(node, k_mul), sum = is_function(node, k_add);
+  if ((!product && !sum) || graph.is_output(node.output()) || node.output()->uses().empty())
+    return false;
+  std::vector<Reader> readers;
+  for (const Use& use : node.output()->uses()) {
+    const auto reader = reader_of(use, sum);
+    if (!reader.has_value() || !context.allows_fusion(*use.node) ||
+        (use.node->is<MatMul>() && graph.is_output(use.node->output())))
+      return false;
+    readers.push_back(*reader);
+  }
+  for (int i = 0; i < 2; ++i) {
+    Value* x = node.input(i);
+    if (x->constant() != nullptr || x->type.shape != node.output()->type.shape) continue;
+    const auto rank = static_cast<int64_t>(x->type.shape.size());
+    const Reader& first = readers.front();
+    const auto numbers = per_channel(node.input(1 - i), rank, first.node->is<Conv>() ? 1 : rank - 1,
+                                     first.groups * first.inputs);
+    if (!numbers.has_value()) continue;
+    const auto differs = [&](const Reader& reader) {
+      return reader.node->is<Conv>() != first.node->is<Conv>() ||
+             reader.groups * reader.inputs != first.groups * first.inputs ||
+             (product &&
+              !keeps_digits(
+                  *reader.node->input(1)->constant(),
+                  [&](int64_t element) { return reader.channel(element); }, *numbers, context));
+    };
+    if (std::ranges::any_of(readers, differs)) return false;
+    for (const Reader& reader : readers) {
+      if (product)
+        scale_reader(graph, reader, *numbers);
+      else
+        shift_reader(graph, reader, *numbers, node);
+      add_origins(*reader.node, node);
+      reader.node->set_input(0, x);
+    }
+    graph.erase(&node);
+    return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 bool fold_into_weights(Graph& graph, PassContext& context) {
@@ -201,7 +317,12 @@ bool fold_into_weights(Graph& graph, PassContext& context) {
     return (fold(graph, node) || spread(graph, node, context)) &&
            context.applied(name + " goes into the weights before it");
   });
-  return expanded || folded;
+  const bool ahead = for_each_from_back(nodes_of(graph), [&](Node& node) {
+    const std::string name = node.name;
+    return context.allows_fusion(node) && fold_ahead(graph, node, context) &&
+           context.applied(name + " goes into the weights behind it");
+  });
+  return expanded || folded || ahead;
 }
 
 }  // namespace tenon
