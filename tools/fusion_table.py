@@ -37,6 +37,8 @@ Scale by 1, shift by 0, power of 1 | simplify | no_change | identity, cast to th
 Convolution and scale, one for all | fold_into_weights | scale | one number for all
 Convolution and scale, one for each channel | fold_into_weights | scale | a number for each channel, and a shift
 Convolution and batch normalization | fold_into_weights | batch_norm | convolution and batch normalization
+Scale and shift, one for each channel, and convolution | fold_into_weights | ahead | batch normalization in front of a convolution of pixels, whose image others read too
+Convolutions of channels in no multiple of 8 | pad_channels | convolutions | pixels, an activation, pixels of the same channels, sums and scales of both, pixels
 Convolutions of one image and their sum | merge_branches | windows | windows of three and one, and the image times a number a channel
 Convolution and generic activation | fuse_epilogue | usual | convolution and several scalar functions
 Matrix product and activation (`ip1 + relu1`) | fuse_epilogue | usual | ip1 + relu1
@@ -89,6 +91,7 @@ Softmax spelled out | fuse_reductions | softmax | after taking the largest off
 Pointwise side by side | fuse_independent | siblings | sine and cosine of the same
 Group normalization | recognize_group_norm | reshaped_instance_norm | as exporters write it
 Layer normalization spelled out | recognize_normalization | layer | power, root, quotient; scale and bias
+Normalization over channels of an image | recognize_normalization | channels | mean and variance over channels, with a scale and a shift a channel
 Vectors divided by their lengths | recognize_normalization | unit_length | queries of cosine attention
 Grouped queries | straighten_attention | one_form | repeated heads
 Attention with its past | straighten_attention | one_form | the past is joined with keys and values
