@@ -41,6 +41,7 @@ TextRecord take_record(std::string_view& bytes) {
 
 void RecordedText::record(TextForm form, std::span<const std::string_view> words,
                           std::span<const int64_t> numbers) {
+  if (form == TextForm::kText && words.front().empty()) return;
   values_.resize(values_.size() - std::exchange(seal_bytes_, 0));
   size_t size = sizeof(uint16_t) + sizeof(uint32_t) + sizeof form + numbers.size_bytes();
   for (const std::string_view word : words) size += sizeof(uint32_t) + word.size();

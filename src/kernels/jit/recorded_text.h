@@ -35,6 +35,7 @@ class RecordedText final : public UnwrittenText {
   }
   void record(TextForm form, std::span<const std::string_view> words,
               std::span<const int64_t> numbers);
+  /// An empty one leaves no trace.
   void text(std::string_view text) { record(TextForm::kText, {text}); }
 
   /// From now on, until something is recorded, its values say also how this library writes, so that

@@ -57,6 +57,16 @@ TEST(RecordedText, IsKnownByItsValues) {
   EXPECT_FALSE(words == other);
 }
 
+/// Text that exact code alone has leaves code for all extents the same.
+TEST(RecordedText, HasNoTraceOfNothing) {
+  OpenText with, without;
+  with.add("#define A\n", "");
+  for (OpenText* text : {&with, &without}) text->add("", "#define B\n");
+  EXPECT_EQ(with.open(), without.open());
+  EXPECT_FALSE(with.exact() == without.exact());
+  EXPECT_TRUE(without.exact().empty());
+}
+
 // What a version of the library that writes otherwise would be known by is another seal.
 TEST(RecordedText, IsSealedByAllForms) {
   std::set<TextForm> shown{TextForm::kSeal};
