@@ -87,6 +87,9 @@ struct Problem {
   NumericsOptions numerics;
   /// GPU: bytes of shared memory that a block may take, with those that the driver keeps.
   int64_t shared_memory = INT64_MAX;
+  /// GPU: bytes of operands that are no constants, under the largest shapes that the plan serves;
+  /// 0: under these.
+  int64_t most_bytes = 0;
 
   const Operand& input(int index) const { return inputs[index]; }
   const Operand& output(int index = 0) const { return outputs[index]; }

@@ -30,6 +30,22 @@ Status bind_extent(const Value& input, size_t axis, int64_t extent, SymbolValues
   return user_error("input '{}': axis {} must be {}, not {}", input.name, axis, *expected, extent);
 }
 
+/// Under the largest shapes of its graph.
+int64_t most_bytes(const Value& value, const SymbolRanges& ranges) {
+  int64_t bytes = byte_size(value.type.type);
+  for (const Dim& dim : value.type.shape)
+    if (__builtin_mul_overflow(bytes, dim.range(ranges).max, &bytes)) return kMaxTensorBytes;
+  return std::min(bytes, kMaxTensorBytes);
+}
+
+int64_t most_bytes(const Node& node, const SymbolRanges& ranges) {
+  int64_t bytes = 0;
+  for (const Value* input : node.inputs())
+    if (input != nullptr && input->constant() == nullptr) bytes += most_bytes(*input, ranges);
+  for (const Value* output : node.outputs()) bytes += most_bytes(*output, ranges);
+  return bytes;
+}
+
 }  // namespace
 
 Result<SymbolValues> bind_inputs(const Graph& graph, const std::map<std::string, Extents>& shapes,
@@ -265,10 +281,11 @@ Problem ConcreteGraph::problem(const Node& node, const Backend& backend, int thr
   problem.outputs.reserve(node.outputs().size());
   for (const Value* input : node.inputs()) problem.inputs.push_back(operand(input));
   for (const Value* output : node.outputs()) problem.outputs.push_back(operand(output));
-  // No other kernels ask.
-  if (problem.device->capabilities().host_cores)
-    if (const int left = left_operand(node); left >= 0 && rows_are_uniform(*node.input(left)))
-      problem.inputs[static_cast<size_t>(left)].uniform_rows = true;
+  // No kernels of the other kind of device ask.
+  if (!problem.device->capabilities().host_cores)
+    problem.most_bytes = most_bytes(node, graph_->symbol_ranges);
+  else if (const int left = left_operand(node); left >= 0 && rows_are_uniform(*node.input(left)))
+    problem.inputs[static_cast<size_t>(left)].uniform_rows = true;
   return problem;
 }
 

@@ -50,11 +50,13 @@ class Collector {
     }
   }
 
-  /// What may make a difference to a kernel's code: single numbers become part of it.
+  /// All that may make a difference to a kernel's code: single numbers become part of it, and code
+  /// for all extents is made for the largest ones.
   std::string code_key(const ConcreteGraph& graph, const Node& node) const {
     constexpr int64_t kFew = 64;
     const Problem problem = graph.problem(node, backend_, 1);
-    std::string key = backend_.tactic_of(node) + problem_key(problem);
+    std::string key =
+        fmt::format("{}{}|{}", backend_.tactic_of(node), problem_key(problem), problem.most_bytes);
     for (const Operand& input : problem.inputs)
       if (const Tensor* constant = input.constant;
           constant != nullptr && constant->defined() && constant->count() <= kFew)

@@ -154,16 +154,27 @@ void add_tiling(KernelCode& code, const Tiling& t) {
   code.constant("kStages", t.stages());
 }
 
-/// Whether the bytes of a step's images are many for the second-level cache. It is of two halves,
-/// both of which hold lines that all multiprocessors read; three steps, as of a residual block, of
-/// less than a third of a half each leave the lines there that the block reads again.
-bool are_many(const Problem& problem, int64_t bytes) {
+/// Of a step's images.
+int64_t image_bytes(const Problem& problem) {
+  int64_t bytes = 0;
+  for (const Operand& input : problem.inputs)
+    if (input.present && input.constant == nullptr) bytes += input.count() * byte_size(input.type);
+  for (const Operand& output : problem.outputs) bytes += output.count() * byte_size(output.type);
+  return bytes;
+}
+
+/// Whether a step's images are large for the second-level cache. It is of two halves, both of which
+/// hold lines that all multiprocessors read; three steps, as of a residual block, of less than a
+/// third of a half each leave the lines there that the block reads again.
+bool are_large(const Problem& problem, int64_t bytes) {
   const auto cache = static_cast<int64_t>(gpu_of(problem).cache_bytes);
   return cache > 0 && bytes >= cache / 2 / 3;
 }
 
 bool add_walk(KernelCode& code, const Problem& problem, const WalkedInputs& inputs,
               const WalkedTiles& tiles) {
+  const int64_t bytes = image_bytes(problem);
+  if (!are_large(problem, std::max(bytes, problem.most_bytes))) return false;
   constexpr int64_t kLine = 128;  // Of the second-level cache.
   std::string facts = fmt::format(
       "#define IMAGE_ALONE {}\n#define ADDENDS_ALONE {}\nenum : int {{ kImage = {} ",
@@ -173,11 +184,7 @@ bool add_walk(KernelCode& code, const Problem& problem, const WalkedInputs& inpu
   for (size_t i = 0; i < std::max<size_t>(inputs.addends.size(), 1); ++i)
     facts += fmt::format(", kAddend{} = {}", i, i < inputs.addends.size() ? inputs.addends[i] : 0);
   facts += " };\n";
-  int64_t bytes = 0;
-  for (const Operand& input : problem.inputs)
-    if (input.present && input.constant == nullptr) bytes += input.count() * byte_size(input.type);
-  for (const Operand& output : problem.outputs) bytes += output.count() * byte_size(output.type);
-  const bool pays = tiles.count > tiles.at_a_time && are_many(problem, bytes);
+  const bool pays = tiles.count > tiles.at_a_time && are_large(problem, bytes);
   if (pays) code.exact_text("#define WALKS\n" + facts);
   code.open_text(facts);
   code.open_walk();

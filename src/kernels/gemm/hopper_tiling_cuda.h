@@ -82,8 +82,8 @@ struct WalkedTiles {
   int64_t count = 1, at_a_time = 1, own_bytes = 0, row_bytes = 0;
 };
 /// Has the kernel follow walks where those pay; true if it then takes one as its last argument.
-/// Code for all extents has it among its open numbers, whatever the extents: launches for which
-/// walks do not pay have none.
+/// Code for all extents has it among its open numbers where walks pay under the largest shapes that
+/// the plan serves: launches for which they do not pay have none.
 bool add_walk(KernelCode& code, const Problem& problem, const WalkedInputs& inputs,
               const WalkedTiles& tiles);
 /// Tiles that the GPU computes at a time.

@@ -350,6 +350,57 @@ TEST(JitKernels, WalkWhereTheCacheIsKnownAndNotLarge) {
   }
 }
 
+/// A problem of images with another number of them.
+Problem with_images(Problem problem, int64_t count) {
+  for (Operand& input : problem.inputs)
+    if (input.constant == nullptr) input.extents[0] = count;
+  for (Operand& output : problem.outputs) output.extents[0] = count;
+  return problem;
+}
+
+/// Code for all extents walks where the largest ones of a plan do: it is one code for all of them.
+/// In plans without large ones it has no trace of walks.
+TEST(JitKernels, OpenCodeWalksWhereThePlanHasLargeExtents) {
+  if (!cuda::load_nvrtc().ok()) GTEST_SKIP() << "no NVRTC here";
+  DeviceProperties properties = described_gpu(90).properties();
+  properties.cache_bytes = size_t{1} << 29;  // Of 64 images of each case some are out of it.
+  DescribedDevice device(std::move(properties));
+  ConstantStore store(device);
+  const auto library = std::make_shared<CodeLibrary>(CodeLibrary::Use::kCollectOpen);
+  store.set_code(library);
+  int tried = 0;
+  for (const auto& one : all_cases()) {
+    if (!one->name.starts_with("hopper quantized conv that walks") &&
+        one->name != "hopper conv f16 64x320")
+      continue;
+    Problem large = with_images(one->describe(&device), 64);
+    large.constants = &store;
+    Problem small = with_images(large, 2), few = small;
+    large.most_bytes = small.most_bytes = int64_t{1} << 30;
+    for (const Tactic& tactic : cuda_tactics()) {
+      if (tactic.name != "cuda.conv.hopper" && tactic.name != "cuda.quantized.hopper" &&
+          tactic.name != "cuda.quantized.patch")
+        continue;
+      if (!is_tried(*one, tactic) || !tactic.supports(large) || !tactic.supports(few)) continue;
+      const std::string config = tactic.configs(few).front();
+      const size_t before = library->size();
+      const auto collect = [&](const Problem& problem) {
+        const auto kernel = tactic.create(problem, config);
+        EXPECT_TRUE(kernel.ok()) << kernel.error().message;
+        return kernel.ok() && (*kernel)->walks();
+      };
+      EXPECT_TRUE(collect(large)) << one->name;
+      EXPECT_FALSE(collect(small)) << one->name;
+      EXPECT_EQ(library->size(), before + 1) << one->name << ": " << tactic.name;
+      EXPECT_FALSE(collect(few)) << one->name;
+      EXPECT_EQ(library->size(), before + 2) << one->name << ": " << tactic.name;
+      ++tried;
+      break;
+    }
+  }
+  EXPECT_GE(tried, 2);
+}
+
 /// Attention of sequences of `length`, whose heads lie side by side.
 KernelCase attention_of(int64_t length) {
   Attention op;
