@@ -33,6 +33,7 @@ using network::Network;
 void take_observers(const BuilderConfig& config, const Network& network, CompileRequest& request) {
   request.packs = !config.getFlag(BuilderFlag::kVERSION_COMPATIBLE);
   request.takes_forms = !is_refittable(config);
+  request.opens_broadcasts = true;
   request.levels = config.pass_switches().levels;
   request.shows_tensors = network.shows_unfused();
 }

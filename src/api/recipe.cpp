@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "device/kernel_threads.h"
 #include "ops/control_flow.h"
+#include "plan/open_form.h"
 #include "plan/packing.h"
 
 namespace tenon::api {
@@ -144,6 +145,7 @@ Result<Plan> optimize_again(const Plan& plan, std::unique_ptr<Graph> network,
   request.select.threads = kernel_threads(*backend.device);
   request.select.chosen = tactics_of(*plan.graph);
   request.packs = !value_of(plan, kPackingSetting).empty();
+  request.opens_broadcasts = open_form_of(plan) > 0;
   request.backend = backend;
   TimingCache cache;
   Silence silence;

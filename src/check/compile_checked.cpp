@@ -299,6 +299,7 @@ class CheckedBuild {
     request.keep_originals = true;
     request.packs = request_.packs;
     request.takes_forms = request_.takes_forms;
+    request.opens_broadcasts = request_.opens_broadcasts;
     // The first build alone tells, and has the reference evaluated beside it.
     request.levels = std::exchange(request_.levels, nullptr);
     request.before_passes = std::exchange(request_.before_passes, nullptr);

@@ -62,9 +62,14 @@ void move_operators(Graph& to, Graph& from) {
 
 }  // namespace
 
-Status transplant(Graph& to, Graph& from) {
-  TENON_TRY(compare(to, from));
-  move_operators(to, from);
+Status transplant(Plan& to, Plan& from) {
+  TENON_TRY(compare(*to.graph, *from.graph));
+  if (to.forms.size() != from.forms.size())
+    return unsupported("with these weights the network has {} other forms instead of {}",
+                       from.forms.size(), to.forms.size());
+  for (size_t i = 0; i < to.forms.size(); ++i) TENON_TRY(compare(*to.forms[i], *from.forms[i]));
+  move_operators(*to.graph, *from.graph);
+  for (size_t i = 0; i < to.forms.size(); ++i) move_operators(*to.forms[i], *from.forms[i]);
   return {};
 }
 

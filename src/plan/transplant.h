@@ -1,12 +1,13 @@
 #pragma once
 
 #include "base/status.h"
-#include "ir/graph.h"
+#include "plan/plan.h"
 
 namespace tenon {
 
-/// Moves operators, kernels' names and packed constants of `from` to the nodes of `to`, which keep
-/// their addresses. Fails, and changes nothing, when the graphs differ in more than these.
-Status transplant(Graph& to, Graph& from);
+/// Moves operators, kernels' names and packed constants of the graph and forms of `from` to the
+/// nodes of those of `to`, which keep their addresses. Fails, and changes nothing, when they differ
+/// in more than these.
+Status transplant(Plan& to, Plan& from);
 
 }  // namespace tenon

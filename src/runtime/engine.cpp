@@ -202,7 +202,7 @@ Status Engine::examine_graph() {
 Status Engine::refit(Plan fresh) {
   meeting_.end();
   const std::unique_lock lock(making_);
-  if (const Status same = transplant(*plan_.graph, *fresh.graph); !same.ok())
+  if (const Status same = transplant(plan_, fresh); !same.ok())
     TENON_TRY(replace_graph(fresh, same.error()));
   plan_.settings[kPackingSetting] = packing_of(graph(), backend_);
   plan_.network = std::move(fresh.network);

@@ -286,7 +286,7 @@ Status note_joined(Graph& network, const char* setting,
 /// needs none, or would not be optimized.
 std::unique_ptr<Graph> open_form(const Graph& network, const CompileRequest& request,
                                  std::map<std::string, std::string>& settings) {
-  if (!request.takes_forms || request.shows_tensors) return nullptr;
+  if (!request.opens_broadcasts || request.shows_tensors) return nullptr;
   auto open = with_open_broadcasts(network);
   if (!open.ok() || *open == nullptr || !note_joined(**open, kOpenJoinedSetting, settings).ok())
     return nullptr;

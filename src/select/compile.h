@@ -34,6 +34,8 @@ struct CompileRequest {
   /// Where shapes vary and kernels are compiled, the plan may run some of them by other forms of
   /// its graph. Not for plans that are refitted: weights are put into one graph.
   bool takes_forms = false;
+  /// It runs shapes under which operands are broadcast that symbols leave open, by a form for them.
+  bool opens_broadcasts = false;
   LevelObserver levels;  ///< May be empty.
   /// Called when the passes are about to begin, for work beside them, for which the processor has
   /// other cores; may be empty.

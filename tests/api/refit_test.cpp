@@ -219,6 +219,45 @@ TEST(Refit, UserNamesAndIndividualWeights) {
   expect_near(session.run({{"x", floats({1, 2}, {1, 1})}})["y"], {6, 7});
 }
 
+/// Weights are new also where extents broadcast that the plan was tuned for as equal.
+TEST(Refit, ReachesOperandsThatAreBroadcast) {
+  Session session;
+  ITensor* x = session.input("x", DataType::kFLOAT, {-1, 2});
+  ITensor* added = session.input("added", DataType::kFLOAT, {-1, 2});
+  IOptimizationProfile* profile = session.builder->createOptimizationProfile();
+  for (const char* name : {"x", "added"}) {
+    EXPECT_TRUE(profile->setDimensions(name, OptProfileSelector::kMIN, dims({1, 2})));
+    EXPECT_TRUE(profile->setDimensions(name, OptProfileSelector::kOPT, dims({3, 2})));
+    EXPECT_TRUE(profile->setDimensions(name, OptProfileSelector::kMAX, dims({4, 2})));
+  }
+  EXPECT_EQ(session.config->addOptimizationProfile(profile), 0);
+  const Weights w = session.weights({1, 0, 0, 1});
+  session.network->setWeightsName(w, "w");
+  ITensor* matrix = session.network->addConstant(dims({2, 2}), w)->getOutput(0);
+  ITensor* product =
+      session.network
+          ->addMatrixMultiply(*x, MatrixOperation::kNONE, *matrix, MatrixOperation::kNONE)
+          ->getOutput(0);
+  session.output(
+      session.network->addElementWise(*product, *added, ElementWiseOperation::kSUM)->getOutput(0),
+      "y");
+  session.config->setFlag(BuilderFlag::kREFIT);
+  const auto result = [&session](size_t rows, size_t of_added) {
+    const auto filled = [](size_t count, float value) {
+      return floats({static_cast<int64_t>(count), 2}, F(2 * count, value));
+    };
+    return session.run({{"x", filled(rows, 1)}, {"added", filled(of_added, 5)}})["y"];
+  };
+  expect_near(result(1, 4), F(8, 6));
+  std::unique_ptr<IRefitter> refitter(createInferRefitter(*session.engine, session.log));
+  const F other = {3, 0, 0, 3};
+  EXPECT_TRUE(refitter->setNamedWeights("w", of(other)));
+  EXPECT_TRUE(refitter->refitCudaEngine()) << session.log.text();
+  expect_near(result(1, 4), F(8, 8));
+  expect_near(result(3, 1), F(6, 8));
+  expect_near(result(2, 2), F(4, 8));
+}
+
 /// The passes' facts about the device when the plan was built decide again: here that a sum is left
 /// to the normalization behind it.
 TEST(Refit, RegionsStayAsTheyWereBuilt) {

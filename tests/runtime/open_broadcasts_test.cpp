@@ -8,8 +8,7 @@ namespace tenon {
 namespace {
 
 /// A plan for `least` to 6 of each of the symbols, 5 usually.
-std::shared_ptr<Engine> engine_for(const std::string& text, bool takes_forms = true,
-                                   int64_t least = 1) {
+Plan plan_for(const std::string& text, bool opens_broadcasts = true, int64_t least = 1) {
   CompileRequest request;
   request.graph = named_graph(text);
   Profile profile;
@@ -25,18 +24,27 @@ std::shared_ptr<Engine> engine_for(const std::string& text, bool takes_forms = t
   request.profiles = {profile};
   request.backend = cpu_backend(2);
   request.select.threads = 2;
-  request.takes_forms = takes_forms;
+  request.opens_broadcasts = opens_broadcasts;
   TimingCache cache;
   NullLogger logger;
   auto plan = compile(std::move(request), cache, logger);
   EXPECT_TRUE(plan.ok()) << plan.error().message;
-  auto bytes = write_plan(*plan);
+  return std::move(plan).value();
+}
+
+std::shared_ptr<Engine> engine_of(const Plan& plan) {
+  auto bytes = write_plan(plan);
   EXPECT_TRUE(bytes.ok());
   auto loaded = read_plan(*bytes, nullptr);
   EXPECT_TRUE(loaded.ok()) << loaded.error().message;
   auto engine = Engine::create(std::move(*loaded), cpu_backend(2));
   EXPECT_TRUE(engine.ok()) << engine.error().message;
   return std::move(engine).value();
+}
+
+std::shared_ptr<Engine> engine_for(const std::string& text, bool opens_broadcasts = true,
+                                   int64_t least = 1) {
+  return engine_of(plan_for(text, opens_broadcasts, least));
 }
 
 /// The inputs of the text under values of its symbols.
@@ -60,8 +68,8 @@ std::vector<Tensor> reference(const std::string& text, const SymbolValues& symbo
   return results.ok() ? std::move(results).value() : std::vector<Tensor>();
 }
 
-void expect_all(const std::string& text, const std::vector<SymbolValues>& shapes) {
-  const auto engine = engine_for(text);
+void expect_all(const std::string& text, const std::vector<SymbolValues>& shapes,
+                const std::shared_ptr<Engine>& engine) {
   for (const SymbolValues& symbols : shapes) {
     const std::vector<Tensor> expected = reference(text, symbols);
     const auto found = run_engine(engine, inputs_of(text, symbols));
@@ -73,6 +81,10 @@ void expect_all(const std::string& text, const std::vector<SymbolValues>& shapes
         ASSERT_NEAR((*found)[i].as_double(k), expected[i].as_double(k), 1e-4) << i << ' ' << k;
     }
   }
+}
+
+void expect_all(const std::string& text, const std::vector<SymbolValues>& shapes) {
+  expect_all(text, shapes, engine_for(text));
 }
 
 const std::vector<SymbolValues> kPairs = {{{"n", 5}, {"m", 5}}, {{"n", 1}, {"m", 6}},
@@ -122,10 +134,34 @@ TEST(OpenBroadcasts, OtherExtentsStayErrors) {
   ASSERT_FALSE(mixed.ok());
   EXPECT_NE(mixed.error().message.find("must be equal, or one of them 1"), std::string::npos)
       << mixed.error().message;
-  // Plans that are refitted have one graph.
-  const auto refitted = run_engine(engine_for(text, false), inputs_of(text, {{"n", 1}, {"m", 3}}));
-  ASSERT_FALSE(refitted.ok());
-  EXPECT_NE(refitted.error().message.find("taken as equal"), std::string::npos);
+  // Without a form for broadcasts.
+  const auto equal = run_engine(engine_for(text, false), inputs_of(text, {{"n", 1}, {"m", 3}}));
+  ASSERT_FALSE(equal.ok());
+  EXPECT_NE(equal.error().message.find("taken as equal"), std::string::npos);
+}
+
+/// Plans are refitted in the form for broadcasts as well.
+TEST(OpenBroadcasts, TakeOtherWeights) {
+  const auto text = [](std::string_view weights) {
+    return fmt::format(R"((%0: f32[n,2], %1: f32[m,2]) {{
+      %2 = constant() {{value = f32[2,2]{{{}}}}} : f32[2,2]
+      %3 = matmul(%0, %2) : f32[n,2]
+      %4 = add(%3, %1) : f32[n,2]
+      return %4
+    }})",
+                       weights);
+  };
+  const std::string before = text("1,2,3,4"), after = text("5,-6,7,0.5");
+  const auto engine = engine_for(before);
+  expect_all(before, kPairs, engine);
+  const Status refitted = engine->refit(plan_for(after));
+  ASSERT_TRUE(refitted.ok()) << refitted.error().message;
+  expect_all(after, kPairs, engine);
+  expect_all(after, kPairs, engine_of(engine->plan()));
+  // Of another number of forms: it is refused, or all are replaced.
+  const Status alone = engine->refit(plan_for(before, false));
+  ASSERT_TRUE(alone.ok()) << alone.error().message;
+  expect_all(before, {kPairs.front()}, engine);
 }
 
 TEST(OpenBroadcasts, NothingIsBroadcastWhereOneIsEmpty) {
