@@ -11,7 +11,9 @@
 #include "ops/structure.h"
 #include "plan/bodies.h"
 #include "plan/concrete_graph.h"
+#include "plan/open_form.h"
 #include "plan/points.h"
+#include "select/open_broadcasts.h"
 #include "select/problem_key.h"
 
 namespace tenon {
@@ -104,16 +106,18 @@ void open_axes_of(const Graph& graph, CodeLibrary& library) {
   if (inner_axes_vary(graph)) open_all_axes(library);
 }
 
-/// What kernels leave with a library that has what the given one has, under these shapes.
+/// A library with the given one's code and that of a choice's kernels under these shapes; null: of
+/// the choice nearest to each.
 std::shared_ptr<CodeLibrary> collect_under(const std::vector<SymbolValues>& shapes,
                                            const Plan& plan, const Backend& backend,
                                            const CodeLibrary& before, CodeLibrary::Use use,
-                                           bool own_alone) {
+                                           bool own_alone, const Choice* choice = nullptr) {
   auto library = std::make_shared<CodeLibrary>(before, use);
   if (library->collects_open()) open_axes_of(*plan.graph, *library);
   backend.constants->set_code(library);
   for (const SymbolValues& symbols : shapes)
-    collect_with(nearest_choice(plan.choices, symbols), symbols, plan, backend, own_alone);
+    collect_with(choice != nullptr ? choice : nearest_choice(plan.choices, symbols), symbols, plan,
+                 backend, own_alone);
   backend.constants->set_code(nullptr);
   return library;
 }
@@ -135,6 +139,9 @@ Status collect_code(Plan& plan, const Backend& backend, Logger& logger) {
     library = collect_under(points, plan, quiet, *library, Use::kCollectOpen, false);
     library = collect_under(plan_shapes(plan), plan, quiet, *library, Use::kCollectOpen, true);
   }
+  if (const Choice open{.form = open_form_of(plan)}; open.form > 0)
+    library = collect_under(broadcasts_of(plan, form_of(plan, open.form)), plan, quiet, *library,
+                            Use::kCollectOpen, false, &open);
   plan.code = std::make_shared<CodeLibrary>(*library, Use::kLend);
   logger.verbose("Build times: code of {} kernels collected in {:.2f} s", plan.code->size(),
                  watch.lap());

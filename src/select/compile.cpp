@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <functional>
+#include <iterator>
 #include <optional>
 #include <string>
 
@@ -296,21 +297,6 @@ std::unique_ptr<Graph> open_form(const Graph& network, const CompileRequest& req
   return run_passes(**open, passes, quiet).ok() ? std::move(*open) : nullptr;
 }
 
-/// Shapes that only that form runs: one extent of an input at its least, the others at their most.
-std::vector<SymbolValues> broadcasts_of(const Plan& plan, const Graph& open) {
-  std::vector<SymbolValues> shapes = plan_ends(plan);
-  for (const Profile& profile : plan.profiles) {
-    const auto ends = profile_ends(open, profile);
-    if (!ends.ok()) continue;
-    for (const auto& [name, least] : ends->least) {
-      SymbolValues shape = ends->most;
-      shape[name] = least;
-      if (ConcreteGraph::create(open, shape).ok()) shapes.push_back(std::move(shape));
-    }
-  }
-  return shapes;
-}
-
 /// Kernels are not timed for it: those of the graph's own layers serve, else the first that fit. So
 /// constants that kernels pack are in the plan once.
 void add_open_form(Plan& plan, std::unique_ptr<Graph> open, const CompileRequest& request,
@@ -325,7 +311,9 @@ void add_open_form(Plan& plan, std::unique_ptr<Graph> open, const CompileRequest
   for (const auto& node : plan.graph->nodes())
     if (!node->tactic.empty()) options.chosen.try_emplace(node->name, node->tactic);
   if (!select_tactics(*open, request.backend, symbols, options, cache).ok()) return;
-  if (request.packs && !pack_weights(*open, request.backend, symbols, broadcasts_of(plan, *open),
+  std::vector<SymbolValues> shapes = plan_ends(plan);
+  std::ranges::move(broadcasts_of(plan, *open), std::back_inserter(shapes));
+  if (request.packs && !pack_weights(*open, request.backend, symbols, shapes,
                                      request.select.threads, request.keep_originals)
                             .ok())
     return;

@@ -12,7 +12,9 @@
 #include "ops/movement.h"
 #include "ops/table.h"
 #include "passes/match.h"
+#include "plan/concrete_graph.h"
 #include "plan/graph_parts.h"
+#include "plan/points.h"
 
 namespace tenon {
 namespace {
@@ -122,6 +124,20 @@ Result<std::unique_ptr<Graph>> with_open_broadcasts(const Graph& graph) {
   BroadcastOpener opener(*open);
   TENON_TRY(opener.run());
   return opener.found() ? std::move(open) : std::unique_ptr<Graph>();
+}
+
+std::vector<SymbolValues> broadcasts_of(const Plan& plan, const Graph& open) {
+  std::vector<SymbolValues> shapes;
+  for (const Profile& profile : plan.profiles) {
+    const auto ends = profile_ends(open, profile);
+    if (!ends.ok()) continue;
+    for (const auto& [name, least] : ends->least) {
+      SymbolValues shape = ends->most;
+      shape[name] = least;
+      if (ConcreteGraph::create(open, shape).ok()) shapes.push_back(std::move(shape));
+    }
+  }
+  return shapes;
 }
 
 }  // namespace tenon

@@ -9,6 +9,8 @@
 #include "device/described_device.h"
 #include "ir/text.h"
 #include "kernels/tactic.h"
+#include "ops/dims.h"
+#include "ops/structure.h"
 #include "plan/plan_file.h"
 #include "plan/plan_format.h"
 #include "plan/points.h"
@@ -62,6 +64,7 @@ class PlanCode : public testing::Test {
     request.graph = std::move(*graph);
     request.profiles = std::move(profiles);
     request.backend = backend_;
+    request.opens_broadcasts = true;
     request.select.level = level;
     TimingCache cache;
     NullLogger logger;
@@ -112,6 +115,29 @@ TEST_F(PlanCode, OfVaryingShapesIsThatOfTheEndsAndOneForTheRest) {
     ASSERT_TRUE(graph.ok());
     for (const auto& node : plan.graph->nodes())
       EXPECT_TRUE(make_kernel(backend_, *node, graph->problem(*node, backend_, 1)).ok());
+  }
+  EXPECT_EQ(library->size(), plan.code->size());
+}
+
+/// So is that of broadcasts that the graph itself does not run.
+TEST_F(PlanCode, IsThereForOpenBroadcasts) {
+  const ShapeRange range{{1, 64}, {8, 64}, {32, 64}};
+  const Plan plan = build(
+      "graph \"\" (%0 \"x\": f32[n,64], %1 \"y\": f32[m,64]) {"
+      " %2 = softmax(%0){axes = [1]} : f32[n,64]"
+      " %3 = add(%2, %1) : f32[n,64]"
+      " return %3}",
+      {{{"x", range}, {"y", range}}});
+  ASSERT_EQ(plan.forms.size(), 1u);
+  auto library = std::make_shared<CodeLibrary>(*plan.code, CodeLibrary::Use::kCollectOpen);
+  constants_->set_code(library);
+  for (const auto& [n, m] : {std::pair<int64_t, int64_t>{1, 5}, {7, 1}, {1, 32}, {31, 1}}) {
+    const auto graph = ConcreteGraph::create(*plan.forms[0], {{"n", n}, {"m", m}});
+    ASSERT_TRUE(graph.ok());
+    for (const auto& node : plan.forms[0]->nodes())
+      if (!node->is<Constant>() && !node->is<Dims>() && !graph->is_view(*node)) {
+        EXPECT_TRUE(make_kernel(backend_, *node, graph->problem(*node, backend_, 1)).ok());
+      }
   }
   EXPECT_EQ(library->size(), plan.code->size());
 }
