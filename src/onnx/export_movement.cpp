@@ -39,14 +39,6 @@ void export_transpose(NodeExporter& n) {
   n.plain("Transpose").integers("perm", n.node().as<Transpose>()->permutation);
 }
 
-void export_expand(NodeExporter& n) {
-  n.result("Expand", {n.in(0), n.in64(1)});
-}
-
-void export_tile(NodeExporter& n) {
-  n.result("Tile", {n.in(0), n.in64(1)});
-}
-
 void export_concat(NodeExporter& n) {
   n.plain("Concat").integer("axis", n.node().as<Concat>()->axis);
 }
@@ -55,11 +47,6 @@ void export_split(NodeExporter& n) {
   AddedNode added =
       n.result("Split", {n.in(0), n.in64(1)}, n.outs()).integer("axis", n.node().as<Split>()->axis);
   if (!n.has(1)) added.integer("num_outputs", static_cast<int64_t>(n.node().outputs().size()));
-}
-
-/// Bounds are of one type there.
-void export_slice(NodeExporter& n) {
-  n.result("Slice", {n.in(0), n.in64(1), n.in64(2), n.in64(3), n.in64(4)});
 }
 
 void export_pad(NodeExporter& n) {
@@ -75,11 +62,6 @@ void export_gather(NodeExporter& n) {
 void export_gather_elements(NodeExporter& n) {
   n.result("GatherElements", {n.in(0), n.indices(1)})
       .integer("axis", n.node().as<GatherElements>()->axis);
-}
-
-void export_gather_nd(NodeExporter& n) {
-  n.result("GatherND", {n.in(0), n.in64(1)})
-      .integer("batch_dims", n.node().as<GatherNd>()->batch_dims);
 }
 
 void export_scatter_elements(NodeExporter& n) {

@@ -244,8 +244,4 @@ void export_rnn(NodeExporter& n) {
   if (op.cell == RnnKind::kGru) added.integer("linear_before_reset", op.linear_before_reset);
 }
 
-void export_nms(NodeExporter& n) {
-  n.plain("NonMaxSuppression").integer("center_point_box", n.node().as<Nms>()->center_point_box);
-}
-
 }  // namespace tenon::importer

@@ -7,51 +7,12 @@
 #include "ops/nn.h"
 
 namespace tenon::importer {
-namespace {
-
-ScatterReduction reduction(NodeImporter& n) {
-  return static_cast<ScatterReduction>(
-      n.choice("reduction", "none", {"none", "add", "mul", "max", "min"}));
-}
-
-}  // namespace
-
-void import_gather(NodeImporter& n, const OpRow&) {
-  Gather op;
-  op.axis = n.integer_attribute("axis", 0);
-  n.output(n.add(op, n.inputs()));
-}
 
 void import_array_feature_extractor(NodeImporter& n, const OpRow&) {
   Gather op;
   op.axis = -1;
   Value* rows = n.rank(n.input(0)) == 1 ? n.unsqueeze(n.input(0), {0}) : n.input(0);
   n.output(n.add(op, {rows, n.reshape(n.input(1), {-1})}));
-}
-
-void import_gather_elements(NodeImporter& n, const OpRow&) {
-  GatherElements op;
-  op.axis = n.integer_attribute("axis", 0);
-  n.output(n.add(op, n.inputs()));
-}
-
-void import_gather_nd(NodeImporter& n, const OpRow&) {
-  GatherNd op;
-  op.batch_dims = n.integer_attribute("batch_dims", 0);
-  n.output(n.add(op, n.inputs()));
-}
-
-void import_scatter_elements(NodeImporter& n, const OpRow&) {
-  ScatterElements op;
-  op.axis = n.integer_attribute("axis", 0);
-  op.reduction = reduction(n);
-  n.output(n.add(op, n.inputs()));
-}
-
-void import_scatter_nd(NodeImporter& n, const OpRow&) {
-  ScatterNd op;
-  op.reduction = reduction(n);
-  n.output(n.add(op, n.inputs()));
 }
 
 void import_tensor_scatter(NodeImporter& n, const OpRow&) {
@@ -114,18 +75,6 @@ void import_unsorted_unique(NodeImporter& n, const OpRow&) {
   const std::vector<Value*> results = n.add_multiple(op, {n.input(0)}, 4);
   for (const int i : {0, 1, 2})
     if (n.wants(i)) n.output(i, results[static_cast<size_t>(i == 0 ? 0 : i + 1)]);
-}
-
-void import_one_hot(NodeImporter& n, const OpRow&) {
-  OneHot op;
-  op.axis = n.integer_attribute("axis", -1);
-  n.output(n.add(op, n.inputs()));
-}
-
-void import_nms(NodeImporter& n, const OpRow&) {
-  Nms op;
-  op.center_point_box = n.flag("center_point_box");
-  n.output(n.add(op, n.inputs()));
 }
 
 }  // namespace tenon::importer

@@ -52,14 +52,6 @@ void import_transpose(NodeImporter& n, const OpRow&) {
   n.output(n.add(std::move(op), {n.input(0)}));
 }
 
-void import_expand(NodeImporter& n, const OpRow&) {
-  n.output(n.add(Expand{}, n.inputs()));
-}
-
-void import_tile(NodeImporter& n, const OpRow&) {
-  n.output(n.add(Tile{}, n.inputs()));
-}
-
 void import_concat(NodeImporter& n, const OpRow&) {
   Concat op;
   op.axis = n.integer_attribute("axis", 1);
@@ -85,10 +77,6 @@ void import_slice_attributes(NodeImporter& n, const OpRow&) {
   Value* ends = n.integers(n.integer_list("ends"));
   Value* axes = n.has("axes") ? n.integers(n.integer_list("axes")) : nullptr;
   n.output(n.add(Slice{}, {n.input(0), starts, ends, axes}));
-}
-
-void import_slice(NodeImporter& n, const OpRow&) {
-  n.output(n.add(Slice{}, n.inputs()));
 }
 
 void import_pad_attributes(NodeImporter& n, const OpRow&) {
