@@ -108,20 +108,13 @@ void give_bytes(Graph& graph, const Place& place) {
     }
     return;
   }
-  const std::vector<Use> readers(output.uses().begin(), output.uses().end());
   Node* node =
       graph.add_node(std::make_unique<Dequantize>(), {&output, scale_constant(graph, *place.scale)},
                      1, output.producer()->name + ".dequantize");
   node->output()->type = {tenon::DataType::kFloat32, output.type.shape};
   Value* wide = node->output();
   if (own != tenon::DataType::kFloat32) wide = add_cast(graph, wide, own);
-  for (const Use& use : readers) use.node->set_input(use.index, wide);
-  for (size_t i = 0; i < graph.outputs().size(); ++i) {
-    if (graph.outputs()[i] != &output) continue;
-    graph.set_output(static_cast<int>(i), wide);
-    wide->name = std::move(output.name);
-    output.name.clear();
-  }
+  read_converted(graph, output, *node, *wide);
 }
 
 std::vector<OperandType> own_types(const std::vector<Place>& places) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "network/convert.h"
@@ -52,16 +53,9 @@ bool takes(plugin::Instance& instance, const std::vector<OperandType>& operands,
 
 /// Readers and the graph's outputs get the value in FP32 as before.
 void lower_output(Graph& graph, Value& output, DataType to) {
-  const std::vector<Use> readers(output.uses().begin(), output.uses().end());
   output.type.type = to;
   Value* const wide = add_cast(graph, &output, kWide);
-  for (const Use& use : readers) use.node->set_input(use.index, wide);
-  for (size_t i = 0; i < graph.outputs().size(); ++i) {
-    if (graph.outputs()[i] != &output) continue;
-    graph.set_output(static_cast<int>(i), wide);
-    wide->name = std::move(output.name);
-    output.name.clear();
-  }
+  read_converted(graph, output, *wide->producer(), *wide);
 }
 
 Status lower_plugin(Graph& graph, Node& node, DataType to) {
@@ -99,6 +93,12 @@ Status lower_plugins(Graph& graph, const PassOptions& passes) {
   for (Node* node : plugins)
     if (const auto type = type_for(*node, passes)) TENON_TRY(lower_plugin(graph, *node, *type));
   return plugins.empty() ? Status() : graph.sort();
+}
+
+void read_converted(Graph& graph, Value& value, Node& first, Value& converted) {
+  if (graph.is_output(&value)) converted.name = std::exchange(value.name, {});
+  graph.replace_uses(&value, &converted);
+  first.set_input(0, &value);
 }
 
 }  // namespace tenon::api

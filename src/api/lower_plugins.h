@@ -13,4 +13,8 @@ Status lower_plugins(Graph& graph, const PassOptions& passes);
 /// The operands that a plugin reads; those behind only give shapes.
 size_t read_count(const Node& node);
 
+/// Whatever reads `value` but `first`, which begins to convert it, reads the converted one, which
+/// has the name of an output.
+void read_converted(Graph& graph, Value& value, Node& first, Value& converted);
+
 }  // namespace tenon::api

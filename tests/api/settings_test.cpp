@@ -38,32 +38,25 @@ struct Layers : Session {
   Weights ones = weights(std::vector<float>(4 * 4 * 3 * 3, 1));
 };
 
+template <class Layer> void keeps_settings_of_a_convolution(Layers& s, Layer& c) {
+  KEPT(c, Layer, StrideNd, dims({2, 2}));
+  KEPT(c, Layer, PaddingNd, dims({1, 1}));
+  KEPT(c, Layer, PrePadding, dims({1, 0}));
+  KEPT(c, Layer, PostPadding, dims({0, 1}));
+  KEPT(c, Layer, DilationNd, dims({2, 1}));
+  KEPT(c, Layer, KernelSizeNd, dims({1, 3}));
+  KEPT(c, Layer, NbGroups, 2);
+  KEPT(c, Layer, NbOutputMaps, 8);
+  KEPT(c, Layer, PaddingMode, PaddingMode::kSAME_UPPER);
+  KEPT(c, Layer, KernelWeights, s.weights({1, 2}));
+  KEPT(c, Layer, BiasWeights, s.weights({1, 2, 3}));
+}
+
 TEST(Settings, OfConvolutions) {
   Layers s;
-  auto& c = *s.network->addConvolutionNd(*s.image, 4, dims({3, 3}), s.ones, {});
-  KEPT(c, IConvolutionLayer, StrideNd, dims({2, 2}));
-  KEPT(c, IConvolutionLayer, PaddingNd, dims({1, 1}));
-  KEPT(c, IConvolutionLayer, PrePadding, dims({1, 0}));
-  KEPT(c, IConvolutionLayer, PostPadding, dims({0, 1}));
-  KEPT(c, IConvolutionLayer, DilationNd, dims({2, 1}));
-  KEPT(c, IConvolutionLayer, KernelSizeNd, dims({1, 3}));
-  KEPT(c, IConvolutionLayer, NbGroups, 2);
-  KEPT(c, IConvolutionLayer, NbOutputMaps, 8);
-  KEPT(c, IConvolutionLayer, PaddingMode, PaddingMode::kSAME_UPPER);
-  KEPT(c, IConvolutionLayer, KernelWeights, s.weights({1, 2}));
-  KEPT(c, IConvolutionLayer, BiasWeights, s.weights({1, 2, 3}));
-  auto& d = *s.network->addDeconvolutionNd(*s.image, 4, dims({3, 3}), s.ones, {});
-  KEPT(d, IDeconvolutionLayer, StrideNd, dims({2, 2}));
-  KEPT(d, IDeconvolutionLayer, PaddingNd, dims({1, 1}));
-  KEPT(d, IDeconvolutionLayer, PrePadding, dims({1, 0}));
-  KEPT(d, IDeconvolutionLayer, PostPadding, dims({0, 1}));
-  KEPT(d, IDeconvolutionLayer, DilationNd, dims({2, 1}));
-  KEPT(d, IDeconvolutionLayer, KernelSizeNd, dims({1, 3}));
-  KEPT(d, IDeconvolutionLayer, NbGroups, 2);
-  KEPT(d, IDeconvolutionLayer, NbOutputMaps, 8);
-  KEPT(d, IDeconvolutionLayer, PaddingMode, PaddingMode::kSAME_LOWER);
-  KEPT(d, IDeconvolutionLayer, KernelWeights, s.weights({1, 2}));
-  KEPT(d, IDeconvolutionLayer, BiasWeights, s.weights({1, 2, 3}));
+  const Dims size = dims({3, 3});
+  keeps_settings_of_a_convolution(s, *s.network->addConvolutionNd(*s.image, 4, size, s.ones, {}));
+  keeps_settings_of_a_convolution(s, *s.network->addDeconvolutionNd(*s.image, 4, size, s.ones, {}));
 }
 
 TEST(Settings, OfWindowsAndScales) {
