@@ -70,8 +70,13 @@ std::string lines(const OutputValues& values) {
   return text;
 }
 
-Status fetch(Binding& tensor, const void* address, TensorLocation where, IGpu* gpu,
-             cudaStream_t stream) {
+/// The tensor that a debug listener is shown.
+Result<Binding> fetch(const void* address, TensorLocation where, nvinfer1::DataType type,
+                      const Dims& shape, const char* name, IGpu* gpu, cudaStream_t stream) {
+  Binding tensor;
+  tensor.name = name;
+  tensor.type = type;
+  tensor.dims = shape;
   const auto bytes = static_cast<size_t>(bytes_of(tensor.dims, tensor.type));
   if (!tensor.memory.resize(bytes)) return resource_error("no memory for {} bytes", bytes);
   const auto* from = static_cast<const char*>(address);
@@ -80,7 +85,7 @@ Status fetch(Binding& tensor, const void* address, TensorLocation where, IGpu* g
   else if (gpu == nullptr || !gpu->copyAsync(tensor.memory.data(), from, bytes, stream) ||
            !gpu->synchronize(stream))
     return internal_error("'{}' could not be copied from the GPU", tensor.name);
-  return {};
+  return tensor;
 }
 
 /// Writes the tensors that it is shown. Its errors are kept, since the library calls it.
@@ -96,12 +101,9 @@ class Dump final : public nvinfer1::IDebugListener {
 
   bool processDebugTensor(const void* address, TensorLocation where, nvinfer1::DataType type,
                           const Dims& shape, const char* name, cudaStream_t stream) override {
-    Binding tensor;
-    tensor.name = name;
-    tensor.type = type;
-    tensor.dims = shape;
-    status_ = fetch(tensor, address, where, gpu_, stream);
-    if (status_.ok()) status_ = write(tensor);
+    const Result<Binding> tensor = fetch(address, where, type, shape, name, gpu_, stream);
+    status_ = tensor.ok() ? Status() : Status(tensor.error());
+    if (status_.ok()) status_ = write(*tensor);
     return status_.ok();
   }
 
@@ -161,12 +163,9 @@ class Gathering final : public nvinfer1::IDebugListener {
   Gathering(std::vector<OutputValues>& values, IGpu* gpu) : values_(values), gpu_(gpu) {}
   bool processDebugTensor(const void* address, TensorLocation where, nvinfer1::DataType type,
                           const Dims& shape, const char* name, cudaStream_t stream) override {
-    Binding tensor;
-    tensor.name = name;
-    tensor.type = type;
-    tensor.dims = shape;
-    status_ = fetch(tensor, address, where, gpu_, stream);
-    if (status_.ok()) values_.push_back(tensor.values());
+    const Result<Binding> tensor = fetch(address, where, type, shape, name, gpu_, stream);
+    status_ = tensor.ok() ? Status() : Status(tensor.error());
+    if (status_.ok()) values_.push_back(tensor->values());
     return status_.ok();
   }
   const Status& status() const { return status_; }

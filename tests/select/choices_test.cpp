@@ -251,18 +251,26 @@ Tactic tuned_product() {
   return tactic;
 }
 
-/// Another form's products of the same extents are tried by the kernels that were the best.
-TEST_F(Choices, OfAnotherFormAreAmongTheNearestForProductsOfTheSameExtents) {
-  auto graph = parse_graph(kProduct), form = parse_graph(kProductOfTransposed);
-  ASSERT_TRUE(graph.ok() && form.ok()) << form.error().message;
-  for (auto* each : {&graph, &form}) (**each)->symbol_ranges["b"] = {1, 64};
-  rows_ = {tuned_product(), cpu_tactics().back()};
-  const Backend backend{.device = device_, .tactics = rows_};
+/// Two forms of one network, whose products are of other weights.
+class ChoicesOfForms : public Choices {
+ protected:
+  ChoicesOfForms() {
+    for (auto* each : {&graph, &form}) (*each)->symbol_ranges["b"] = {1, 64};
+    rows_ = {tuned_product(), cpu_tactics().back()};
+    backend.tactics = rows_;
+    options.beside.ends = {{{"b", 1}}, {{"b", 64}}};
+    options.beside.forms = {form.get()};
+  }
+  std::unique_ptr<Graph> graph = parse_graph(kProduct).value();
+  std::unique_ptr<Graph> form = parse_graph(kProductOfTransposed).value();
+  Backend backend{.device = device_};
   TimingCache cache;
   SelectOptions options{.many_shapes = true};
-  options.beside.ends = {{{"b", 1}}, {{"b", 64}}};
-  options.beside.forms = {form->get()};
-  ASSERT_TRUE(select_tactics(**graph, backend, {{"b", 8}}, options, cache).ok());
+};
+
+/// Another form's products of the same extents are tried by the kernels that were the best.
+TEST_F(ChoicesOfForms, OfAnotherAreAmongTheNearestForProductsOfTheSameExtents) {
+  ASSERT_TRUE(select_tactics(*graph, backend, {{"b", 8}}, options, cache).ok());
   for (const int64_t rows : {1, 8, 64}) {
     const std::set<int>& made = device_->made[rows];
     EXPECT_EQ(made.count(kConfigs - 1), 1u) << rows;
@@ -272,25 +280,16 @@ TEST_F(Choices, OfAnotherFormAreAmongTheNearestForProductsOfTheSameExtents) {
   device_->made.clear();
   options.beside.forms.clear();
   options.of_form = true;
-  ASSERT_TRUE(select_tactics(**form, backend, {{"b", 8}}, options, cache).ok());
-  EXPECT_EQ((*form)->nodes()[0]->tactic, "cuda.tuned{3}");
+  ASSERT_TRUE(select_tactics(*form, backend, {{"b", 8}}, options, cache).ok());
+  EXPECT_EQ(form->nodes()[0]->tactic, "cuda.tuned{3}");
   for (const int64_t rows : {1, 8, 64}) EXPECT_LE(device_->made[rows].size(), 1u) << rows;
 }
 
 /// Its layers are tried between the ends as well, by their kernels near the best at the ends.
-TEST_F(Choices, OfAnotherFormFindTheTimesOfShapesBetweenTheEnds) {
-  auto graph = parse_graph(kProduct), form = parse_graph(kProductOfTransposed);
-  ASSERT_TRUE(graph.ok() && form.ok()) << form.error().message;
-  for (auto* each : {&graph, &form}) (**each)->symbol_ranges["b"] = {1, 64};
-  rows_ = {tuned_product(), cpu_tactics().back()};
-  const Backend backend{.device = device_, .tactics = rows_};
-  TimingCache cache;
-  SelectOptions options{.many_shapes = true};
-  options.beside.ends = {{{"b", 1}}, {{"b", 64}}};
+TEST_F(ChoicesOfForms, OfAnotherFindTheTimesOfShapesBetweenTheEnds) {
   options.beside.between = {{{"b", 4}}, {{"b", 16}}};
   options.beside.others = {{{"b", 11}}};
-  options.beside.forms = {form->get()};
-  ASSERT_TRUE(select_tactics(**graph, backend, {{"b", 8}}, options, cache).ok());
+  ASSERT_TRUE(select_tactics(*graph, backend, {{"b", 8}}, options, cache).ok());
   const auto of_form = [&](int64_t rows, int configuration) {
     return device_->made[rows].count(kConfigs + configuration);
   };
