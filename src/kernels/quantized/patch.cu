@@ -158,20 +158,8 @@ extern "C" __global__ void __launch_bounds__(kBlock, 1)
   const u32 weights = (shared_address(raw) + 1023) / 1024 * 1024, patches = weights + kWeightsPitch;
   const u32 barriers = patches + kSets * kStages * kPatchPitch, loaded = barriers + kSets * kStages * 16;
   const int columns = blockIdx.x % kTilesN * kOwnN;  // The block's first one.
-  if (threadIdx.x == 0) {
-    for (int i = 0; i < kSets * kStages; ++i) {
-      barrier_create(barriers + i * 16, 1);
-      barrier_create(barriers + i * 16 + 8, kAcross * 4);
-    }
-    barrier_create(loaded, 1);
-    barriers_visible();
-    fetch_map(x);
-    fetch_map(w);
-    // Constants are there before the kernel ahead has ended.
-    barrier_expect(loaded, kTaps * kPanels * kWeightBytes);
-    for (int tap = 0; tap < kTaps * kPanels; ++tap)
-      fetch_box(weights + tap * kWeightBytes, w, loaded, tap * kRowBytes, columns, 0);
-  }
+  if (threadIdx.x == 0)
+    begin_block<kSets * kStages, kAcross * 4, kTaps * kPanels, kWeightBytes>(x, w, weights, barriers, columns);
   const int group = threadIdx.x / 128, set = group / kAcross, step = gridDim.x * kSets;
   const int own_columns = group % kAcross * kTileN, column = columns + own_columns + threadIdx.x % 4 * kRun;
   Factors own_factors(factors, column);

@@ -1,4 +1,4 @@
-// Scales and biases of convolutions of quantized/patch.cu and quantized/patch_rolls.cu.
+// The first steps, scales and biases of convolutions of quantized/patch.cu and quantized/patch_rolls.cu.
 
 enum : int { kRun = kSlab / 4, kSlabs = kTileN / kSlab };  // Of a thread's columns side by side, of a group's.
 
@@ -23,3 +23,21 @@ struct Factors {
     for (int j = 0; j < kRun / 2; ++j) of[j] = from[slab * (kSlab / 2) + j];
   }
 };
+
+/// By one thread: makes the barriers of the parts of images that are on their way, each filled by one thread and read by
+/// some warps, and fetches the boxes of the weights of all taps, for which the barrier behind them stands.
+template <int kParts, int kReaders, int kBoxes, int kBoxBytes>
+__device__ __forceinline__ void begin_block(const TensorMap& x, const TensorMap& w, u32 weights, u32 barriers, int column) {
+  const u32 loaded = barriers + kParts * 16;
+  for (int i = 0; i < kParts; ++i) {
+    barrier_create(barriers + i * 16, 1);
+    barrier_create(barriers + i * 16 + 8, kReaders);
+  }
+  barrier_create(loaded, 1);
+  barriers_visible();
+  fetch_map(x);
+  fetch_map(w);
+  // Constants are there before the kernel ahead has ended.
+  barrier_expect(loaded, kBoxes * kBoxBytes);
+  for (int box = 0; box < kBoxes; ++box) fetch_box(weights + box * kBoxBytes, w, loaded, box * kRowBytes, column, 0);
+}

@@ -157,19 +157,7 @@ extern "C" __global__ void __launch_bounds__(kBlock, 1)
   const u32 weights = (shared_address(raw) + 1023) / 1024 * 1024, memory = weights + kWeightsPitch;
   const u32 barriers = memory + kGroups * kStages * kPatchPitch, loaded = barriers + kGroups * kStages * 16;
   const int columns = blockIdx.x % kTilesN * kTileN;  // The block's first one.
-  if (threadIdx.x == 0) {
-    for (int i = 0; i < kGroups * kStages; ++i) {
-      barrier_create(barriers + i * 16, 1);
-      barrier_create(barriers + i * 16 + 8, 4);
-    }
-    barrier_create(loaded, 1);
-    barriers_visible();
-    fetch_map(x);
-    fetch_map(w);
-    // Constants are there before the kernel ahead has ended.
-    barrier_expect(loaded, kTaps * kWeightBytes);
-    for (int tap = 0; tap < kTaps; ++tap) fetch_box(weights + tap * kWeightBytes, w, loaded, tap * kRowBytes, columns, 0);
-  }
+  if (threadIdx.x == 0) begin_block<kGroups * kStages, 4, kTaps, kWeightBytes>(x, w, weights, barriers, columns);
   const int group = warp_of_block() / 4, step = gridDim.x * kGroups, column = columns + threadIdx.x % 4 * kRun;
   Factors own_factors(factors, column);
   __syncthreads();
