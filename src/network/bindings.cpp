@@ -59,6 +59,21 @@ Value* converted(Graph& graph, Value& value, DataType type, const Scaling& scali
   return node->output();
 }
 
+/// Layers' outputs that have a range are scaled where they become bytes.
+bool is_cast_to_bytes(const Value& value) {
+  return value.type.type == DataType::kInt8 && value.producer() != nullptr &&
+         value.producer()->is<Cast>() && is_wide_real(value.producer()->input(0)->type.type);
+}
+
+/// The new value takes the name of the old one.
+void replace_output(Graph& graph, int index, Value& outer) {
+  Value* inner = graph.outputs()[static_cast<size_t>(index)];
+  outer.producer()->origins = inner->producer()->origins;
+  outer.name = std::move(inner->name);
+  inner->name.clear();
+  graph.set_output(index, &outer);
+}
+
 }  // namespace
 
 bool can_bind(DataType own, DataType wanted) {
@@ -85,6 +100,13 @@ Status bind_input(Graph& graph, Value& input, const Binding& binding) {
 
 Status bind_output(Graph& graph, int index, const Binding& binding) {
   Value* inner = graph.outputs()[static_cast<size_t>(index)];
+  if (is_cast_to_bytes(*inner) && binding.range > 0) {
+    Value& real = *inner->producer()->input(0);
+    Value* outer = converted(graph, real, DataType::kInt8,
+                             scaling_of_range(graph, binding.range, real.type.type));
+    replace_output(graph, index, *outer);
+    return {};
+  }
   if (inner->type.type == binding.type || inner->producer() == nullptr) return {};
   if (!can_bind(inner->type.type, binding.type)) return not_convertible(*inner, binding.type);
   Scaling scaling;
@@ -94,11 +116,7 @@ Status bind_output(Graph& graph, int index, const Binding& binding) {
       scaling = scaling_of(*inner->producer());
     if (scaling.scale == nullptr) return without_scale(*inner);
   }
-  Value* outer = converted(graph, *inner, binding.type, scaling);
-  outer->producer()->origins = inner->producer()->origins;
-  outer->name = std::move(inner->name);
-  inner->name.clear();
-  graph.set_output(index, outer);
+  replace_output(graph, index, *converted(graph, *inner, binding.type, scaling));
   return {};
 }
 

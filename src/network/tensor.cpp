@@ -110,9 +110,10 @@ nvinfer1::DataType TensorHandle::getType() const noexcept {
 }
 
 std::optional<Binding> TensorHandle::binding() const {
-  if (!bound_.has_value() || (layer_ != nullptr && !isNetworkOutput())) return std::nullopt;
+  if ((!bound_.has_value() && !range_set_) || (layer_ != nullptr && !isNetworkOutput()))
+    return std::nullopt;
   const float range = range_set_ ? std::max(std::abs(range_min_), std::abs(range_max_)) : 0;
-  return Binding{*bound_, range};
+  return Binding{bound_.value_or(value_->type.type), range};
 }
 
 bool TensorHandle::isShapeTensor() const noexcept {
