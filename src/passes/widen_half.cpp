@@ -1,7 +1,7 @@
 // On a device without arithmetic in f16, networks of f16 compute in a wider type: constants are
 // converted, inputs and outputs keep their type behind casts. Operators that look at the bits, make
-// values of a type of their own or have bodies stay as they are, between casts. Must run before the
-// patterns, so that they see the final nodes.
+// values of a type of their own, update caches where they lie or have bodies stay as they are,
+// between casts. Must run before the patterns, so that they see the final nodes.
 #include <algorithm>
 #include <unordered_map>
 
@@ -17,7 +17,8 @@ constexpr DataType kHalf = DataType::kFloat16;
 bool stays(const Node& node) {
   return !node.bodies.empty() || node.is<BitCast>() || node.is<Plugin>() || node.is<Fill>() ||
          node.is<EyeLike>() || node.is<Random>() || node.is<Bernoulli>() ||
-         node.is<Multinomial>() || node.is<Window>() || node.is<MelWeights>() || node.is<TfIdf>();
+         node.is<Multinomial>() || node.is<Window>() || node.is<MelWeights>() || node.is<TfIdf>() ||
+         node.is<TensorScatter>();
 }
 
 class Widening {
