@@ -11,6 +11,7 @@
 #include "api/layer_words.h"
 #include "base/printable.h"
 #include "kernels/algorithm.h"
+#include "network/adopt.h"
 
 namespace tenon::api {
 namespace {
@@ -36,13 +37,6 @@ Json tensor_json(const Value& value, const LayerView& view) {
           {"Location", "Device"},
           {"Dimensions", dimensions_of(value, view.shapes)},
           {"Format/Datatype", format_description(value.type)}};
-}
-
-std::string metadata_of(const Node& node) {
-  std::string text;
-  for (const std::string& origin : node.origins)
-    text += fmt::format("{}[ONNX Layer: {}]", text.empty() ? "" : "\x1e", origin);
-  return text;
 }
 
 /// `{"Type": "Int8", "Count": 4096}`, `[1,1]`, or the value without quotes.
@@ -103,7 +97,7 @@ Json describe_layer(const Node& node, const LayerView& view) {
   const Algorithm algorithm = algorithm_of(split_tactic(tactic).name);
   if (algorithm != Algorithm::kPlain) json["Algorithm"] = name_of(algorithm);
   json["StreamId"] = view.stream;
-  json["Metadata"] = metadata_of(node);
+  json["Metadata"] = network::metadata_of(node);
   return json;
 }
 

@@ -1,5 +1,7 @@
 #include "network/adopt.h"
 
+#include <fmt/format.h>
+
 #include "network/other_layer.h"
 
 namespace tenon::network {
@@ -21,6 +23,13 @@ class ImportedLayer final : public OtherLayer {
 
 std::unique_ptr<LayerCore> adopt_other(Network& network, const Node& node) {
   return std::make_unique<ImportedLayer>(network, node);
+}
+
+std::string metadata_of(const Node& node) {
+  std::string text;
+  for (const std::string& origin : node.origins)
+    text += fmt::format("{}[ONNX Layer: {}]", text.empty() ? "" : "\x1e", origin);
+  return text;
 }
 
 std::unique_ptr<LayerCore> adopt_node(Network& network, Node& node) {

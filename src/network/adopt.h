@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "network/layer.h"
 #include "ops/ops.h"
@@ -16,5 +17,8 @@ namespace tenon::network {
 /// The layer of a node that the classes of the surface have no word for: of type kPLUGIN_V3. It can
 /// be connected and named, not changed.
 std::unique_ptr<LayerCore> adopt_other(Network& network, const Node& node);
+
+/// "[ONNX Layer: a]" for each of the node's origins.
+std::string metadata_of(const Node& node);
 
 }  // namespace tenon::network

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "base/guard.h"
+#include "network/adopt.h"
 #include "network/convert.h"
 #include "network/network.h"
 #include "network/widening.h"
@@ -136,6 +137,7 @@ void Network::detach(const LayerCore& layer, Node& node) {
 void Network::adopt_layer(Node& node) {
   std::unique_ptr<LayerCore> layer = adopt_node(*this, node);
   layer->name_ = node.name;
+  layer->metadata_ = metadata_of(node);
   layer->nodes_ = {&node};
   layer->imported_ = true;
   layer->state_ = LayerCore::State::kClean;

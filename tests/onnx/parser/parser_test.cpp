@@ -87,6 +87,13 @@ TEST_F(ParserTest, LayersOfTensorRTBringTheirPrecisionAndRanges) {
   EXPECT_EQ(sum.getOutput(0)->getDynamicRangeMax(), 6);
 }
 
+TEST_F(ParserTest, LayersNameTheirNodes) {
+  ModelBuilder model = sum_with_weights();
+  model.graph().mutable_node(0)->set_name("sum");
+  ASSERT_TRUE(parse(model)) << log.text;
+  EXPECT_STREQ(network->getLayer(network->getNbLayers() - 1)->getMetadata(), "[ONNX Layer: sum]");
+}
+
 TEST_F(ParserTest, LayersOfOtherProducersBringNone) {
   ASSERT_TRUE(parse(sum_with_hints("pytorch", {-2}))) << log.text;
   EXPECT_FALSE(network->getLayer(network->getNbLayers() - 1)->precisionIsSet());
