@@ -2,6 +2,8 @@
 // without a GPU: memory of the "device" is the host's, where plans for the CPU want it, and streams
 // are in order because each call has ended when it returns. Built as libcudart.so in a folder of
 // its own, and used only where someone puts that folder on LD_LIBRARY_PATH.
+#include <dlfcn.h>
+
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
@@ -12,6 +14,7 @@ namespace {
 
 constexpr int kSuccess = 0;
 constexpr int kNoMemory = 2;
+constexpr int kNoDevice = 100;
 constexpr int kInvalidDevice = 101;
 constexpr size_t kAlignment = 256;  // cudaMalloc's.
 
@@ -81,10 +84,15 @@ TENON_HOST_CUDART int cudaStreamSynchronize(void* /*stream*/) {
 TENON_HOST_CUDART int cudaDeviceSynchronize() {
   return kSuccess;
 }
-/// The CPU is the one device.
+/// The CPU is the one device. PyTorch, which finds this library under its name, would launch
+/// kernels of its own on it: for PyTorch there is none.
 TENON_HOST_CUDART int cudaGetDeviceCount(int* count) {
-  *count = 1;
-  return kSuccess;
+  Dl_info caller{};
+  const bool is_known = dladdr(__builtin_return_address(0), &caller) != 0;
+  const bool is_pytorch = is_known && (std::strstr(caller.dli_fname, "libc10_cuda") != nullptr ||
+                                       std::strstr(caller.dli_fname, "libtorch") != nullptr);
+  *count = is_pytorch ? 0 : 1;
+  return is_pytorch ? kNoDevice : kSuccess;
 }
 TENON_HOST_CUDART int cudaGetDevice(int* device) {
   *device = 0;

@@ -152,6 +152,14 @@ def test_scripts_run_unchanged(body, tmp_path):
     assert done.returncode == 0, done.stderr
 
 
+def test_pytorch_finds_no_device(tmp_path):
+    """Whose kernels there are none of."""
+    pytest.importorskip("torch")
+    script = tmp_path / "script.py"
+    script.write_text("import torch; print(torch.cuda.is_available(), torch.accelerator.is_available())")
+    assert run(script).stdout == "False False\n"
+
+
 def test_arguments_and_status_are_the_scripts(tmp_path):
     (tmp_path / "helper.py").write_text("name = 'beside'")
     (tmp_path / "script.py").write_text("import sys, helper; print(helper.name, sys.argv[1:], __name__); sys.exit(3)")
