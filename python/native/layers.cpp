@@ -105,6 +105,12 @@ nb::object number(double real, int64_t integer, bool is_integer) {
   return is_integer ? nb::object(nb::int_(integer)) : nb::object(nb::float_(real));
 }
 
+double real_of(const nb::object& value, const char* property) {
+  double real = 0;
+  if (nb::try_cast(value, real)) return real;
+  throw nb::type_error((std::string(property) + " is one number").c_str());
+}
+
 /// Integers stay exact in fills of INT64.
 void bind_fill(nb::module_& m) {
   TENON_LAYER(IFillLayer, ILayer)
@@ -121,7 +127,7 @@ void bind_fill(nb::module_& m) {
               },
               [](Class& l, nb::object value) {
                 nb::isinstance<nb::int_>(value) ? l.setAlphaInt64(nb::cast<int64_t>(value))
-                                                : l.setAlpha(nb::cast<double>(value));
+                                                : l.setAlpha(real_of(value, "alpha"));
               })
           .def_prop_rw(
               "beta",
@@ -130,7 +136,7 @@ void bind_fill(nb::module_& m) {
               },
               [](Class& l, nb::object value) {
                 nb::isinstance<nb::int_>(value) ? l.setBetaInt64(nb::cast<int64_t>(value))
-                                                : l.setBeta(nb::cast<double>(value));
+                                                : l.setBeta(real_of(value, "beta"));
               }) TENON_SET_INPUT;
 }
 

@@ -67,6 +67,13 @@ def test_enumerators_are_equal_to_their_own_kind_alone():
     assert repr(trt.int8) == "<DataType.INT8: 2>" and repr(trt.Logger.ERROR) == "<Severity.ERROR: 1>"
 
 
+def test_numbers_of_fills_are_told_by_name(logger):
+    _, network = relu_network(trt, logger)
+    fill = network.add_fill((4,), trt.FillOperation.LINSPACE)
+    with pytest.raises(TypeError, match="alpha is one number"):
+        fill.alpha = [1000]
+
+
 def test_enumerations_have_their_entries_by_name():
     """By which tools tell enumerators from other objects."""
     assert getattr(trt.SampleMode.WRAP, "__entries")["CLAMP"][0] == trt.SampleMode.CLAMP
@@ -404,17 +411,19 @@ def test_numbers_of_fills_may_be_of_two_kinds(logger):
     assert (layer.alpha, layer.beta) == (2, 0.5)
 
 
-def test_caches_are_updated_where_they_lie(logger):
+@pytest.mark.parametrize("dtype", (trt.float32, trt.float16))
+def test_caches_are_updated_where_they_lie(logger, dtype):
     builder = trt.Builder(logger)
     network = builder.create_network(1 << int(trt.NetworkDefinitionCreationFlag.STRONGLY_TYPED))
-    inputs = [network.add_input(name, kind, shape) for name, kind, shape in (
-        ("cache", trt.float32, (2, 1, 4, 2)), ("update", trt.float32, (2, 1, 1, 2)), ("at", trt.int32, (2,)))]
+    inputs = [network.add_input(name, own, shape) for name, own, shape in (
+        ("cache", dtype, (2, 1, 4, 2)), ("update", dtype, (2, 1, 1, 2)), ("at", trt.int32, (2,)))]
     layer = network.add_kv_cache_update(*inputs, trt.KVCacheMode.LINEAR)
     layer.get_output(0).name = "kept"
     network.mark_output(layer.get_output(0))
     engine = trt.Runtime(logger).deserialize_cuda_engine(builder.build_serialized_network(network, cpu_config(builder)))
     assert engine.get_aliased_input_tensor("kept") == "cache" and engine.get_aliased_input_tensor("cache") is None
-    cache, update = np.arange(16, dtype=np.float32).reshape(2, 1, 4, 2), -np.ones((2, 1, 1, 2), np.float32)
+    kind = trt.nptype(dtype)
+    cache, update = np.arange(16, dtype=kind).reshape(2, 1, 4, 2), -np.ones((2, 1, 1, 2), kind)
     places, wanted = np.array([3, 0], np.int32), cache.copy()
     wanted[0, :, 3], wanted[1, :, 0] = -1, -1
     context = engine.create_execution_context()
