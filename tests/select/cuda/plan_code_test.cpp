@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <set>
 
 #include "device/cuda/compiler.h"
 #include "device/cuda/nvrtc.h"
@@ -11,9 +12,11 @@
 #include "kernels/tactic.h"
 #include "ops/dims.h"
 #include "ops/structure.h"
+#include "ops/table.h"
 #include "plan/plan_file.h"
 #include "plan/plan_format.h"
 #include "plan/points.h"
+#include "runtime/graphs.h"
 #include "select/collect_code.h"
 #include "select/compile.h"
 
@@ -140,6 +143,42 @@ TEST_F(PlanCode, IsThereForOpenBroadcasts) {
       }
   }
   EXPECT_EQ(library->size(), plan.code->size());
+}
+
+/// A convolution's code for all extents is one, be its images large for the device's cache or not.
+TEST_F(PlanCode, OfImagesThatGrowLargeIsOne) {
+  constexpr int64_t kBytes = 2 * 32 * 56 * 56 * 2, kLarge = 16;  // Of an image and its result.
+  DeviceProperties properties = backend_.device->properties();
+  properties.cache_bytes = 6 * kLarge * kBytes;
+  backend_.device = std::make_shared<DescribedDevice>(properties);
+  const auto codes = [&](int64_t most) {
+    Graph graph;
+    graph.symbol_ranges["b"] = {1, most};
+    Value* const x = graph.add_input("x", {DataType::kFloat16, {Dim::symbol("b"), 32, 56, 56}});
+    Value* const y = tenon::conv(graph, x, Tensor(DataType::kFloat16, {32, 32, 1, 1}));
+    Node& node = *y->producer();
+    EXPECT_TRUE(infer_node(node).ok());
+    for (Value* image : {x, y}) image->type.layout = Layout::kChannelsLast;
+    const Tactic* const tactic = backend_.find("cuda.conv.hopper");
+    auto library = std::make_shared<CodeLibrary>(CodeLibrary::Use::kCollectOpen);
+    constants_->set_code(library);
+    std::set<std::string> sources;
+    for (const int64_t batch : {2, 5, 15, 16, 31}) {
+      if (batch > most) continue;
+      const auto concrete = ConcreteGraph::create(graph, {{"b", batch}});
+      EXPECT_TRUE(concrete.ok());
+      const auto kernel = tactic->create(concrete->problem(node, backend_, 1),
+                                         "m=64,n=32,splits=1,each=1,moves=1");
+      EXPECT_TRUE(kernel.ok()) << kernel.error().message;
+      EXPECT_EQ(kernel.ok() && (*kernel)->walks(), batch >= kLarge);
+    }
+    library->for_each([&](const std::string& source, const auto&) { sources.insert(source); });
+    return sources;
+  };
+  const auto growing = codes(31), small = codes(15);
+  EXPECT_EQ(growing.size(), 1u);
+  EXPECT_EQ(small.size(), 1u);
+  EXPECT_NE(growing, small) << "code without walks";
 }
 
 /// The code of kernels that are chosen for some shapes is compiled while those for others are.
