@@ -121,7 +121,7 @@ Products of a sequence in a scan | hoist_invariants | before_the_loop | the prod
 
 def passes() -> list[tuple[str, str]]:
     text = (ROOT / "src/passes/passes.def").read_text()
-    return re.findall(r'^TENON_PASS\((\w+), \d, "(.*)"\)$', text, re.MULTILINE)
+    return re.findall(r'^TENON_PASS(?:_WITH)?\((\w+), \d, (?:\w+, )?"(.*)"\)$', text, re.MULTILINE)
 
 
 def rows() -> list[list[str]]:

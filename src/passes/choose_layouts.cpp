@@ -234,7 +234,6 @@ class LayoutChooser {
 }  // namespace
 
 bool choose_layouts(Graph& graph, PassContext& context) {
-  if (!context.options().channels_last) return false;
   return LayoutChooser(graph, context.options()).run();
 }
 

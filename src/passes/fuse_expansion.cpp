@@ -27,8 +27,7 @@ std::vector<Node*> region_of(const Graph& graph, const PassContext& context, Nod
 }  // namespace
 
 bool fuse_expansion(Graph& graph, PassContext& context) {
-  return context.options().expansion_regions &&
-         join_around(graph, context, is_expansion,
+  return join_around(graph, context, is_expansion,
                      [&](Node& node) { return region_of(graph, context, node); });
 }
 

@@ -169,7 +169,6 @@ std::string region_name(const std::vector<Node*>& steps) {
 }  // namespace
 
 bool fuse_quantized(Graph& graph, PassContext& context) {
-  if (!context.options().quantized_regions) return false;
   const std::vector<Node*> anchors = fusible_nodes(graph, context, [&](const Node& node) {
     return can_anchor_quantized(node, context.options()) ||
            multiplies_small_weights(graph, node, context.options());

@@ -60,7 +60,6 @@ Node* quantization_behind(const Graph& graph, const Node& node, const PassContex
 }  // namespace
 
 bool fuse_quantized_attention(Graph& graph, PassContext& context) {
-  if (!context.options().quantized_attention) return false;
   const std::vector<Node*> nodes = nodes_of(
       graph, [&](const Node& node) { return is_quantized_attention(graph, node, context); });
   for (Node* node : nodes) {

@@ -79,7 +79,6 @@ bool keeps_order(const Node& region) {
 }  // namespace
 
 bool fuse_quantized_pools(Graph& graph, PassContext& context) {
-  if (!context.options().pooled_quantized_stems) return false;
   return for_each_of(fusible_nodes(graph, context, is_region), [&](Node& region) {
     if (region.outputs().size() != 1 || dequantized_image(region) == nullptr) return false;
     Node* pool = only_user(graph, region.output());

@@ -69,7 +69,7 @@ std::vector<Node*> region_of(const Graph& graph, const PassContext& context, Nod
 }  // namespace
 
 bool fuse_squeeze(Graph& graph, PassContext& context) {
-  if (!context.options().squeeze_regions || context.options().precision.has_value()) return false;
+  if (context.options().precision.has_value()) return false;
   return join_around(
       graph, context, [](const Node& node) { return is_function(node, PointwiseFunction::k_mul); },
       [&](Node& product) {

@@ -45,9 +45,8 @@ std::vector<Node*> region_of(const Graph& graph, const PassContext& context, Nod
 }  // namespace
 
 bool fuse_stem(Graph& graph, PassContext& context) {
-  return context.options().stem_regions && join_around(graph, context, is_stem, [&](Node& node) {
-           return region_of(graph, context, node);
-         });
+  return join_around(graph, context, is_stem,
+                     [&](Node& node) { return region_of(graph, context, node); });
 }
 
 }  // namespace tenon

@@ -180,7 +180,6 @@ const Node* join(Graph& graph, const Place& place) {
 }  // namespace
 
 bool gate_products(Graph& graph, PassContext& context) {
-  if (!context.options().gated_products) return false;
   const auto products = nodes_of(graph, [](const Node& n) { return is_function(n, k_mul); });
   return for_each_of(products, [&](Node& product) {
     const auto place = place_of(graph, &product, context);

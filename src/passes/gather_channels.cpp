@@ -125,7 +125,6 @@ bool rewrite(Graph& graph, PassContext& context, Node& joining) {
 }  // namespace
 
 bool gather_channels(Graph& graph, PassContext& context) {
-  if (!context.options().channel_gathers) return false;
   return for_each_allowed(graph, context,
                           [&](Node& node) { return rewrite(graph, context, node); });
 }

@@ -133,7 +133,6 @@ class Lowering {
 }  // namespace
 
 bool lower_patches(Graph& graph, PassContext& context) {
-  if (!context.options().patches_as_products) return false;
   return for_each_allowed(graph, context, [&](Node& node) {
     std::optional<Patches> patches = patches_of(node);
     if (!patches) return false;

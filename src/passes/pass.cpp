@@ -7,6 +7,8 @@ namespace {
 
 constexpr PassInfo kTable[] = {
 #define TENON_PASS(function, level, summary) {#function, level, summary, function},
+#define TENON_PASS_WITH(function, level, flag, summary) \
+  {#function, level, summary, function, &PassOptions::flag},
 #include "passes/passes.def"
 };
 

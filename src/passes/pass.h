@@ -16,6 +16,7 @@ namespace tenon {
 
 class OriginKeeper;
 class PassContext;
+struct PassOptions;
 
 /// A row of passes.def.
 struct PassInfo {
@@ -23,6 +24,7 @@ struct PassInfo {
   int level;
   std::string_view summary;
   bool (*run)(Graph& graph, PassContext& context);
+  bool PassOptions::*flag = nullptr;  ///< Without which it does nothing; null: it needs none.
 };
 
 /// Which passes a build may use, and where.

@@ -161,6 +161,7 @@ Result<bool> run_unguarded(Graph& graph, const PassInfo& pass, PassContext& cont
 
 Result<bool> run_pass(Graph& graph, const PassInfo& pass, PassContext& context,
                       OriginKeeper* origins) {
+  if (pass.flag != nullptr && !(context.options().*pass.flag)) return false;
   return guarded(fmt::format("pass {}", pass.name), [&] {
     if (origins != nullptr) return run_unguarded(graph, pass, context, *origins);
     OriginKeeper own(graph);

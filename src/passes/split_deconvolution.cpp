@@ -160,7 +160,6 @@ class Phases {
 }  // namespace
 
 bool split_deconvolution(Graph& graph, PassContext& context) {
-  if (!context.options().phases_as_channels) return false;
   return for_each_allowed(graph, context, [&](Node& node) {
     const auto axes = axes_of(node);
     if (!axes) return false;

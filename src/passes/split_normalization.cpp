@@ -440,7 +440,6 @@ bool split(Graph& graph, const Place& place, PassContext& context) {
 }  // namespace
 
 bool split_normalization(Graph& graph, PassContext& context) {
-  if (!context.options().moments_in_products) return false;
   return for_each_of(nodes_of(graph, normalizes_rows), [&](Node& norm) {
     if (!context.allows_fusion(norm)) return false;
     const bool is_form = context.is_form(), has_form = context.options().leaves_forms && !is_form;
