@@ -4,6 +4,10 @@
 
 #include <cstdlib>
 
+#include "NvInfer.h"
+#include "tenon/device.h"
+#include "tenon/self_check.h"
+
 namespace api_test {
 
 /// Set before the library looks for the driver.
@@ -41,6 +45,14 @@ class FakeDriver {
   }
   void* library_;
 };
+
+/// A build for the driver that pretends: libraries look for a real one, and kernels do nothing that
+/// a self-check could compare.
+inline void build_for_fake_gpu(nvinfer1::IBuilderConfig& config) {
+  config.setTacticSources(0);
+  tenon::setBuildDevice(config, 0);
+  tenon::setSelfCheck(config, false);
+}
 
 /// A driver function's symbol, which its name may be a macro for.
 #define FUNCTION_TEXT_INNER(x) #x

@@ -168,9 +168,7 @@ class FakeGpu : public testing::Test {
         session_->network->addElementWise(*product, *x, ElementWiseOperation::kSUM)->getOutput(0);
     session_->output(session_->network->addSoftMax(*sum)->getOutput(0), "y");
     session_->config->setBuilderOptimizationLevel(1);
-    // Libraries look for a real driver.
-    session_->config->setTacticSources(0);
-    tenon::setBuildDevice(*session_->config, 0);
+    build_for_fake_gpu(*session_->config);
     plan_.reset(session_->builder->buildSerializedNetwork(*session_->network, *session_->config));
   }
   static void TearDownTestSuite() {
@@ -255,8 +253,7 @@ class FakeGpu : public testing::Test {
     session.config->setMaxAuxStreams(aux_streams);
     define(session, *session.input("x", DataType::kFLOAT, {8}));
     session.config->setBuilderOptimizationLevel(1);
-    session.config->setTacticSources(0);
-    tenon::setBuildDevice(*session.config, 0);
+    build_for_fake_gpu(*session.config);
     return serialized(session);
   }
 
@@ -541,8 +538,7 @@ std::unique_ptr<IHostMemory> plan_of_any_rows() {
   session.output(value, "y");
   session.profile("x", {1, 64}, {4, 64}, {4096, 64});
   session.config->setBuilderOptimizationLevel(1);
-  session.config->setTacticSources(0);
-  tenon::setBuildDevice(*session.config, 0);
+  build_for_fake_gpu(*session.config);
   return serialized(session);
 }
 
@@ -584,9 +580,7 @@ std::unique_ptr<IHostMemory> plan_of_a_convolution(IGpuAllocator* allocator) {
   session.output(layer->getOutput(0), "y");
   session.profile("x", {1, 64, 8, 8}, {4, 64, 8, 8}, {kMostImages, 64, 8, 8});
   session.config->setFlag(BuilderFlag::kFP16);
-  session.config->setTacticSources(0);
-  tenon::setBuildDevice(*session.config, 0);
-  tenon::setSelfCheck(*session.config, false);  // Kernels do nothing.
+  build_for_fake_gpu(*session.config);
   session.builder->setGpuAllocator(allocator);
   return serialized(session);
 }

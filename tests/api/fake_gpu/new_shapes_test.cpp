@@ -9,7 +9,6 @@
 
 #include "fake_driver.h"
 #include "harness.h"
-#include "tenon/self_check.h"
 
 namespace api_test {
 namespace {
@@ -58,9 +57,7 @@ class GpuShapes : public testing::Test {
     session.output(softmax->getOutput(0), "y");
     session.config->setFlag(BuilderFlag::kFP16);
     session.config->setBuilderOptimizationLevel(level);
-    session.config->setTacticSources(0);
-    tenon::setBuildDevice(*session.config, 0);
-    tenon::setSelfCheck(*session.config, false);
+    build_for_fake_gpu(*session.config);
     session.config->setProfilingVerbosity(ProfilingVerbosity::kDETAILED);
     IOptimizationProfile* profile = session.builder->createOptimizationProfile();
     for (const auto& [which, rows] : {std::pair(OptProfileSelector::kMIN, int64_t{1}),

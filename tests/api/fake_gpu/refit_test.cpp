@@ -5,7 +5,6 @@
 
 #include "fake_driver.h"
 #include "harness.h"
-#include "tenon/self_check.h"
 
 namespace api_test {
 namespace {
@@ -27,10 +26,8 @@ struct Refittable : Session {
     soft->setAxes(2);
     output(soft->getOutput(0), "y");
     config->setFlag(BuilderFlag::kREFIT);
-    config->setTacticSources(0);  // Libraries look for a real driver.
     config->setBuilderOptimizationLevel(1);
-    tenon::setBuildDevice(*config, 0);
-    tenon::setSelfCheck(*config, false);  // Kernels do nothing.
+    build_for_fake_gpu(*config);
   }
   bool run() {
     return context->setTensorAddress("x", x_.data()) && context->setTensorAddress("y", y_.data()) &&

@@ -64,9 +64,7 @@ class GpuSelection : public testing::Test {
               ->getOutput(0);
     session.output(x, "y");
     session.config->setFlag(BuilderFlag::kFP16);
-    session.config->setTacticSources(0);  // Libraries look for a real driver.
-    tenon::setBuildDevice(*session.config, 0);
-    tenon::setSelfCheck(*session.config, false);  // Kernels do nothing.
+    build_for_fake_gpu(*session.config);
     tenon::recordCandidates(*session.config, true);
     configure(*session.config);
     driver_->work();
@@ -176,9 +174,7 @@ TEST_F(GpuSelection, EachLayerComputesInTheTypeThatIsWantedOfIt) {
     if (obey) session.config->setFlag(BuilderFlag::kOBEY_PRECISION_CONSTRAINTS);
     session.config->setProfilingVerbosity(ProfilingVerbosity::kDETAILED);
     session.config->setBuilderOptimizationLevel(1);
-    session.config->setTacticSources(0);
-    tenon::setBuildDevice(*session.config, 0);
-    tenon::setSelfCheck(*session.config, false);  // Kernels do nothing.
+    build_for_fake_gpu(*session.config);
     EXPECT_TRUE(session.build()) << session.log.text();
     warnings = session.log.warnings;
     return layers_of(*session.engine);
@@ -204,11 +200,9 @@ TEST_F(GpuSelection, ALimitOfSharedMemoryHolds) {
         session.network->addConvolutionNd(*x, 64, dims({3, 3}), weights, Weights{})->getOutput(0),
         "y");
     session.config->setFlag(BuilderFlag::kFP16);
-    session.config->setTacticSources(0);
     session.config->setProfilingVerbosity(ProfilingVerbosity::kDETAILED);
     session.config->setMemoryPoolLimit(MemoryPoolType::kTACTIC_SHARED_MEMORY, limit);
-    tenon::setBuildDevice(*session.config, 0);
-    tenon::setSelfCheck(*session.config, false);  // Kernels do nothing.
+    build_for_fake_gpu(*session.config);
     driver_->shared(more);
     EXPECT_TRUE(session.build()) << session.log.text();
     std::vector<float> in(64 * 32 * 32), out(64 * 32 * 32);
@@ -244,9 +238,7 @@ TEST_F(GpuSelection, WithATimingCachePlansAreTheSameByteForByte) {
     }
     session.output(x, "y");
     session.config->setFlag(BuilderFlag::kFP16);
-    session.config->setTacticSources(0);
-    tenon::setBuildDevice(*session.config, 0);
-    tenon::setSelfCheck(*session.config, false);  // Kernels do nothing.
+    build_for_fake_gpu(*session.config);
     if (cache == nullptr) cache.reset(session.config->createTimingCache(nullptr, 0));
     EXPECT_TRUE(session.config->setTimingCache(*cache, false));
     driver_->make_noise(seed);

@@ -10,7 +10,6 @@
 #include "harness.h"
 #include "recorder.h"
 #include "tenon/device.h"
-#include "tenon/self_check.h"
 
 namespace api_test {
 namespace {
@@ -60,10 +59,8 @@ struct Chain : Session {
     output(x, "y");
     config->setFlag(BuilderFlag::kWEIGHT_STREAMING);
     if (refits) config->setFlag(BuilderFlag::kREFIT);
-    config->setTacticSources(0);  // Libraries look for a real driver.
     config->setBuilderOptimizationLevel(1);
-    tenon::setBuildDevice(*config, 0);
-    tenon::setSelfCheck(*config, false);  // Kernels do nothing.
+    build_for_fake_gpu(*config);
   }
 };
 
@@ -188,10 +185,8 @@ TEST_F(Streaming, WeightsThatKernelsReorderAreStreamedToo) {
   }
   session.output(x, "y");
   session.config->setFlag(BuilderFlag::kWEIGHT_STREAMING);
-  session.config->setTacticSources(0);
   session.config->setBuilderOptimizationLevel(1);
-  tenon::setBuildDevice(*session.config, 0);
-  tenon::setSelfCheck(*session.config, false);
+  build_for_fake_gpu(*session.config);
   const std::unique_ptr<IHostMemory> plan(
       session.builder->buildSerializedNetwork(*session.network, *session.config));
   ASSERT_NE(plan, nullptr) << session.log.text();
