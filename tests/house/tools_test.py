@@ -3,6 +3,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 from pathlib import Path
 
 TOOLS = Path(__file__).resolve().parents[2] / "tools"
@@ -118,6 +119,29 @@ class UnityGroups(unittest.TestCase):
         groups = self.groups(h__h="namespace tenon { int one(long); }", a__cpp=SMALL % "int one(int x) { return x; }",
                              b__cpp='#include "h.h"\n')
         self.assertEqual(groups, {"a": 0, "b": 1})
+
+
+class CheckFormat(unittest.TestCase):
+    """The lines of a branch are those since it left the remote's default branch."""
+
+    def test_the_usual_base(self):
+        sys.path.insert(0, str(TOOLS))
+        import check_format
+
+        with tempfile.TemporaryDirectory() as folder, unittest.mock.patch.object(check_format, "ROOT", Path(folder)):
+            def git(*arguments: str) -> str:
+                who = ("-c", "user.name=A", "-c", "user.email=a@b.c")
+                return subprocess.run(["git", *who, *arguments], cwd=folder, capture_output=True, text=True, check=True).stdout.strip()
+
+            git("init", "--quiet")
+            for name in ("first", "second"):
+                git("commit", "--quiet", "--allow-empty", "-m", name)
+            first, left = git("rev-parse", "HEAD~1"), git("rev-parse", "HEAD")
+            self.assertEqual(check_format.usual_base(), first)  # No remote: ten commits back, or the first.
+            git("update-ref", "refs/remotes/origin/HEAD", left)
+            self.assertEqual(check_format.usual_base(), first)  # On the default branch itself.
+            git("commit", "--quiet", "--allow-empty", "-m", "of a branch")
+            self.assertEqual(check_format.usual_base(), left)
 
 
 class BuildTimes(unittest.TestCase):
