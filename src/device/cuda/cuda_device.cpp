@@ -90,13 +90,14 @@ Status CudaDevice::read_properties(int ordinal) {
   TENON_DRIVER(cuDeviceGet, &device_, ordinal);
   char name[256] = "";
   TENON_DRIVER(cuDeviceGetName, name, sizeof name, device_);
-  int major = 0, minor = 0, multiprocessors = 0, shared = 0;
+  int major = 0, minor = 0, multiprocessors = 0, shared = 0, cache = 0;
   TENON_DRIVER(cuDeviceGetAttribute, &major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device_);
   TENON_DRIVER(cuDeviceGetAttribute, &minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device_);
   TENON_DRIVER(cuDeviceGetAttribute, &multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
                device_);
   TENON_DRIVER(cuDeviceGetAttribute, &shared, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN,
                device_);
+  TENON_DRIVER(cuDeviceGetAttribute, &cache, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, device_);
   TENON_DRIVER(cuDeviceTotalMem, &properties_.memory_bytes, device_);
   properties_.kind = DeviceKind::kCuda;
   properties_.name = name;
@@ -104,7 +105,7 @@ Status CudaDevice::read_properties(int ordinal) {
   properties_.architecture = fmt::format("sm_{}", properties_.compute_capability);
   properties_.compute_units = multiprocessors;
   properties_.shared_memory_per_block = static_cast<size_t>(shared);
-  properties_.cache_bytes = shared_cache_bytes();
+  properties_.cache_bytes = static_cast<size_t>(cache);
   properties_.native_fp16 = properties_.compute_capability >= 70;
   properties_.native_bf16 = properties_.compute_capability >= 80;
   return {};
@@ -157,10 +158,7 @@ CodeWork CudaDevice::code_work() const {
 }
 
 size_t CudaDevice::shared_cache_bytes() const {
-  int bytes = 0;
-  const CUresult code =
-      driver().cuDeviceGetAttribute(&bytes, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, device_);
-  return code == CUDA_SUCCESS ? static_cast<size_t>(bytes) : 0;
+  return (own_ ? *own_ : properties_).cache_bytes;
 }
 
 void CudaDevice::read_library_versions() {
