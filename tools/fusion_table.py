@@ -76,6 +76,7 @@ Multi-head attention, causal | recognize_attention | causal | a triangle through
 Multi-head attention, causal, unknown extents | recognize_attention | caps_and_transposes | a triangle of unknown extent
 Multi-head attention, capped scores | recognize_attention | caps_and_transposes | a cap
 Multi-head attention, heads joined with the batch | recognize_attention | rank_three | a mask added in rank 4, as in BART and Whisper
+Multi-head attention, positions added in the shape of an image | straighten_attention | image_scores | by rows and by columns, as in encoders of images for segmentation
 Multi-head attention, axes between batch and heads | recognize_attention | rank_five | windows between the batch and the heads
 Multi-head attention, a scale for each head or query | recognize_attention | rank_five | a scale for each head, on the product
 Multi-head attention, scalar functions of the scores | recognize_attention | functions_of_scores | SiLU under a scale, over a scale, then a mask
@@ -91,6 +92,7 @@ Softmax spelled out | fuse_reductions | softmax | after taking the largest off
 Pointwise side by side | fuse_independent | siblings | sine and cosine of the same
 Group normalization | recognize_group_norm | reshaped_instance_norm | as exporters write it
 Layer normalization spelled out | recognize_normalization | layer | power, root, quotient; scale and bias
+Writes to slices, one after the other | join_writes | slices | three steps of a sequence fill zeros
 Normalization over channels of an image | recognize_normalization | channels | mean and variance over channels, with a scale and a shift a channel
 Vectors divided by their lengths | recognize_normalization | unit_length | queries of cosine attention
 Grouped queries | straighten_attention | one_form | repeated heads
