@@ -43,6 +43,13 @@ bool reduces_image(const Reduce& reduce, const Node& node) {
                      [&](int64_t axis) { return (axis < 0 ? axis + rank : axis) >= 2; });
 }
 
+/// Reduction of the channels alone, which lie together channels-last.
+bool reduces_channels(const Node& node) {
+  if (const auto* index = node.as<ArgReduce>()) return index->axis == 1;
+  const auto* reduce = node.as<Reduce>();
+  return reduce != nullptr && !node.has_input(1) && reduce->axes == std::vector<int64_t>{1};
+}
+
 LayoutPreference layout_preference_of(const Node& node) {
   const Node& anchor = *anchor_of(node);
   if (anchor.is<Conv>() || anchor.is<Deconv>()) return LayoutPreference::kChannelsLast;
@@ -64,10 +71,28 @@ LayoutPreference layout_preference_of(const Node& node) {
                : LayoutPreference::kRowMajor;
   if (const auto* reduce = anchor.as<Reduce>(); reduce != nullptr && reduces_image(*reduce, anchor))
     return LayoutPreference::kFollows;
+  if (reduces_channels(anchor))
+    return node.output()->type.shape.size() == anchor.input(0)->type.shape.size() &&
+                   anchor.is<Reduce>()
+               ? LayoutPreference::kFollows
+               : LayoutPreference::kAnyInput;
   if (node.is<Reshape>() || node.is<Flatten>() || node.is<Squeeze>() || node.is<Unsqueeze>() ||
       node.is<Transpose>())
     return LayoutPreference::kAnyInput;
   return LayoutPreference::kRowMajor;
+}
+
+/// Brings channels that lie last to axis 1, as behind normalizations of pixels: a channels-last
+/// image as it lies.
+bool brings_channels_back(const Node& node) {
+  const auto* transpose = node.as<Transpose>();
+  if (transpose == nullptr || node.input(0)->type.layout != Layout::kRowMajor) return false;
+  const std::vector<int64_t>& permutation = transpose->permutation;
+  const auto rank = static_cast<int64_t>(permutation.size());
+  if (rank < 4 || permutation[0] != 0 || permutation[1] != rank - 1) return false;
+  for (int64_t i = 2; i < rank; ++i)
+    if (permutation[i] != i - 1) return false;
+  return true;
 }
 
 /// Chooses among the channels of an image.
@@ -110,7 +135,13 @@ class LayoutChooser {
   void visit(Node& node) {
     if (node.is<Reformat>()) return;
     const LayoutPreference preference = preference_of(node);
-    if (preference == LayoutPreference::kAnyInput) return;
+    if (preference == LayoutPreference::kAnyInput) {
+      if (brings_channels_back(node) && !is_read_in_rows(node)) {
+        node.output()->type.layout = Layout::kChannelsLast;
+        changed_ = true;
+      }
+      return;
+    }
     const bool last = preference == LayoutPreference::kChannelsLast
                           ? is_image(node.output())
                           : preference == LayoutPreference::kFollows && follows(node) &&
