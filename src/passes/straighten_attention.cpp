@@ -1,12 +1,18 @@
 // Attention that a network brings as one operator gets the form that recognize_attention gives:
 // a number that the queries are multiplied by is the scale, the past is joined with keys and values
 // outside, repeated heads are not repeated, and the result is [batch, length, heads, size] with a
-// transpose behind, which usually cancels. Must run after fold_constants.
+// transpose behind, which usually cancels. Sums of scores in the shape of an image, with
+// relative positions by rows and by columns, get the scores' own shape. Must run after
+// fold_constants.
+#include <algorithm>
+
 #include "passes/attention_pattern.h"
 #include "passes/pass.h"
 
 namespace tenon {
 namespace {
+
+using enum PointwiseFunction;
 
 enum Operand { kQ, kK, kV, kMask, kPastK, kPastV, kLengths };
 enum Result { kOut, kPresentK, kPresentV, kScores };
@@ -110,10 +116,56 @@ bool by_position(Graph& graph, Node& node) {
   return true;
 }
 
+/// The sum of the values has that shape.
+bool fill(const std::vector<Value*>& values, const Shape& shape) {
+  for (size_t i = 1; i <= shape.size(); ++i)
+    if (std::ranges::none_of(values, [&](const Value* value) {
+          const Shape& own = value->type.shape;
+          return i <= own.size() && own[own.size() - i] == shape[shape.size() - i];
+        }))
+      return false;
+  return true;
+}
+
+/// reshape(reshape(scores) + a + b) in front of a softmax becomes scores + reshape(a + b).
+bool add_in_own_shape(Graph& graph, Node& node) {
+  const Node* softmax = is_reshape(&node) ? only_user(graph, node.output()) : nullptr;
+  if (softmax == nullptr || !softmax->is<Softmax>()) return false;
+  std::vector<Value*> addends;
+  Value* value = node.input(0);
+  const Shape& image = value->type.shape;
+  while (Node* sum = pointwise_producer(value, k_add)) {
+    if (only_user(graph, value) == nullptr) return false;
+    const auto leads_to_scores = [&](const Value* side) {
+      return side->type.shape == image &&
+             (is_reshape(side->producer()) || pointwise_producer(side, k_add) != nullptr);
+    };
+    const int side = leads_to_scores(sum->input(0)) ? 0 : 1;
+    if (!leads_to_scores(sum->input(side))) return false;
+    addends.push_back(sum->input(1 - side));
+    value = sum->input(side);
+  }
+  if (addends.empty() || !is_reshape(value->producer()) || only_user(graph, value) == nullptr)
+    return false;
+  Value* const scores = value->producer()->input(0);
+  if (produced_by<MatMul>(scores) == nullptr || scores->type.shape != node.output()->type.shape)
+    return false;
+  if (!fill(addends, image)) return false;
+  Value* total = addends.back();
+  for (auto it = addends.rbegin() + 1; it != addends.rend(); ++it)
+    total = add_pointwise(graph, k_add, {total, *it}, node);
+  stand_in(
+      graph, node,
+      add_pointwise(graph, k_add,
+                    {scores, add_reshape(graph, total, node.output()->type.shape, node)}, node));
+  return true;
+}
+
 }  // namespace
 
 bool straighten_attention(Graph& graph, PassContext& context) {
   return for_each_allowed(graph, context, [&](Node& node) {
+    if (add_in_own_shape(graph, node)) return true;
     if (!node.is<Attention>()) return false;
     bool changed = take_scale(node);
     changed |= use_fewer_heads(graph, node);
