@@ -20,7 +20,7 @@ constexpr int64_t kPiece = 8;  ///< Elements of 16 bits that are loaded at once.
 /// Multiplications of a convolution that are worth a step more for the slice.
 constexpr int64_t kLeastWork = int64_t{1} << 22;
 
-/// Finite for all finite operands, so that what it makes of more channels meets zeros without harm.
+/// Finite for all finite operands: results for more channels meet zeros without harm.
 bool is_total(PointwiseFunction function) {
   switch (function) {
     case k_neg:
@@ -141,7 +141,7 @@ class ChannelPadding {
   ChannelPadding(Graph& graph, const PassContext& context) : graph_(graph), context_(context) {
     for (const Value* input : graph.inputs()) refuse(input);
     for (const auto& node : graph.nodes()) visit(*node);
-    // Tensor cores take what is in eights on both sides.
+    // Tensor cores take channels in eights on both sides.
     for (const Node* node : dense_) {
       if (fits(node->input(0))) note_work(node->output(), work_of(*node));
       if (fits(node->output())) note_work(node->input(0), work_of(*node));
@@ -266,7 +266,7 @@ class ChannelPadding {
            alignment_of(node.input(use.index), node.output()) == Alignment::kSame;
   }
 
-  /// What cannot read more channels reads a slice.
+  /// Nodes that cannot read more channels read a slice.
   void leave(Value& value) {
     std::vector<Use> uses;
     for (const Use& use : value.uses())

@@ -120,11 +120,18 @@ std::optional<Pattern> match(Value* deviation, const std::optional<Spread>& spre
   return is_real(pattern.x->type.type) ? std::optional(pattern) : std::nullopt;
 }
 
+/// Over channels only where nothing else reads the root: series are often given theirs back.
+std::optional<Pattern> match(Value* deviation, const Value* root, double exponent) {
+  auto found = match(deviation, root_of(root, exponent));
+  if (found.has_value() && found->axes.channels && root->uses().size() != 1) found.reset();
+  return found;
+}
+
 std::optional<Pattern> match(const Node& root) {
-  if (is_function(root, k_div)) return match(root.input(0), root_of(root.input(1), 0.5));
+  if (is_function(root, k_div)) return match(root.input(0), root.input(1), 0.5);
   if (!is_function(root, k_mul)) return std::nullopt;
   for (int i = 0; i < 2; ++i)
-    if (auto found = match(root.input(i), root_of(root.input(1 - i), -0.5))) return found;
+    if (auto found = match(root.input(i), root.input(1 - i), -0.5)) return found;
   return std::nullopt;
 }
 
