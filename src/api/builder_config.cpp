@@ -64,6 +64,19 @@ void BuilderConfig::setFlags(BuilderFlags value) noexcept {
   if (network::are_flags(*reporter_, "setFlags", value, kFlagCount)) flags_ = value;
 }
 
+/// Of the ways to refit, the last one holds.
+void BuilderConfig::setFlag(BuilderFlag flag) noexcept {
+  if (!is_flag("setFlag", flag)) return;
+  const BuilderFlags ways = bit(BuilderFlag::kREFIT) | bit(BuilderFlag::kREFIT_INDIVIDUAL) |
+                            bit(BuilderFlag::kREFIT_IDENTICAL);
+  if ((bit(flag) & ways) != 0 && (flags_ & ways & ~bit(flag)) != 0) {
+    flags_ &= ~ways;
+    reporter_->warning(
+        "kREFIT, kREFIT_INDIVIDUAL and kREFIT_IDENTICAL exclude each other: the last one holds");
+  }
+  flags_ |= bit(flag);
+}
+
 void BuilderConfig::setMemoryPoolLimit(MemoryPoolType pool, std::size_t size) noexcept {
   if (network::is_valid(pool))
     pools_[pool] = size;

@@ -94,9 +94,7 @@ class BuilderConfig final : public surface::Implementation<IBuilderConfig> {
   void clearFlag(BuilderFlag flag) noexcept override {
     if (is_flag("clearFlag", flag)) flags_ &= ~bit(flag);
   }
-  void setFlag(BuilderFlag flag) noexcept override {
-    if (is_flag("setFlag", flag)) flags_ |= bit(flag);
-  }
+  void setFlag(BuilderFlag flag) noexcept override;
   bool getFlag(BuilderFlag flag) const noexcept override {
     return is_flag("getFlag", flag) && (flags_ & bit(flag)) != 0;
   }

@@ -64,6 +64,17 @@ TEST(Refit, FoldedWeightsFollow) {
   EXPECT_EQ(session.result(), F(8, 36 * 5 + 3));
 }
 
+TEST(Refit, TheLastWayHolds) {
+  Network session(1, 2, 3);
+  session.config->setFlag(BuilderFlag::kREFIT);
+  session.config->setFlag(BuilderFlag::kREFIT_IDENTICAL);
+  EXPECT_FALSE(session.config->getFlag(BuilderFlag::kREFIT));
+  EXPECT_TRUE(session.config->getFlag(BuilderFlag::kREFIT_IDENTICAL));
+  EXPECT_TRUE(session.log.complained("the last one holds"));
+  session.config->setFlag(BuilderFlag::kREFIT_INDIVIDUAL);
+  EXPECT_FALSE(session.config->getFlag(BuilderFlag::kREFIT_IDENTICAL));
+}
+
 TEST(Refit, StrippedPlansNeedTheirWeights) {
   Network full(1, 2, 3);
   full.config->setFlag(BuilderFlag::kREFIT_IDENTICAL);

@@ -318,8 +318,8 @@ TEST(Config, RefusalsHaveReasons) {
   refused("platform",
           [](IBuilderConfig& c) { c.setRuntimePlatform(RuntimePlatform::kWINDOWS_AMD64); });
   refused("exclude each other", [](IBuilderConfig& c) {
-    c.setFlag(BuilderFlag::kREFIT);
-    c.setFlag(BuilderFlag::kREFIT_IDENTICAL);
+    c.setFlags(1U << static_cast<uint32_t>(BuilderFlag::kREFIT) |
+               1U << static_cast<uint32_t>(BuilderFlag::kREFIT_IDENTICAL));
   });
   Dynamic session;
   session.config->setHardwareCompatibilityLevel(HardwareCompatibilityLevel::kAMPERE_PLUS);
