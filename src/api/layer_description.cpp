@@ -22,7 +22,8 @@ using Json = nlohmann::ordered_json;
 std::string name_of_value(const Value& value) {
   if (!value.name.empty() || value.producer() == nullptr) return value.name;
   const std::string& layer = value.producer()->name;
-  return value.index() == 0 ? layer + "_output" : fmt::format("{}_output_{}", layer, value.index());
+  return value.index() == 0 ? layer + "_output"
+                            : fmt::format("{}_output ({})", layer, value.index());
 }
 
 Json dimensions_of(const Value& value, const ConcreteGraph* shapes) {

@@ -121,7 +121,7 @@ void Network::make_outputs(LayerCore& layer, Node& node) {
   owners_[&node] = &layer;
   for (Value* output : node.outputs()) {
     const int i = output->index();
-    output->name = i == 0 ? layer.name_ + "_output" : fmt::format("{}_output_{}", layer.name_, i);
+    output->name = i == 0 ? layer.name_ + "_output" : fmt::format("{}_output ({})", layer.name_, i);
     layer.results_.push_back(new_handle(output, &layer));
   }
 }
