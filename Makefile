@@ -68,13 +68,13 @@ $(MODELS)/%.onnx: models/%.onnx models/%.weights.json models/materialize.py | se
 sanitize-part: setup  ## The same for a few tests, other ones at each commit, for MINUTES at most
 	@python3 tools/sanitize.py $(abspath $(VENV)) $(JOBS) part $(shell git rev-list --count HEAD) $(MINUTES)
 
-style:  ## Print the measured style beside the figures aimed at, old words, and changed lines that are not formatted
+style:  ## Print the measured style beside the figures aimed at, old words, and lines that are not formatted
 	@python3 tools/check_style.py
 	@python3 tools/check_words.py
-	@python3 tools/check_format.py $(VENV) --base "$(CI_BASE)"
+	@python3 tools/check_format.py $(VENV)
 
-format: setup  ## Format the lines of C++ that the branch changes, of files that git knows
-	@python3 tools/check_format.py $(VENV) --base "$(CI_BASE)" --write
+format: setup  ## Format all sources and headers that git knows
+	@python3 tools/check_format.py $(VENV) --write
 
 tidy: build  ## Run clang-tidy on the sources that changed since BASE, for MINUTES at most
 	@bash tools/setup.sh $(VENV) clang-tidy

@@ -1,6 +1,9 @@
-// The headers of the standard library and of fmt that most sources include: parsed once for all targets.
-// A header of the project does not belong here, since each change of it would rebuild everything.
+// The headers of the standard library and of fmt that most sources include: parsed once for all
+// targets. A header of the project does not belong here, since each change of it would rebuild
+// everything.
 #pragma once
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -28,5 +31,3 @@
 #include <utility>
 #include <variant>
 #include <vector>
-
-#include <fmt/format.h>

@@ -1,5 +1,5 @@
-// Any bytes given to the ONNX importer are a graph or an error: no crash, no hang, no unbounded memory. Types of a graph
-// can be inferred again.
+// Any bytes given to the ONNX importer are a graph or an error: no crash, no hang, no unbounded
+// memory. Types of a graph can be inferred again.
 #include <cstdlib>
 
 #include "onnx/importer.h"

@@ -268,8 +268,7 @@ enum class LayerType : int32_t {
   /// Of IDistCollectiveLayer.
   kDIST_COLLECTIVE = 56,
 };
-template <>
-constexpr int32_t EnumMax<LayerType>() noexcept {
+template <> constexpr int32_t EnumMax<LayerType>() noexcept {
   return 57;
 }
 
@@ -304,8 +303,7 @@ enum class ActivationType : int32_t {
   /// Computes 0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))).
   kGELU_TANH = 13,
 };
-template <>
-constexpr int32_t EnumMax<ActivationType>() noexcept {
+template <> constexpr int32_t EnumMax<ActivationType>() noexcept {
   return 14;
 }
 
@@ -450,8 +448,7 @@ enum class PaddingMode : int32_t {
   /// Padding for an output of the input's extent over the stride, the odd element in front.
   kSAME_LOWER = 3,
 };
-template <>
-constexpr int32_t EnumMax<PaddingMode>() noexcept {
+template <> constexpr int32_t EnumMax<PaddingMode>() noexcept {
   return 4;
 }
 
@@ -565,8 +562,7 @@ enum class PoolingType : int32_t {
   /// (1 - blendFactor) * maximum + blendFactor * mean.
   kMAX_AVERAGE_BLEND = 2,
 };
-template <>
-constexpr int32_t EnumMax<PoolingType>() noexcept {
+template <> constexpr int32_t EnumMax<PoolingType>() noexcept {
   return 3;
 }
 
@@ -660,8 +656,7 @@ enum class ScaleMode : int32_t {
   /// One weight for each element of a sample.
   kELEMENTWISE = 2,
 };
-template <>
-constexpr int32_t EnumMax<ScaleMode>() noexcept {
+template <> constexpr int32_t EnumMax<ScaleMode>() noexcept {
   return 3;
 }
 
@@ -837,8 +832,7 @@ enum class ElementWiseOperation : int32_t {
   /// a < b, as kBOOL.
   kLESS = 13,
 };
-template <>
-constexpr int32_t EnumMax<ElementWiseOperation>() noexcept {
+template <> constexpr int32_t EnumMax<ElementWiseOperation>() noexcept {
   return 14;
 }
 
@@ -863,8 +857,7 @@ enum class GatherMode : int32_t {
   /// Slices by tuples of indices.
   kND = 2,
 };
-template <>
-constexpr int32_t EnumMax<GatherMode>() noexcept {
+template <> constexpr int32_t EnumMax<GatherMode>() noexcept {
   return 3;
 }
 
@@ -969,8 +962,7 @@ enum class UnaryOperation : int32_t {
   /// Whether x is a NaN, as kBOOL.
   kISNAN = 24,
 };
-template <>
-constexpr int32_t EnumMax<UnaryOperation>() noexcept {
+template <> constexpr int32_t EnumMax<UnaryOperation>() noexcept {
   return 25;
 }
 
@@ -1001,8 +993,7 @@ enum class ReduceOperation : int32_t {
   /// No reduction, for collectives that only move data.
   kNONE = 5,
 };
-template <>
-constexpr int32_t EnumMax<ReduceOperation>() noexcept {
+template <> constexpr int32_t EnumMax<ReduceOperation>() noexcept {
   return 6;
 }
 
@@ -1019,8 +1010,7 @@ enum class CollectiveOperation : int32_t {
   /// Every device gets its part of the reduction over all of them.
   kREDUCE_SCATTER = 4,
 };
-template <>
-constexpr int32_t EnumMax<CollectiveOperation>() noexcept {
+template <> constexpr int32_t EnumMax<CollectiveOperation>() noexcept {
   return 5;
 }
 
@@ -1114,8 +1104,7 @@ enum class SampleMode : int32_t {
   /// Indices go back and forth between the ends.
   kREFLECT = 4,
 };
-template <>
-constexpr int32_t EnumMax<SampleMode>() noexcept {
+template <> constexpr int32_t EnumMax<SampleMode>() noexcept {
   return 5;
 }
 
@@ -1171,8 +1160,7 @@ enum class TopKOperation : int32_t {
   /// The smallest elements, in ascending order.
   kMIN = 1,
 };
-template <>
-constexpr int32_t EnumMax<TopKOperation>() noexcept {
+template <> constexpr int32_t EnumMax<TopKOperation>() noexcept {
   return 2;
 }
 
@@ -1217,8 +1205,7 @@ enum class MatrixOperation : int32_t {
   /// A vector, which lacks one matrix axis.
   kVECTOR = 2,
 };
-template <>
-constexpr int32_t EnumMax<MatrixOperation>() noexcept {
+template <> constexpr int32_t EnumMax<MatrixOperation>() noexcept {
   return 3;
 }
 
@@ -1306,8 +1293,7 @@ enum class InterpolationMode : int32_t {
   /// Cubic convolution along the last two axes.
   kCUBIC = 2,
 };
-template <>
-constexpr int32_t EnumMax<InterpolationMode>() noexcept {
+template <> constexpr int32_t EnumMax<InterpolationMode>() noexcept {
   return 3;
 }
 
@@ -1320,8 +1306,7 @@ enum class ResizeCoordinateTransformation : int32_t {
   /// Centres of elements at half numbers.
   kHALF_PIXEL = 2,
 };
-template <>
-constexpr int32_t EnumMax<ResizeCoordinateTransformation>() noexcept {
+template <> constexpr int32_t EnumMax<ResizeCoordinateTransformation>() noexcept {
   return 3;
 }
 
@@ -1333,8 +1318,7 @@ enum class ResizeSelector : int32_t {
   /// The first input element.
   kUPPER = 1,
 };
-template <>
-constexpr int32_t EnumMax<ResizeSelector>() noexcept {
+template <> constexpr int32_t EnumMax<ResizeSelector>() noexcept {
   return 2;
 }
 
@@ -1349,8 +1333,7 @@ enum class ResizeRoundMode : int32_t {
   /// Up.
   kCEIL = 3,
 };
-template <>
-constexpr int32_t EnumMax<ResizeRoundMode>() noexcept {
+template <> constexpr int32_t EnumMax<ResizeRoundMode>() noexcept {
   return 4;
 }
 
@@ -1409,8 +1392,7 @@ enum class LoopOutput : int32_t {
   /// The values of all iterations, the last one first.
   kREVERSE = 2,
 };
-template <>
-constexpr int32_t EnumMax<LoopOutput>() noexcept {
+template <> constexpr int32_t EnumMax<LoopOutput>() noexcept {
   return 3;
 }
 
@@ -1421,8 +1403,7 @@ enum class TripLimit : int32_t {
   /// A condition that is read before each iteration.
   kWHILE = 1,
 };
-template <>
-constexpr int32_t EnumMax<TripLimit>() noexcept {
+template <> constexpr int32_t EnumMax<TripLimit>() noexcept {
   return 2;
 }
 
@@ -1593,8 +1574,7 @@ enum class FillOperation : int32_t {
   /// Random numbers of the normal distribution with mean alpha and standard deviation beta.
   kRANDOM_NORMAL = 2,
 };
-template <>
-constexpr int32_t EnumMax<FillOperation>() noexcept {
+template <> constexpr int32_t EnumMax<FillOperation>() noexcept {
   return 3;
 }
 
@@ -1749,8 +1729,7 @@ enum class ScatterMode : int32_t {
   /// Slices by tuples of indices.
   kND = 1,
 };
-template <>
-constexpr int32_t EnumMax<ScatterMode>() noexcept {
+template <> constexpr int32_t EnumMax<ScatterMode>() noexcept {
   return 2;
 }
 
@@ -1815,8 +1794,7 @@ enum class BoundingBoxFormat : int32_t {
   /// (x, y, width, height), with the center.
   kCENTER_SIZES = 1,
 };
-template <>
-constexpr int32_t EnumMax<BoundingBoxFormat>() noexcept {
+template <> constexpr int32_t EnumMax<BoundingBoxFormat>() noexcept {
   return 2;
 }
 
@@ -1911,8 +1889,7 @@ enum class CumulativeOperation : int32_t {
   /// Running sum.
   kSUM = 0,
 };
-template <>
-constexpr int32_t EnumMax<CumulativeOperation>() noexcept {
+template <> constexpr int32_t EnumMax<CumulativeOperation>() noexcept {
   return 1;
 }
 
@@ -1945,8 +1922,7 @@ enum class AttentionNormalizationOp : int32_t {
   /// Softmax over the keys.
   kSOFTMAX = 1,
 };
-template <>
-constexpr int32_t EnumMax<AttentionNormalizationOp>() noexcept {
+template <> constexpr int32_t EnumMax<AttentionNormalizationOp>() noexcept {
   return 2;
 }
 
@@ -2074,8 +2050,7 @@ enum class KVCacheMode : int32_t {
   /// At the write indices, one after the other along the sequence axis.
   kLINEAR = 0,
 };
-template <>
-constexpr int32_t EnumMax<KVCacheMode>() noexcept {
+template <> constexpr int32_t EnumMax<KVCacheMode>() noexcept {
   return 1;
 }
 
@@ -2100,8 +2075,7 @@ enum class MoEActType : int32_t {
   /// x * sigmoid(x).
   kSILU = 1,
 };
-template <>
-constexpr int32_t EnumMax<MoEActType>() noexcept {
+template <> constexpr int32_t EnumMax<MoEActType>() noexcept {
   return 2;
 }
 
@@ -2466,8 +2440,7 @@ enum class CalibrationAlgoType : int32_t {
   /// The largest absolute value that was seen.
   kMINMAX_CALIBRATION TRT_DEPRECATED_ENUM = 3,
 };
-template <>
-constexpr int32_t EnumMax<CalibrationAlgoType>() noexcept {
+template <> constexpr int32_t EnumMax<CalibrationAlgoType>() noexcept {
   return 4;
 }
 
@@ -2716,8 +2689,7 @@ enum class QuantizationFlag : int32_t {
   /// Ranges are measured on the network as it was given.
   kCALIBRATE_BEFORE_FUSION TRT_DEPRECATED_ENUM = 0,
 };
-template <>
-constexpr int32_t EnumMax<QuantizationFlag>() noexcept {
+template <> constexpr int32_t EnumMax<QuantizationFlag>() noexcept {
   return 1;
 }
 
@@ -2728,8 +2700,7 @@ enum class RuntimePlatform : int32_t {
   /// Windows on x86-64; builds refuse it.
   kWINDOWS_AMD64 = 1,
 };
-template <>
-constexpr int32_t EnumMax<RuntimePlatform>() noexcept {
+template <> constexpr int32_t EnumMax<RuntimePlatform>() noexcept {
   return 2;
 }
 
@@ -2798,8 +2769,7 @@ enum class BuilderFlag : int32_t {
   /// A sample's results do not depend on the other samples of its batch.
   kDISTRIBUTIVE_INDEPENDENCE = 28,
 };
-template <>
-constexpr int32_t EnumMax<BuilderFlag>() noexcept {
+template <> constexpr int32_t EnumMax<BuilderFlag>() noexcept {
   return 30;
 }
 
@@ -2866,8 +2836,7 @@ enum class MemoryPoolType : int32_t {
   /// Shared memory of kernels on GPUs.
   kTACTIC_SHARED_MEMORY = 5,
 };
-template <>
-constexpr int32_t EnumMax<MemoryPoolType>() noexcept {
+template <> constexpr int32_t EnumMax<MemoryPoolType>() noexcept {
   return 6;
 }
 
@@ -2882,8 +2851,7 @@ enum class PreviewFeature : int32_t {
   /// Engines with collectives may run on several devices.
   kMULTIDEVICE_RUNTIME_10_16 = 3,
 };
-template <>
-constexpr int32_t EnumMax<PreviewFeature>() noexcept {
+template <> constexpr int32_t EnumMax<PreviewFeature>() noexcept {
   return 4;
 }
 
@@ -2897,8 +2865,7 @@ enum class HardwareCompatibilityLevel : int32_t {
   /// GPUs of the build's compute capability.
   kSAME_COMPUTE_CAPABILITY = 2,
 };
-template <>
-constexpr int32_t EnumMax<HardwareCompatibilityLevel>() noexcept {
+template <> constexpr int32_t EnumMax<HardwareCompatibilityLevel>() noexcept {
   return 3;
 }
 
@@ -2915,8 +2882,7 @@ enum class TilingOptimizationLevel : int32_t {
   /// Whole batches and turns of 1, 2, 4 and 8.
   kFULL = 3,
 };
-template <>
-constexpr int32_t EnumMax<TilingOptimizationLevel>() noexcept {
+template <> constexpr int32_t EnumMax<TilingOptimizationLevel>() noexcept {
   return 4;
 }
 
@@ -3153,8 +3119,7 @@ enum class NetworkDefinitionCreationFlag : int32_t {
   /// Python plugins run their compiled kernels where they have both kinds.
   kPREFER_AOT_PYTHON_PLUGINS = 3,
 };
-template <>
-constexpr int32_t EnumMax<NetworkDefinitionCreationFlag>() noexcept {
+template <> constexpr int32_t EnumMax<NetworkDefinitionCreationFlag>() noexcept {
   return 4;
 }
 

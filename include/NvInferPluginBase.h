@@ -62,8 +62,7 @@ enum class PluginFieldType : int32_t {
   /// 4-bit floating point (E2M1), two in a byte.
   kFP4 = 13,
 };
-template <>
-constexpr int32_t EnumMax<PluginFieldType>() noexcept {
+template <> constexpr int32_t EnumMax<PluginFieldType>() noexcept {
   return 14;
 }
 
@@ -92,8 +91,7 @@ enum class TensorRTPhase : int32_t {
   /// For an engine that is loaded.
   kRUNTIME = 1,
 };
-template <>
-constexpr int32_t EnumMax<TensorRTPhase>() noexcept {
+template <> constexpr int32_t EnumMax<TensorRTPhase>() noexcept {
   return 2;
 }
 
@@ -106,8 +104,7 @@ enum class PluginCapabilityType : int32_t {
   /// Runs.
   kRUNTIME = 2,
 };
-template <>
-constexpr int32_t EnumMax<PluginCapabilityType>() noexcept {
+template <> constexpr int32_t EnumMax<PluginCapabilityType>() noexcept {
   return 3;
 }
 

@@ -120,8 +120,7 @@ enum class EngineCapability : int32_t {
   /// A loadable for a DLA; there is none here.
   kDLA_STANDALONE = 2,
 };
-template <>
-constexpr int32_t EnumMax<EngineCapability>() noexcept {
+template <> constexpr int32_t EnumMax<EngineCapability>() noexcept {
   return 3;
 }
 
@@ -167,8 +166,7 @@ enum class DimensionOperation : int32_t {
   /// a / b, rounded up.
   kCEIL_DIV = 8,
 };
-template <>
-constexpr int32_t EnumMax<DimensionOperation>() noexcept {
+template <> constexpr int32_t EnumMax<DimensionOperation>() noexcept {
   return 9;
 }
 
@@ -179,8 +177,7 @@ enum class TensorLocation : int32_t {
   /// In host memory, where shapes are read.
   kHOST = 1,
 };
-template <>
-constexpr int32_t EnumMax<TensorLocation>() noexcept {
+template <> constexpr int32_t EnumMax<TensorLocation>() noexcept {
   return 2;
 }
 
@@ -351,8 +348,7 @@ enum class SeekPosition : int32_t {
   /// From the end.
   kEND = 2,
 };
-template <>
-constexpr int32_t EnumMax<SeekPosition>() noexcept {
+template <> constexpr int32_t EnumMax<SeekPosition>() noexcept {
   return 3;
 }
 
@@ -613,8 +609,7 @@ enum class WeightsRole : int32_t {
   /// Any of them, for queries.
   kANY = 5,
 };
-template <>
-constexpr int32_t EnumMax<WeightsRole>() noexcept {
+template <> constexpr int32_t EnumMax<WeightsRole>() noexcept {
   return 6;
 }
 
@@ -627,8 +622,7 @@ enum class DeviceType : int32_t {
   /// The processor; of this library alone.
   kCPU = 2,
 };
-template <>
-constexpr int32_t EnumMax<DeviceType>() noexcept {
+template <> constexpr int32_t EnumMax<DeviceType>() noexcept {
   return 2;
 }
 
@@ -639,8 +633,7 @@ enum class TempfileControlFlag : int32_t {
   /// Files in the temporary folder.
   kALLOW_TEMPORARY_FILES = 1,
 };
-template <>
-constexpr int32_t EnumMax<TempfileControlFlag>() noexcept {
+template <> constexpr int32_t EnumMax<TempfileControlFlag>() noexcept {
   return 2;
 }
 
@@ -673,8 +666,7 @@ enum class TensorFormat : int32_t {
   /// Channels innermost, with depth: [N][D][H][W][C].
   kDHWC = 12,
 };
-template <>
-constexpr int32_t EnumMax<TensorFormat>() noexcept {
+template <> constexpr int32_t EnumMax<TensorFormat>() noexcept {
   return 13;
 }
 
@@ -683,8 +675,7 @@ enum class AllocatorFlag : int32_t {
   /// The memory may be given to reallocate().
   kRESIZABLE = 0,
 };
-template <>
-constexpr int32_t EnumMax<AllocatorFlag>() noexcept {
+template <> constexpr int32_t EnumMax<AllocatorFlag>() noexcept {
   return 1;
 }
 
@@ -717,8 +708,7 @@ class ILogger {
   ILogger& operator=(ILogger&&) = default;
 };
 
-template <>
-constexpr int32_t EnumMax<ILogger::Severity>() noexcept {
+template <> constexpr int32_t EnumMax<ILogger::Severity>() noexcept {
   return 5;
 }
 
@@ -939,8 +929,7 @@ enum class OptProfileSelector : int32_t {
   /// The largest dimensions or values.
   kMAX = 2,
 };
-template <>
-constexpr int32_t EnumMax<OptProfileSelector>() noexcept {
+template <> constexpr int32_t EnumMax<OptProfileSelector>() noexcept {
   return 3;
 }
 
@@ -997,8 +986,7 @@ enum class TacticSource : int32_t {
   /// Convolutions compiled at run time.
   kJIT_CONVOLUTIONS = 4,
 };
-template <>
-constexpr int32_t EnumMax<TacticSource>() noexcept {
+template <> constexpr int32_t EnumMax<TacticSource>() noexcept {
   return 5;
 }
 
@@ -1011,8 +999,7 @@ enum class ProfilingVerbosity : int32_t {
   /// Names, operands, kernels, parameters and origins.
   kDETAILED = 2,
 };
-template <>
-constexpr int32_t EnumMax<ProfilingVerbosity>() noexcept {
+template <> constexpr int32_t EnumMax<ProfilingVerbosity>() noexcept {
   return 3;
 }
 
@@ -1025,8 +1012,7 @@ enum class SerializationFlag : int32_t {
   /// With the network, so that the plan can be refitted again.
   kINCLUDE_REFIT = 2,
 };
-template <>
-constexpr int32_t EnumMax<SerializationFlag>() noexcept {
+template <> constexpr int32_t EnumMax<SerializationFlag>() noexcept {
   return 3;
 }
 
@@ -1057,8 +1043,7 @@ enum class ExecutionContextAllocationStrategy : int32_t {
   /// Memory of the application, given by setDeviceMemoryV2().
   kUSER_MANAGED = 2,
 };
-template <>
-constexpr int32_t EnumMax<ExecutionContextAllocationStrategy>() noexcept {
+template <> constexpr int32_t EnumMax<ExecutionContextAllocationStrategy>() noexcept {
   return 3;
 }
 
@@ -1083,8 +1068,7 @@ enum class EngineStat : int32_t {
   /// Bytes of the weights that a stripped plan lacks; 0 for others.
   kSTRIPPED_WEIGHTS_SIZE = 1,
 };
-template <>
-constexpr int32_t EnumMax<EngineStat>() noexcept {
+template <> constexpr int32_t EnumMax<EngineStat>() noexcept {
   return 2;
 }
 
@@ -1480,8 +1464,7 @@ enum class LayerInformationFormat : int32_t {
   /// A JSON object.
   kJSON = 1,
 };
-template <>
-constexpr int32_t EnumMax<LayerInformationFormat>() noexcept {
+template <> constexpr int32_t EnumMax<LayerInformationFormat>() noexcept {
   return 2;
 }
 
@@ -1653,8 +1636,7 @@ inline IRefitter* createInferRefitter(ICudaEngine& engine, ILogger& logger) noex
 }  // namespace
 
 /// Registers a plugin creator of type T when constructed.
-template <typename T>
-class PluginRegistrar {
+template <typename T> class PluginRegistrar {
  public:
   PluginRegistrar() { getPluginRegistry()->registerCreator(instance, ""); }
 

@@ -40,8 +40,7 @@
 namespace nvinfer1 {
 
 /// Number of enumerators of an enumeration.
-template <typename T>
-constexpr int32_t EnumMax() noexcept;
+template <typename T> constexpr int32_t EnumMax() noexcept;
 
 namespace v_1_0 {
 class IErrorRecorder;
@@ -81,8 +80,7 @@ enum class DataType : int32_t {
   /// A power of two in 8 bits, for scales of blocks.
   kE8M0 = 11,
 };
-template <>
-constexpr int32_t EnumMax<DataType>() noexcept {
+template <> constexpr int32_t EnumMax<DataType>() noexcept {
   return 12;
 }
 
@@ -110,8 +108,7 @@ enum class APILanguage : int32_t {
   /// Python.
   kPYTHON = 1,
 };
-template <>
-constexpr int32_t EnumMax<APILanguage>() noexcept {
+template <> constexpr int32_t EnumMax<APILanguage>() noexcept {
   return 2;
 }
 
@@ -158,8 +155,7 @@ enum class ErrorCode : int32_t {
   /// The device, platform or network cannot do it.
   kUNSUPPORTED_STATE = 10,
 };
-template <>
-constexpr int32_t EnumMax<ErrorCode>() noexcept {
+template <> constexpr int32_t EnumMax<ErrorCode>() noexcept {
   return 11;
 }
 
@@ -223,8 +219,7 @@ enum class TensorIOMode : int32_t {
   /// Written by runs.
   kOUTPUT = 2,
 };
-template <>
-constexpr int32_t EnumMax<TensorIOMode>() noexcept {
+template <> constexpr int32_t EnumMax<TensorIOMode>() noexcept {
   return 3;
 }
 

@@ -58,8 +58,7 @@ enum class PluginVersion : uint8_t {
   /// IPluginV2DynamicExt, implemented in Python.
   kV2_DYNAMICEXT_PYTHON TRT_DEPRECATED_ENUM = 67,
 };
-template <>
-constexpr int32_t EnumMax<PluginVersion>() noexcept {
+template <> constexpr int32_t EnumMax<PluginVersion>() noexcept {
   return 5;
 }
 
@@ -70,8 +69,7 @@ enum class PluginCreatorVersion : int32_t {
   /// IPluginCreator, implemented in Python.
   kV1_PYTHON TRT_DEPRECATED_ENUM = 64,
 };
-template <>
-constexpr int32_t EnumMax<PluginCreatorVersion>() noexcept {
+template <> constexpr int32_t EnumMax<PluginCreatorVersion>() noexcept {
   return 2;
 }
 

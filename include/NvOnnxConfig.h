@@ -56,4 +56,4 @@ namespace nvonnxparser {
 /// Makes a set of settings with their defaults, to be freed with delete. Nothing in the library
 /// reads them.
 TENSORRTAPI IOnnxConfig* createONNXConfig();
-}
+}  // namespace nvonnxparser

@@ -58,10 +58,8 @@ enum class ErrorCode : int {
   /// Weights do not fit the engine.
   kREFIT_FAILED = 14,
 };
-template <typename T>
-constexpr int32_t EnumMax() noexcept;
-template <>
-constexpr int32_t EnumMax<ErrorCode>() noexcept {
+template <typename T> constexpr int32_t EnumMax() noexcept;
+template <> constexpr int32_t EnumMax<ErrorCode>() noexcept {
   return 15;
 }
 
@@ -78,8 +76,7 @@ enum class OnnxParserFlag : int32_t {
   /// The network is changed to suit a DLA; there is none here.
   kADJUST_FOR_DLA = 4,
 };
-template <>
-constexpr int32_t EnumMax<OnnxParserFlag>() noexcept {
+template <> constexpr int32_t EnumMax<OnnxParserFlag>() noexcept {
   return 5;
 }
 

@@ -49,7 +49,7 @@ struct GpuDescription {
   char uuid[64];
   int64_t sharedMemoryPerMultiprocessor;
   int32_t memoryBusBits;
-  bool correctsMemory;    ///< ECC is on.
+  bool correctsMemory;  ///< ECC is on.
   float clockGhz, memoryClockGhz;
 };
 

@@ -27,8 +27,7 @@ std::vector<int64_t> values_of(nb::handle source) {
   return values;
 }
 
-template <typename Config>
-void set_device_row(Config& bound) {
+template <typename Config> void set_device_row(Config& bound) {
   using Class = IBuilderConfig;
   bound.def("set_device_type", &Class::setDeviceType, "layer"_a, "device_type"_a)
       .def("get_device_type", &Class::getDeviceType, "layer"_a)

@@ -5,8 +5,7 @@ namespace tenon::python {
 namespace {
 
 /// Shared by all calibrators in Python; `Base` is the class of the algorithm.
-template <typename Base>
-struct PyCalibratorOf : Base {
+template <typename Base> struct PyCalibratorOf : Base {
   NB_TRAMPOLINE(Base);
 
   int32_t getBatchSize() const noexcept override {
@@ -136,8 +135,7 @@ struct PyAlgorithmSelector : IAlgorithmSelector {
   }
   APILanguage getAPILanguage() const noexcept override { return APILanguage::kPYTHON; }
 
-  template <typename T>
-  static nb::list list(const T* const* items, int32_t count) {
+  template <typename T> static nb::list list(const T* const* items, int32_t count) {
     nb::list made;
     for (int32_t i = 0; i < count; ++i) made.append(nb::cast(items[i], nb::rv_policy::reference));
     return made;

@@ -51,16 +51,14 @@ nb::object view_of(const void* data, size_t size, bool writable);
 
 namespace nanobind::detail {
 
-template <>
-struct type_caster<tenon::python::WeightsArg> {
+template <> struct type_caster<tenon::python::WeightsArg> {
   NB_TYPE_CASTER(tenon::python::WeightsArg, const_name("Weights | numpy.ndarray"))
   bool from_python(handle source, uint32_t, cleanup_list*) noexcept {
     return tenon::python::read_weights(source, value);
   }
 };
 
-template <>
-struct type_caster<tenon::python::Handle> {
+template <> struct type_caster<tenon::python::Handle> {
   NB_TYPE_CASTER(tenon::python::Handle, const_name("int"))
   bool from_python(handle source, uint32_t, cleanup_list*) noexcept {
     return tenon::python::read_handle(source, value);

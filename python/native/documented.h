@@ -20,15 +20,12 @@ namespace nb = nanobind;
 const char* doc_of(std::string_view type, std::string_view attribute);
 
 /// Whether one of a binding's extras is a guard, which then holds InCall.
-template <typename Extra>
-inline constexpr bool kIsGuard = false;
-template <typename... Guards>
-inline constexpr bool kIsGuard<nb::call_guard<Guards...>> = true;
+template <typename Extra> inline constexpr bool kIsGuard = false;
+template <typename... Guards> inline constexpr bool kIsGuard<nb::call_guard<Guards...>> = true;
 
 /// nb::class_ with the table's texts. A text that is given with an attribute replaces the table's.
 /// Any method may log, and a logger raise: each has InCall and RaiseKept.
-template <typename... Types>
-class Documented : public nb::class_<Types...> {
+template <typename... Types> class Documented : public nb::class_<Types...> {
  public:
   using Base = nb::class_<Types...>;
   using Raise = nb::call_policy<RaiseKept>;
@@ -68,8 +65,7 @@ class Documented : public nb::class_<Types...> {
   }
 
  private:
-  template <typename Function>
-  static auto loose(Function function) {
+  template <typename Function> static auto loose(Function function) {
     return Loosened<typename Base::Type>::of(function);
   }
 

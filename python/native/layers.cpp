@@ -119,25 +119,25 @@ void bind_fill(nb::module_& m) {
       TENON_RW("operation", getOperation, setOperation)
       TENON_RW("to_type", getToType, setToType)
       .def("is_alpha_beta_int64", &Class::isAlphaBetaInt64)
-          // clang-format on
-          .def_prop_rw(
-              "alpha",
-              [](const Class& l) {
-                return number(l.getAlpha(), l.getAlphaInt64(), l.isAlphaBetaInt64());
-              },
-              [](Class& l, nb::object value) {
-                nb::isinstance<nb::int_>(value) ? l.setAlphaInt64(nb::cast<int64_t>(value))
-                                                : l.setAlpha(real_of(value, "alpha"));
-              })
-          .def_prop_rw(
-              "beta",
-              [](const Class& l) {
-                return number(l.getBeta(), l.getBetaInt64(), l.isAlphaBetaInt64());
-              },
-              [](Class& l, nb::object value) {
-                nb::isinstance<nb::int_>(value) ? l.setBetaInt64(nb::cast<int64_t>(value))
-                                                : l.setBeta(real_of(value, "beta"));
-              }) TENON_SET_INPUT;
+      // clang-format on
+      .def_prop_rw(
+          "alpha",
+          [](const Class& l) {
+            return number(l.getAlpha(), l.getAlphaInt64(), l.isAlphaBetaInt64());
+          },
+          [](Class& l, nb::object value) {
+            nb::isinstance<nb::int_>(value) ? l.setAlphaInt64(nb::cast<int64_t>(value))
+                                            : l.setAlpha(real_of(value, "alpha"));
+          })
+      .def_prop_rw(
+          "beta",
+          [](const Class& l) {
+            return number(l.getBeta(), l.getBetaInt64(), l.isAlphaBetaInt64());
+          },
+          [](Class& l, nb::object value) {
+            nb::isinstance<nb::int_>(value) ? l.setBetaInt64(nb::cast<int64_t>(value))
+                                            : l.setBeta(real_of(value, "beta"));
+          }) TENON_SET_INPUT;
 }
 
 void bind_matrix_multiply(nb::module_& m) {

@@ -19,8 +19,7 @@ void* call_for_address(const nb::detail::trampoline& object, const char* name,
   }
 }
 
-template <typename Base>
-struct PyAllocatorOf : Base {
+template <typename Base> struct PyAllocatorOf : Base {
   NB_TRAMPOLINE(Base);
   void* allocateAsync(uint64_t size, uint64_t alignment, AllocatorFlags flags,
                       cudaStream_t stream) noexcept override {

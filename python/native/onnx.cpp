@@ -18,8 +18,7 @@ const char* c_string(const Path& path) {
 }
 
 /// Bytes of a model while Python is unlocked.
-template <typename Work>
-auto with_bytes(nb::handle data, Work work) {
+template <typename Work> auto with_bytes(nb::handle data, Work work) {
   Py_buffer view;
   if (PyObject_GetBuffer(data.ptr(), &view, PyBUF_SIMPLE)) throw nb::python_error();
   InCall call;
@@ -31,8 +30,7 @@ auto with_bytes(nb::handle data, Work work) {
   return result;
 }
 
-template <typename Class>
-const IParserError* error_at(const Class& parser, int32_t index) {
+template <typename Class> const IParserError* error_at(const Class& parser, int32_t index) {
   if (index < 0 || index >= parser.getNbErrors())
     throw nb::index_error("the parser has fewer errors");
   return parser.getError(index);

@@ -51,8 +51,7 @@ Result ask(nb::handle object, const char* name, Result fallback, Args&&... args)
 }
 
 /// Runs `work` with Python's lock: its answer, or `fallback` where it raises.
-template <typename Result, typename Work>
-Result locked(Result fallback, Work work) noexcept {
+template <typename Result, typename Work> Result locked(Result fallback, Work work) noexcept {
   try {
     nb::gil_scoped_acquire gil;
     return work();
@@ -67,8 +66,7 @@ inline int32_t status_of(nb::handle result) {
   return result.is_none() ? 0 : nb::cast<int32_t>(result);
 }
 
-template <typename T>
-nb::list list_of(const T* items, int32_t count) {
+template <typename T> nb::list list_of(const T* items, int32_t count) {
   nb::list list;
   for (int32_t i = 0; i < count; ++i) list.append(nb::cast(items[i], nb::rv_policy::copy));
   return list;

@@ -21,8 +21,7 @@ struct CoreAdapter final : IPluginV3OneCore, FromPython {
 };
 
 /// Copies a method's results for the outputs; false where the number differs.
-template <typename T>
-int32_t fill(nb::handle given, T* out, int32_t count, const char* method) {
+template <typename T> int32_t fill(nb::handle given, T* out, int32_t count, const char* method) {
   int32_t filled = 0;
   for (nb::handle item : given) {
     if (filled == count) break;

@@ -24,8 +24,7 @@ void keep(nb::handle self, const OwnedWeights& weights) {
 using ListNames = int32_t (Class::*)(int32_t, const char**);
 using ListRoles = int32_t (Class::*)(int32_t, const char**, WeightsRole*);
 
-template <ListNames List>
-std::vector<std::string> names(Class& refitter) {
+template <ListNames List> std::vector<std::string> names(Class& refitter) {
   std::vector<const char*> found(static_cast<size_t>(std::max(0, (refitter.*List)(0, nullptr))));
   (refitter.*List)(static_cast<int32_t>(found.size()), found.data());
   return {found.begin(), found.end()};

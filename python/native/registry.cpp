@@ -33,8 +33,7 @@ nb::object to_python(IPluginCreatorInterface* creator) {
   return nb::none();
 }
 
-template <typename T>
-nb::list all(T* const* creators, int32_t count) {
+template <typename T> nb::list all(T* const* creators, int32_t count) {
   nb::list list;
   for (int32_t i = 0; i < count; ++i) list.append(to_python(creators[i]));
   return list;

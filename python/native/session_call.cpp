@@ -163,8 +163,7 @@ double time_enqueue(IExecutionContext& context, int32_t runs, Handle stream) {
 namespace {
 
 /// Raises as the methods that nanobind binds do.
-template <class Work>
-PyObject* raising(const Work& work) noexcept {
+template <class Work> PyObject* raising(const Work& work) noexcept {
   try {
     return work().release().ptr();
   } catch (nb::python_error& error) {

@@ -27,8 +27,7 @@ inline constexpr bool kHasTruth = (std::is_same_v<Arguments, bool> || ...);
 
 /// A callable that takes Truth for each bool; one without a bool stays as it is. Methods are called
 /// on `Target`, the class that is bound.
-template <typename Target>
-class Loosened {
+template <typename Target> class Loosened {
  public:
   template <typename Result, typename Class, typename... Arguments>
   static auto of(Result (Class::*method)(Arguments...)) {
@@ -46,8 +45,7 @@ class Loosened {
   static auto of(Result (Class::*method)(Arguments...) const noexcept) {
     return of_method<const Target&, Result, Arguments...>(method);
   }
-  template <typename Function>
-  static auto of(Function function) {
+  template <typename Function> static auto of(Function function) {
     if constexpr (std::is_class_v<Function>)
       return of_lambda(std::move(function), &Function::operator());
     else
@@ -79,8 +77,7 @@ class Loosened {
 
 namespace nanobind::detail {
 
-template <>
-struct type_caster<tenon::python::Truth> {
+template <> struct type_caster<tenon::python::Truth> {
   NB_TYPE_CASTER(tenon::python::Truth, const_name("bool"))
   bool from_python(handle source, uint32_t, cleanup_list*) noexcept {
     return tenon::python::read_truth(source, value);

@@ -5,8 +5,7 @@ namespace tenon::python {
 namespace {
 
 /// Shared by convolutions and deconvolutions.
-template <typename Class>
-void bind_convolution(nb::module_& m, const char* name) {
+template <typename Class> void bind_convolution(nb::module_& m, const char* name) {
   Documented<Class, ILayer> bound(m, name);
   bound
       // clang-format off

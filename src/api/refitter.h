@@ -56,8 +56,8 @@ class Refitter final : public surface::Implementation<IRefitter>, public network
     Constant* constant = nullptr;
     std::optional<Weights> given;
     std::vector<Constant*> copies =
-        {};  ///< In bodies that use the constant of a graph around them.
-    std::vector<std::byte> copy = {};    ///< Of `device`, for the refit.
+        {};                            ///< In bodies that use the constant of a graph around them.
+    std::vector<std::byte> copy = {};  ///< Of `device`, for the refit.
     std::optional<Weights> device = {};  ///< As given, where they lie in memory of the device.
     bool missing() const;
     void forget() {
@@ -91,8 +91,7 @@ class Refitter final : public surface::Implementation<IRefitter>, public network
   Status fetch(const Weights& weights, std::vector<std::byte>& copy) const;
   Status refit();
   void change(Changes& changes) const;
-  template <class Keep>
-  int32_t list(int32_t size, const char** names, Keep keep) const;
+  template <class Keep> int32_t list(int32_t size, const char** names, Keep keep) const;
   template <class Keep>
   int32_t list_roles(int32_t size, const char** layers, WeightsRole* roles, Keep keep) const;
 
@@ -102,7 +101,7 @@ class Refitter final : public surface::Implementation<IRefitter>, public network
   std::unique_ptr<Graph> network_;
   mutable std::vector<Entry> entries_;
   std::map<std::string, const Tensor*> fixed_;  ///< Constants that are integers, in network_.
-  std::vector<Range> ranges_;  ///< Empty where the network has scales of its own.
+  std::vector<Range> ranges_;                   ///< Empty where the network has scales of its own.
   bool validate_ = true;
   int32_t max_threads_ = 1;
 };

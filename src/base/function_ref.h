@@ -6,16 +6,13 @@
 
 namespace tenon {
 
-template <class Signature>
-class FunctionRef;
+template <class Signature> class FunctionRef;
 
 /// A non-owning reference to a callable: two words, no allocation. Valid while the callable lives.
-template <class R, class... Args>
-class FunctionRef<R(Args...)> {
+template <class R, class... Args> class FunctionRef<R(Args...)> {
  public:
   template <class F>
-    requires(!std::is_same_v<std::remove_cvref_t<F>, FunctionRef>)
-  FunctionRef(F&& callable)
+  requires(!std::is_same_v<std::remove_cvref_t<F>, FunctionRef>) FunctionRef(F&& callable)
       : object_(const_cast<void*>(static_cast<const void*>(std::addressof(callable)))),
         call_([](void* object, Args... args) -> R {
           return (*static_cast<std::remove_reference_t<F>*>(object))(std::forward<Args>(args)...);

@@ -28,8 +28,7 @@ struct Error {
 };
 
 /// A value or an Error. No exception crosses a function that returns one.
-template <class T>
-class [[nodiscard]] Result {
+template <class T> class [[nodiscard]] Result {
  public:
   Result(T value) : state_(std::move(value)) {}
   Result(Error error) : state_(std::move(error)) {}
@@ -66,20 +65,16 @@ class [[nodiscard]] Status {
   bool ok_ = true;
 };
 
-template <class... Args>
-Error user_error(fmt::format_string<Args...> format, Args&&... args) {
+template <class... Args> Error user_error(fmt::format_string<Args...> format, Args&&... args) {
   return {ErrorKind::kUser, fmt::format(format, std::forward<Args>(args)...)};
 }
-template <class... Args>
-Error unsupported(fmt::format_string<Args...> format, Args&&... args) {
+template <class... Args> Error unsupported(fmt::format_string<Args...> format, Args&&... args) {
   return {ErrorKind::kUnsupported, fmt::format(format, std::forward<Args>(args)...)};
 }
-template <class... Args>
-Error internal_error(fmt::format_string<Args...> format, Args&&... args) {
+template <class... Args> Error internal_error(fmt::format_string<Args...> format, Args&&... args) {
   return {ErrorKind::kInternal, fmt::format(format, std::forward<Args>(args)...)};
 }
-template <class... Args>
-Error resource_error(fmt::format_string<Args...> format, Args&&... args) {
+template <class... Args> Error resource_error(fmt::format_string<Args...> format, Args&&... args) {
   return {ErrorKind::kResource, fmt::format(format, std::forward<Args>(args)...)};
 }
 
@@ -87,9 +82,9 @@ Error resource_error(fmt::format_string<Args...> format, Args&&... args) {
 #define TENON_CONCAT(a, b) TENON_CONCAT_INNER(a, b)
 
 /// Returns the error of `expression` (a Status or Result) from the enclosing function.
-#define TENON_TRY(expression)                                      \
-  do {                                                             \
-    auto tenon_status = (expression);                              \
+#define TENON_TRY(expression)                                       \
+  do {                                                              \
+    auto tenon_status = (expression);                               \
     if (!tenon_status.ok()) return std::move(tenon_status).error(); \
   } while (false)
 

@@ -20,8 +20,7 @@ namespace tenon {
 /// that adds tasks and takes the results, some of them only where there are no others. They give
 /// way to that one, by which all results have to pass. Up to so many are started, one with each
 /// task. A task is a number or describes itself.
-template <class Task = size_t>
-class WorkQueue {
+template <class Task = size_t> class WorkQueue {
  public:
   WorkQueue(size_t threads, std::type_identity_t<std::function<void(Task)>> work)
       : work_(std::move(work)), most_(threads) {}

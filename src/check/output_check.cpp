@@ -60,9 +60,8 @@ bool OutputCheck::is_notable() const {
 }
 
 bool OutputCheck::is_near() const {
-  return std::ranges::all_of(found_, [](const Deviation& deviation) {
-    return deviation.norm <= pass_limit().norm;
-  });
+  return std::ranges::all_of(
+      found_, [](const Deviation& deviation) { return deviation.norm <= pass_limit().norm; });
 }
 
 Tolerance OutputCheck::pass_limit() {

@@ -37,8 +37,7 @@ std::vector<Node*> all_nodes(const Graph& graph) {
 }
 
 /// By way of numbers that hold those of both types.
-template <class Real>
-Tensor stored_as(const Tensor& tensor, DataType type) {
+template <class Real> Tensor stored_as(const Tensor& tensor, DataType type) {
   const Values<Real> values(tensor);
   Tensor result(type, tensor.extents());
   store_values(std::span(values.data(), static_cast<size_t>(values.size())), result);

@@ -18,14 +18,24 @@ constexpr Row kRows[] = {
 #include "ir/data_types.def"
 };
 
-const Row& row(DataType type) { return kRows[static_cast<int>(type)]; }
+const Row& row(DataType type) {
+  return kRows[static_cast<int>(type)];
+}
 
 }  // namespace
 
-int byte_size(DataType type) { return row(type).bytes; }
-std::string_view name_of(DataType type) { return row(type).name; }
-bool is_real(DataType type) { return row(type).category == Category::real; }
-bool is_integer(DataType type) { return row(type).category == Category::integer; }
+int byte_size(DataType type) {
+  return row(type).bytes;
+}
+std::string_view name_of(DataType type) {
+  return row(type).name;
+}
+bool is_real(DataType type) {
+  return row(type).category == Category::real;
+}
+bool is_integer(DataType type) {
+  return row(type).category == Category::integer;
+}
 bool is_half(DataType type) {
   return is_real(type) && byte_size(type) == 2;
 }

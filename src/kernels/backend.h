@@ -65,8 +65,8 @@ struct Backend {
   const std::string& (*other_libraries)() = nullptr;
   std::vector<BackendNote> notes = {};  ///< On the device's libraries.
   std::vector<LibraryStart> starts = {};
-  MemorySource memory = {};             ///< The application's; empty: the device gives memory.
-  ConstantStore* constants = nullptr;   ///< As Problem::constants.
+  MemorySource memory = {};            ///< The application's; empty: the device gives memory.
+  ConstantStore* constants = nullptr;  ///< As Problem::constants.
   std::shared_ptr<const Application> application = {};  ///< Null: there is none.
   Attachments* attachments = nullptr;                   ///< As Problem::attachments.
   int64_t shared_memory = INT64_MAX;                    ///< As Problem::shared_memory.

@@ -78,8 +78,8 @@ struct Problem {
   ConstantStore* constants = nullptr;        ///< GPU: gives memory; null: the device does.
   /// All tactics of the device, for kernels that are made of those of other operations.
   std::span<const Tactic> tactics;
-  int threads = 1;                           ///< CPU: threads a kernel may use.
-  int isa_limit = 255;                       ///< CPU: best of device/cpu/isa.h to use; 255: any.
+  int threads = 1;      ///< CPU: threads a kernel may use.
+  int isa_limit = 255;  ///< CPU: best of device/cpu/isa.h to use; 255: any.
   /// The result of Kernel::packed() of an earlier kernel of the same tactic, configuration and node
   /// on such a device; empty: not known. Constants whose contents were left out for it are present
   /// but not defined().
@@ -107,8 +107,7 @@ struct Support {
   std::string reason;
   static Support no(std::string why) { return {false, std::move(why)}; }
   /// Yes where a Result or a Status is ok, else no for its error's reason.
-  template <class Outcome>
-  static Support of(const Outcome& outcome) {
+  template <class Outcome> static Support of(const Outcome& outcome) {
     return outcome.ok() ? Support{} : no(outcome.error().message);
   }
   explicit operator bool() const { return yes; }

@@ -25,7 +25,7 @@ constexpr auto kFloat = nvinfer1::DataType::kFLOAT, kHalf = nvinfer1::DataType::
 /// Formats in the order of TensorFormat.
 struct FormatFacts {
   const char *name, *description;  ///< With a place for the type.
-  int64_t vector;  ///< 0: cannot be bound.
+  int64_t vector;                  ///< 0: cannot be bound.
   bool channels_last;
   int inner_axes;  ///< Behind the channels.
   Types types;     ///< That TensorRT has it for.
@@ -326,10 +326,10 @@ Status bind_formats(Graph& graph, const IoFormats& formats) {
 
 /// TensorRT's words for types in such descriptions.
 constexpr std::pair<DataType, const char*> kTypeWords[] = {
-    {DataType::kFloat32, "FP32"},     {DataType::kFloat16, "FP16"},  {DataType::kBFloat16, "BF16"},
-    {DataType::kFloat8E4M3, "FP8"},   {DataType::kInt8, "INT8"},     {DataType::kUInt8, "UINT8"},
-    {DataType::kInt32, "INT32"},      {DataType::kInt64, "INT64"},   {DataType::kBool, "BOOL"},
-    {DataType::kInt4, "INT4"},        {DataType::kFloat4E2M1, "FP4"}};
+    {DataType::kFloat32, "FP32"},   {DataType::kFloat16, "FP16"},  {DataType::kBFloat16, "BF16"},
+    {DataType::kFloat8E4M3, "FP8"}, {DataType::kInt8, "INT8"},     {DataType::kUInt8, "UINT8"},
+    {DataType::kInt32, "INT32"},    {DataType::kInt64, "INT64"},   {DataType::kBool, "BOOL"},
+    {DataType::kInt4, "INT4"},      {DataType::kFloat4E2M1, "FP4"}};
 
 std::string description(nvinfer1::TensorFormat format, DataType type) {
   const auto* const found =

@@ -25,16 +25,11 @@ std::string export_atom(NodeExporter& n, const DimAtom& atom) {
   if (atom.kind == AtomKind::kSymbol) return export_symbol(n, atom.name);
   const std::string a = export_extent(n, atom.a), b = export_extent(n, atom.b);
   switch (atom.kind) {
-    case AtomKind::kFloorDiv:
-      return export_quotient(n, a, b);
-    case AtomKind::kMod:
-      return n.step("Mod", {a, b});
-    case AtomKind::kMin:
-      return n.step("Min", {a, b});
-    case AtomKind::kMax:
-      return n.step("Max", {a, b});
-    default:
-      return n.step("Mul", {a, b});
+    case AtomKind::kFloorDiv: return export_quotient(n, a, b);
+    case AtomKind::kMod: return n.step("Mod", {a, b});
+    case AtomKind::kMin: return n.step("Min", {a, b});
+    case AtomKind::kMax: return n.step("Max", {a, b});
+    default: return n.step("Mul", {a, b});
   }
 }
 

@@ -45,10 +45,8 @@ std::string shifted(NodeExporter& n, const Names& x, std::string_view direction,
 std::string export_by_attributes(NodeExporter& n, Function f, double alpha, double beta,
                                  const Names& x, DataType type) {
   switch (f) {
-    case Function::k_gelu_erf:
-      return n.step("Gelu", x);
-    case Function::k_gelu_tanh:
-      return n.step_with("Gelu", x).text("approximate", "tanh").output();
+    case Function::k_gelu_erf: return n.step("Gelu", x);
+    case Function::k_gelu_tanh: return n.step_with("Gelu", x).text("approximate", "tanh").output();
     case Function::k_clip:
       return n.step("Clip", {x[0], n.number(alpha, type), n.number(beta, type)});
     case Function::k_is_inf:
@@ -56,16 +54,11 @@ std::string export_by_attributes(NodeExporter& n, Function f, double alpha, doub
           .integer("detect_negative", alpha != 0)
           .integer("detect_positive", beta != 0)
           .output();
-    case Function::k_fmod:
-      return n.step_with("Mod", x).integer("fmod", 1).output();
-    case Function::k_shift_left:
-      return shifted(n, x, "LEFT", type);
-    case Function::k_shift_right:
-      return shifted(n, x, "RIGHT", type);
-    case Function::k_pow:
-      return n.step("Pow", x);
-    default:
-      return "";
+    case Function::k_fmod: return n.step_with("Mod", x).integer("fmod", 1).output();
+    case Function::k_shift_left: return shifted(n, x, "LEFT", type);
+    case Function::k_shift_right: return shifted(n, x, "RIGHT", type);
+    case Function::k_pow: return n.step("Pow", x);
+    default: return "";
   }
 }
 
@@ -74,8 +67,7 @@ std::string export_by_parts(NodeExporter& n, Function f, double alpha, double be
                             DataType type) {
   const auto number = [&](double value) { return n.number(value, type); };
   switch (f) {
-    case Function::k_rsqrt:
-      return n.step("Reciprocal", {n.step("Sqrt", x)});
+    case Function::k_rsqrt: return n.step("Reciprocal", {n.step("Sqrt", x)});
     case Function::k_affine:
       return n.step("Add", {n.step("Mul", {x[0], number(alpha)}), number(beta)});
     case Function::k_swish: {
@@ -91,12 +83,10 @@ std::string export_by_parts(NodeExporter& n, Function f, double alpha, double be
       if (is_real(type)) return n.step("Floor", {n.step("Div", x)});
       return n.step("Div", {n.step("Sub", {x[0], n.step("Mod", x)}), x[1]});
     }
-    case Function::k_mod:
-      return floor_mod(n, x, type);
+    case Function::k_mod: return floor_mod(n, x, type);
     case Function::k_prelu:
       return n.step("Where", {n.step("Less", {x[0], number(0)}), n.step("Mul", x), x[0]});
-    default:
-      return "";
+    default: return "";
   }
 }
 

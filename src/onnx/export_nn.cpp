@@ -17,8 +17,7 @@ std::vector<int64_t> joined_pads(const std::vector<int64_t>& begin,
 }
 
 /// Strides, dilations and pads, as far as the operator has them.
-template <class Op>
-AddedNode& set_window(AddedNode& node, const Op& op) {
+template <class Op> AddedNode& set_window(AddedNode& node, const Op& op) {
   node.integers("strides", op.strides);
   if constexpr (requires { op.dilations; }) node.integers("dilations", op.dilations);
   if constexpr (requires { op.pad_mode; })

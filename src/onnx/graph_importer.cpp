@@ -338,8 +338,7 @@ void GraphImporter::import_function(const ::onnx::NodeProto& node,
   context_.function_stack.pop_back();
 }
 
-template <class Nodes>
-void GraphImporter::import_nodes(const Nodes& nodes, bool top_level) {
+template <class Nodes> void GraphImporter::import_nodes(const Nodes& nodes, bool top_level) {
   Result<std::vector<int>> order = node_order(nodes);
   if (!order.ok())
     return context_.report(ImportCode::kInvalidGraph, cut(frame_.prefix), "",

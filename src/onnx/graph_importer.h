@@ -110,8 +110,7 @@ class GraphImporter {
   std::optional<Value*> find(const std::string& name);
   /// Initializers become constants when something uses them.
   void declare_initializers(const ::onnx::GraphProto& graph);
-  template <class Nodes>
-  void import_nodes(const Nodes& nodes, bool top_level);
+  template <class Nodes> void import_nodes(const Nodes& nodes, bool top_level);
   /// Makes the named values outputs of the graph. False when one is broken or missing.
   bool set_outputs(const ::onnx::GraphProto& graph);
 

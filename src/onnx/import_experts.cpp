@@ -247,9 +247,12 @@ void import_moe(NodeImporter& n, const OpRow&) {
   if (!n.ok()) return;
   if (few == 0 || range.min > few) return n.output(mixture_of(n).of_all(nullptr));
   if (range.max <= few) return n.output(mixture_of(n).of_chosen(k, few));
-  Value* is_few = n.pointwise(F::k_less_equal, {n.slice(n.shape_of(tokens), 0, 0, 1), n.integers({few})});
-  n.output(either(n, n.squeeze(is_few, {0}), [&](NodeImporter& then) { return mixture_of(then).of_chosen(k, few); },
-                  [](NodeImporter& otherwise) { return mixture_of(otherwise).of_all(nullptr); }));
+  Value* is_few =
+      n.pointwise(F::k_less_equal, {n.slice(n.shape_of(tokens), 0, 0, 1), n.integers({few})});
+  n.output(either(
+      n, n.squeeze(is_few, {0}),
+      [&](NodeImporter& then) { return mixture_of(then).of_chosen(k, few); },
+      [](NodeImporter& otherwise) { return mixture_of(otherwise).of_all(nullptr); }));
 }
 
 /// The same with weights of 4 or 8 bits; operand 14 may have shares of the experts.

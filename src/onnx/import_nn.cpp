@@ -25,8 +25,7 @@ void split_pads(NodeImporter& n, std::vector<int64_t>& begin, std::vector<int64_
 
 namespace {
 
-template <class T>
-T windowed(NodeImporter& n) {
+template <class T> T windowed(NodeImporter& n) {
   T op;
   op.strides = n.integer_list("strides");
   split_pads(n, op.pads_begin, op.pads_end);

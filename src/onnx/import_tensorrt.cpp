@@ -97,8 +97,7 @@ void require_block(NodeImporter& n, int64_t only) {
 }
 
 /// Axis and block for a scale with as many axes as the input.
-template <class Op>
-Op blocked(NodeImporter& n, Op op) {
+template <class Op> Op blocked(NodeImporter& n, Op op) {
   if (!n.has_input(1)) {
     n.fail(ImportCode::kInvalidNode, "it has no scale");
     return op;

@@ -149,20 +149,13 @@ Value* decisions_of(NodeImporter& n, const Trees& trees, Value* features, Mode m
   Value* splits = n.constant(trees.splits.reshaped({1, trees.splits.count()}));
   splits = n.cast(splits, n.type(features));
   switch (mode) {
-    case kLessEqual:
-      return n.pointwise(PointwiseFunction::k_less_equal, {features, splits});
-    case kLess:
-      return n.pointwise(PointwiseFunction::k_less, {features, splits});
-    case kGreaterEqual:
-      return n.pointwise(PointwiseFunction::k_greater_equal, {features, splits});
-    case kGreater:
-      return n.pointwise(PointwiseFunction::k_greater, {features, splits});
-    case kEqual:
-      return n.equal(features, splits);
-    case kNotEqual:
-      return n.pointwise(PointwiseFunction::k_not, {n.equal(features, splits)});
-    default:
-      return membership(n, trees, features);
+    case kLessEqual: return n.pointwise(PointwiseFunction::k_less_equal, {features, splits});
+    case kLess: return n.pointwise(PointwiseFunction::k_less, {features, splits});
+    case kGreaterEqual: return n.pointwise(PointwiseFunction::k_greater_equal, {features, splits});
+    case kGreater: return n.pointwise(PointwiseFunction::k_greater, {features, splits});
+    case kEqual: return n.equal(features, splits);
+    case kNotEqual: return n.pointwise(PointwiseFunction::k_not, {n.equal(features, splits)});
+    default: return membership(n, trees, features);
   }
 }
 

@@ -87,7 +87,7 @@ struct ImportRequest {
   /// In place of both where it is given. It may be larger than a message that protobuf writes; the
   /// graph shares its weights.
   std::shared_ptr<::onnx::ModelProto> model;
-  std::string directory;             ///< Of external data; that of `path` when empty.
+  std::string directory;  ///< Of external data; that of `path` when empty.
   ImportOptions options;
 };
 

@@ -87,10 +87,12 @@ std::string NodeExporter::filled(int64_t count, double value, DataType type) {
 
 void export_node(NodeExporter& node) {
   switch (node.node().kind()) {
+// It would join the case with the line behind the macro.
+// clang-format off
 #define TENON_EXPORT_OP(Struct, function) \
-  case OpKind::k##Struct:                 \
-    return function(node);
+  case OpKind::k##Struct: return function(node);
 #include "onnx/export.def"
+    // clang-format on
     default:
       if (!export_same(node)) node.fail("has no form in ONNX");
   }

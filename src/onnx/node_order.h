@@ -5,8 +5,7 @@
 #include "base/status.h"
 
 namespace google::protobuf {
-template <class T>
-class RepeatedPtrField;
+template <class T> class RepeatedPtrField;
 }
 namespace onnx {
 class NodeProto;

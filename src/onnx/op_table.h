@@ -23,7 +23,7 @@ struct OpRow {
   std::string_view beta_name = {};
   double beta = 0;
   ReduceFunction reduction = ReduceFunction::kSum;
-  bool takes_lists = false;  ///< Operands may be sequences and optionals.
+  bool takes_lists = false;         ///< Operands may be sequences and optionals.
   std::optional<OpKind> same = {};  ///< The IR's operator that it is, attribute by attribute.
 };
 

@@ -102,9 +102,10 @@ void Parser::log_metadata(const std::string& path, const ModelMetadata& metadata
 
 bool Parser::import_into_network(const ImportRequest& request) {
   if (network_.getNbLayers() != 0)
-    return errors_.refuse(ImportCode::kInvalidValue,
-                          "the network is not empty (supportsModel() and supportsModelV2() fill it, "
-                          "too): parse into a new one");
+    return errors_.refuse(
+        ImportCode::kInvalidValue,
+        "the network is not empty (supportsModel() and supportsModelV2() fill it, "
+        "too): parse into a new one");
   std::vector<ImportProblem> problems;
   return import_into_network(request, problems);
 }

@@ -17,8 +17,7 @@ struct Contents {
   std::string bytes;
 };
 
-template <class To, class From>
-Contents numbers(PluginFieldType type, const From& values) {
+template <class To, class From> Contents numbers(PluginFieldType type, const From& values) {
   Contents contents{type, static_cast<int64_t>(values.size()), {}};
   for (const auto value : values) {
     const To element = static_cast<To>(value);
@@ -27,14 +26,12 @@ Contents numbers(PluginFieldType type, const From& values) {
   return contents;
 }
 
-template <class Values>
-Contents reals(PluginFieldType declared, const Values& values) {
+template <class Values> Contents reals(PluginFieldType declared, const Values& values) {
   return declared == PluginFieldType::kFLOAT64 ? numbers<double>(declared, values)
                                                : numbers<float>(PluginFieldType::kFLOAT32, values);
 }
 
-template <class Values>
-Result<Contents> integers(PluginFieldType declared, const Values& values) {
+template <class Values> Result<Contents> integers(PluginFieldType declared, const Values& values) {
   if (declared == PluginFieldType::kINT64) return numbers<int64_t>(declared, values);
   for (const int64_t value : values)
     if (value != static_cast<int32_t>(value))
@@ -45,26 +42,17 @@ Result<Contents> integers(PluginFieldType declared, const Values& values) {
 /// Nothing for types of less than a byte and those that fields have no word for.
 PluginFieldType field_type(DataType type) {
   switch (type) {
-    case DataType::kFloat32:
-      return PluginFieldType::kFLOAT32;
-    case DataType::kFloat64:
-      return PluginFieldType::kFLOAT64;
-    case DataType::kFloat16:
-      return PluginFieldType::kFLOAT16;
-    case DataType::kBFloat16:
-      return PluginFieldType::kBF16;
-    case DataType::kInt64:
-      return PluginFieldType::kINT64;
-    case DataType::kInt32:
-      return PluginFieldType::kINT32;
-    case DataType::kInt16:
-      return PluginFieldType::kINT16;
+    case DataType::kFloat32: return PluginFieldType::kFLOAT32;
+    case DataType::kFloat64: return PluginFieldType::kFLOAT64;
+    case DataType::kFloat16: return PluginFieldType::kFLOAT16;
+    case DataType::kBFloat16: return PluginFieldType::kBF16;
+    case DataType::kInt64: return PluginFieldType::kINT64;
+    case DataType::kInt32: return PluginFieldType::kINT32;
+    case DataType::kInt16: return PluginFieldType::kINT16;
     case DataType::kInt8:
     case DataType::kUInt8:
-    case DataType::kBool:
-      return PluginFieldType::kINT8;
-    default:
-      return PluginFieldType::kUNKNOWN;
+    case DataType::kBool: return PluginFieldType::kINT8;
+    default: return PluginFieldType::kUNKNOWN;
   }
 }
 
@@ -82,19 +70,14 @@ Result<Contents> tensor(NodeImporter& node, const std::string& name) {
 Result<Contents> contents_of(NodeImporter& node, const std::string& name,
                              const AttributeProto& attribute, PluginFieldType declared) {
   switch (attribute.type()) {
-    case AttributeProto::FLOAT:
-      return reals(declared, std::vector<float>{attribute.f()});
-    case AttributeProto::FLOATS:
-      return reals(declared, attribute.floats());
-    case AttributeProto::INT:
-      return integers(declared, std::vector<int64_t>{attribute.i()});
-    case AttributeProto::INTS:
-      return integers(declared, attribute.ints());
+    case AttributeProto::FLOAT: return reals(declared, std::vector<float>{attribute.f()});
+    case AttributeProto::FLOATS: return reals(declared, attribute.floats());
+    case AttributeProto::INT: return integers(declared, std::vector<int64_t>{attribute.i()});
+    case AttributeProto::INTS: return integers(declared, attribute.ints());
     case AttributeProto::STRING:
       return Contents{PluginFieldType::kCHAR, static_cast<int64_t>(attribute.s().size()),
                       attribute.s()};
-    case AttributeProto::TENSOR:
-      return tensor(node, name);
+    case AttributeProto::TENSOR: return tensor(node, name);
     default:
       return unsupported("attributes of type {} cannot be fields",
                          static_cast<int>(attribute.type()));

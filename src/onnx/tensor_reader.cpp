@@ -71,17 +71,12 @@ Result<Tensor> from_field(const TensorProto& proto, DataType type, Extents exten
 /// The typed field that holds elements of `type`, as a number of entries.
 int64_t field_size(const TensorProto& proto, DataType type) {
   switch (type) {
-    case DataType::kFloat32:
-      return proto.float_data_size();
-    case DataType::kFloat64:
-      return proto.double_data_size();
-    case DataType::kInt64:
-      return proto.int64_data_size();
+    case DataType::kFloat32: return proto.float_data_size();
+    case DataType::kFloat64: return proto.double_data_size();
+    case DataType::kInt64: return proto.int64_data_size();
     case DataType::kUInt32:
-    case DataType::kUInt64:
-      return proto.uint64_data_size();
-    default:
-      return proto.int32_data_size();
+    case DataType::kUInt64: return proto.uint64_data_size();
+    default: return proto.int32_data_size();
   }
 }
 
@@ -120,16 +115,12 @@ Result<Tensor> from_typed_field(const TensorProto& proto, DataType type, Extents
         result.mutable_bytes()[i] = static_cast<std::byte>(proto.int32_data(i) != 0);
       return result;
     }
-    default:
-      break;
+    default: break;
   }
   switch (byte_size(type)) {
-    case 1:
-      return from_field<uint8_t>(proto, type, std::move(extents), proto.int32_data());
-    case 2:
-      return from_field<uint16_t>(proto, type, std::move(extents), proto.int32_data());
-    default:
-      return from_field<int32_t>(proto, type, std::move(extents), proto.int32_data());
+    case 1: return from_field<uint8_t>(proto, type, std::move(extents), proto.int32_data());
+    case 2: return from_field<uint16_t>(proto, type, std::move(extents), proto.int32_data());
+    default: return from_field<int32_t>(proto, type, std::move(extents), proto.int32_data());
   }
 }
 

@@ -76,13 +76,10 @@ int file_bits(DataType type) {
   switch (type) {
     case DataType::kInt4:
     case DataType::kUInt4:
-    case DataType::kFloat4E2M1:
-      return 4;
+    case DataType::kFloat4E2M1: return 4;
     case DataType::kInt2:
-    case DataType::kUInt2:
-      return 2;
-    default:
-      return byte_size(type) * 8;
+    case DataType::kUInt2: return 2;
+    default: return byte_size(type) * 8;
   }
 }
 

@@ -61,7 +61,7 @@ class InferContext {
   Node& node_;
   std::span<const Tensor* const> known_;
   std::vector<std::string> symbols_;  ///< Made for this node by an earlier inference.
-  size_t next_symbol_ = 0;  ///< The first of `symbols_` that this inference has not used.
+  size_t next_symbol_ = 0;            ///< The first of `symbols_` that this inference has not used.
 };
 
 /// Inputs and results of the reference evaluation of one node. Inputs are dense row-major host

@@ -28,8 +28,7 @@ bool is_open(const Dim& a, const Dim& b) {
 
 /// The broadcast shape. Each axis of which the symbols leave the result open is given to
 /// f(x, y, joined), the last axis first.
-template <class F>
-Result<Shape> joined_by(const Shape& a, const Shape& b, F f) {
+template <class F> Result<Shape> joined_by(const Shape& a, const Shape& b, F f) {
   TENON_ASSIGN(Shape shape, broadcast(a, b));
   for (size_t i = 1; i <= std::min(a.size(), b.size()); ++i) {
     const Dim &x = a[a.size() - i], &y = b[b.size() - i];

@@ -14,10 +14,7 @@ namespace tenon {
 namespace {
 
 /// Elements before and after each axis of x.
-template <class T>
-struct Borders {
-  std::vector<T> begin, end;
-};
+template <class T> struct Borders { std::vector<T> begin, end; };
 
 template <class T>
 Result<Borders<T>> borders_of(const std::vector<T>& pads,

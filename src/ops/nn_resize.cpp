@@ -168,20 +168,16 @@ double source_place(const Resize& op, const AxisResize& plan, double i) {
   const double width = plan.scale * static_cast<double>(plan.input);
   const double centred = (i + 0.5) / plan.scale - 0.5;
   switch (op.coordinates) {
-    case CoordinateMode::kHalfPixel:
-      return centred;
+    case CoordinateMode::kHalfPixel: return centred;
     case CoordinateMode::kHalfPixelSymmetric: {
       const double adjustment = static_cast<double>(plan.output) / width;
       return static_cast<double>(plan.input) / 2 * (1 - adjustment) + centred;
     }
     case CoordinateMode::kPytorchHalfPixel: return plan.output == 1 ? 0 : centred;
     case CoordinateMode::kAlignCorners: return width == 1 ? 0 : i * last / (width - 1);
-    case CoordinateMode::kAsymmetric:
-      return i / plan.scale;
-    case CoordinateMode::kTfHalfPixelForNn:
-      return (i + 0.5) / plan.scale;
-    case CoordinateMode::kTfCropAndResize:
-      break;
+    case CoordinateMode::kAsymmetric: return i / plan.scale;
+    case CoordinateMode::kTfHalfPixelForNn: return (i + 0.5) / plan.scale;
+    case CoordinateMode::kTfCropAndResize: break;
   }
   const double crop = (plan.roi_end - plan.roi_begin) * last;
   return plan.roi_begin * last + (width == 1 ? crop / 2 : i * crop / (width - 1));
@@ -197,14 +193,10 @@ double cubic_weight(double x, double a) {
 /// Neighbour that a nearest mode takes: 0 the left neighbour, 1 the right one.
 double nearest_right(NearestMode mode, double ratio) {
   switch (mode) {
-    case NearestMode::kRoundPreferFloor:
-      return ratio > 0.5;
-    case NearestMode::kRoundPreferCeil:
-      return ratio >= 0.5;
-    case NearestMode::kFloor:
-      return 0;
-    default:
-      return 1;
+    case NearestMode::kRoundPreferFloor: return ratio > 0.5;
+    case NearestMode::kRoundPreferCeil: return ratio >= 0.5;
+    case NearestMode::kFloor: return 0;
+    default: return 1;
   }
 }
 

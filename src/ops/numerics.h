@@ -27,7 +27,7 @@ struct Deviation {
   double norm = 0;        ///< Norm of the difference over the norm of the expected values.
   double norm_limit = 0;  ///< The largest allowed value of that.
   double excess = 0;      ///< The largest difference of an element over its allowed value.
-  int64_t element = -1;             ///< The element with the largest excess; -1: all are equal.
+  int64_t element = -1;   ///< The element with the largest excess; -1: all are equal.
   double actual = 0, expected = 0;  ///< Of that element.
   int64_t overflows = 0;            ///< Elements that are not finite, where the expected ones are.
 

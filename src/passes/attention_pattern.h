@@ -38,7 +38,7 @@ struct AttentionPattern {
   bool v_transposed = false;    ///< v is [..., H, S].
   bool out_transposed = false;  ///< The result is [..., H, Sq].
   bool masked_rows_zero = false;
-  std::vector<ScalarStep> steps;  ///< Behind scale and cap, innermost first.
+  std::vector<ScalarStep> steps;         ///< Behind scale and cap, innermost first.
   std::vector<ScalarStep> masked_steps;  ///< Behind the masks.
   std::vector<ScalarStep> weight_steps;  ///< Behind the softmax, ahead of weights_step.
   double scale = 1, soft_cap = 0;

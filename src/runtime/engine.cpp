@@ -48,8 +48,7 @@ bool has_plugins(const Graph& graph) {
 }
 
 /// Calls `f` with the bytes of each constant outside of bodies.
-template <class F>
-void for_each_size(const Graph& graph, F f) {
+template <class F> void for_each_size(const Graph& graph, F f) {
   for (const auto& node : graph.nodes())
     if (const Tensor* value = node->op->constant_value(); value != nullptr && value->defined())
       f(static_cast<size_t>(value->byte_count()));

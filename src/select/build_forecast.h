@@ -22,10 +22,10 @@ namespace tenon {
 
 /// Amounts that decide how long a kernel takes to be made and run.
 struct KernelWork {
-  double operations = 0;       ///< Multiplications.
-  double bytes = 0;            ///< Of operands, read and written.
-  double weights = 0;          ///< Bytes of constants, which it keeps in a form of its own.
-  std::string_view kind = {};  ///< The operation that most of it goes to: paces differ.
+  double operations = 0;               ///< Multiplications.
+  double bytes = 0;                    ///< Of operands, read and written.
+  double weights = 0;                  ///< Bytes of constants, which it keeps in a form of its own.
+  std::string_view kind = {};          ///< The operation that most of it goes to: paces differ.
   DataType type = DataType::kFloat32;  ///< Of its operands: paces differ.
   bool is_cold = false;                ///< Its trials empty caches ahead of each launch.
   /// Tells convolutions of other windows, strides and groups apart: a tactic runs them at paces of
@@ -189,7 +189,7 @@ class BuildForecast {
   /// The share of weights that kernels which are not the plan's keep, by the number of weights.
   std::map<double, double> others_;
   std::map<std::string, TwoRates, std::less<>> making_;  ///< Of the plan's kernels, by kind.
-  TwoRates other_making_, other_run_;               ///< Of kernels that are not the plan's.
+  TwoRates other_making_, other_run_;                    ///< Of kernels that are not the plan's.
   TwoRates there_;                                  ///< On another device, by kernels and bytes.
   TwoRates keeping_;                                ///< Of a plan's values, by both.
   TwoRates rounding_;                               ///< Of constants.
@@ -213,7 +213,7 @@ class BuildForecast {
     double kept = 0, given = 0;
   };
   std::map<std::string, Weights, std::less<>> weights_;
-  TwoRates writing_;  ///< Of a plan, and of its bytes.
+  TwoRates writing_;                             ///< Of a plan, and of its bytes.
   double deviating_ = 0, outputs_compared_ = 0;  ///< Plans, of all builds.
 };
 

@@ -68,8 +68,7 @@ class BuildWatch {
   /// The forecast of kernels, which run with so many threads and so often, starts anew.
   void begin_kernels(int threads, const MachinePace& pace, int runs);
   /// Uses the forecast of kernels, under the lock; tells it of what has just been done.
-  template <class Use>
-  void kernels(const Use& use) {
+  template <class Use> void kernels(const Use& use) {
     const std::lock_guard lock(mutex_);
     kernels_.beside(core_time_.stretch());
     use(kernels_);
@@ -78,13 +77,11 @@ class BuildWatch {
   /// The same of kernels that are made several at a time, and of layers in their sequence; both are
   /// part of the rest of their steps. `use` of the former gets the seconds since the build
   /// began too.
-  template <class Use>
-  void trials(const Use& use) {
+  template <class Use> void trials(const Use& use) {
     const std::lock_guard lock(mutex_);
     use(trials_, elapsed());
   }
-  template <class Use>
-  void sequence(const Use& use) {
+  template <class Use> void sequence(const Use& use) {
     const std::lock_guard lock(mutex_);
     use(sequence_);
     sequence_told_ = elapsed();

@@ -286,7 +286,7 @@ class Chooser {
   const Backend& backend_;
   SelectOptions options_;
   BuildWatch* const watch_;
-  std::vector<KnownShapes> known_;        ///< One a form.
+  std::vector<KnownShapes> known_;  ///< One a form.
   Proposals proposed_between_ = kProposedBetween;
   std::map<SymbolValues, double> leads_;  ///< Of the form that serves, where others were tried.
   /// By shapes between others, and a form: the kernels that their neighbours offer.

@@ -25,18 +25,12 @@ struct RandomBits {
 /// Of [0.5, 1), and any byte for integers of 8 bits.
 std::optional<RandomBits> random_bits(DataType type) {
   switch (type) {
-    case DataType::kFloat16:
-      return RandomBits{0x3800, 0x83ff};
-    case DataType::kBFloat16:
-      return RandomBits{0x3f00, 0x807f};
-    case DataType::kFloat8E4M3:
-      return RandomBits{0x30, 0x87};
-    case DataType::kFloat8E5M2:
-      return RandomBits{0x38, 0x83};
-    case DataType::kInt8:
-      return RandomBits{0, 0xff};
-    default:
-      return {};
+    case DataType::kFloat16: return RandomBits{0x3800, 0x83ff};
+    case DataType::kBFloat16: return RandomBits{0x3f00, 0x807f};
+    case DataType::kFloat8E4M3: return RandomBits{0x30, 0x87};
+    case DataType::kFloat8E5M2: return RandomBits{0x38, 0x83};
+    case DataType::kInt8: return RandomBits{0, 0xff};
+    default: return {};
   }
 }
 

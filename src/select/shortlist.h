@@ -52,10 +52,10 @@ struct Shortlist {
   std::vector<Candidate> unfit;
   std::vector<Option> spare;  ///< Of `unfit`: for where all that fits fails.
   bool made = false;
-  bool is_brief = false;    ///< Timed by fewer launches.
+  bool is_brief = false;  ///< Timed by fewer launches.
   RangeEnd end = RangeEnd::kNone;
-  bool is_short = false;    ///< Of kernels that were good elsewhere.
-  bool remembered = false;  ///< From the timing cache: exactly the options tried then.
+  bool is_short = false;            ///< Of kernels that were good elsewhere.
+  bool remembered = false;          ///< From the timing cache: exactly the options tried then.
   std::vector<const Tactic*> held;  ///< Are not tried, as yet or at all (select/pilots.h).
   bool waits = false;               ///< Until it is known whether these are tried.
   std::optional<std::vector<Candidate>> measured;  ///< The best first.

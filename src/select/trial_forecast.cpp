@@ -109,8 +109,7 @@ TrialForecast::Tactic& TrialForecast::of(const std::string& name) {
 }
 
 /// The tactic itself, and all that it is one of.
-template <class Use>
-void TrialForecast::for_wider(const std::string& name, const Use& use) {
+template <class Use> void TrialForecast::for_wider(const std::string& name, const Use& use) {
   for (Tactic* tactic = &of(name); tactic != nullptr; tactic = tactic->wider) use(*tactic);
 }
 

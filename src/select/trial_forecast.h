@@ -109,8 +109,7 @@ class TrialForecast {
   struct RoundsToCome;
   struct Chain;
   Tactic& of(const std::string& name);
-  template <class Use>
-  void for_wider(const std::string& name, const Use& use);
+  template <class Use> void for_wider(const std::string& name, const Use& use);
   Open* find(const std::string& problem, const std::string& tactic);
   static void end(Tactic& tactic, double begun);
   void end_round(const Problem& problem);
@@ -142,7 +141,7 @@ class TrialForecast {
   double last_made_ = 0;         ///< When the last one was made.
   /// When each one was made, and the seconds on cores of all until then.
   std::vector<std::pair<double, double>> spent_;
-  double last_ = 0;        ///< When the last one was made or timed.
+  double last_ = 0;  ///< When the last one was made or timed.
 };
 
 }  // namespace tenon

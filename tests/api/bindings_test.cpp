@@ -145,10 +145,12 @@ TEST(Bindings, BytesByDynamicRanges) {
 
 TEST(Bindings, CastsToBytesAreScaledByRanges) {
   Session s;
-  ITensor* y = s.network->addCast(*s.input("x", DataType::kFLOAT, {4}), DataType::kINT8)->getOutput(0);
+  ITensor* y =
+      s.network->addCast(*s.input("x", DataType::kFLOAT, {4}), DataType::kINT8)->getOutput(0);
   s.output(y, "y");
   EXPECT_TRUE(y->setDynamicRange(-254, 254));
-  const Arrays outputs = s.run({{"x", Array::of<float>(DataType::kFLOAT, {4}, {-300, -20, 7, 254})}});
+  const Arrays outputs =
+      s.run({{"x", Array::of<float>(DataType::kFLOAT, {4}, {-300, -20, 7, 254})}});
   ASSERT_EQ(outputs.count("y"), 1U);
   EXPECT_EQ(outputs.at("y").values<int8_t>(), (std::vector<int8_t>{-128, -10, 4, 127}));
 }

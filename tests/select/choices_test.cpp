@@ -37,7 +37,7 @@ class Account : public MadeUpDevice {
   std::map<int64_t, std::set<int>> made, asked;
   std::mutex code_mutex;
   std::map<int64_t, std::set<std::string>> configs;  ///< That were made, by rows.
-  int64_t latest_rows = 0;  ///< Of the latest launch.
+  int64_t latest_rows = 0;                           ///< Of the latest launch.
 };
 
 /// As many launches as its configuration is far from the best one for these rows.
@@ -97,8 +97,7 @@ size_t stairs(int64_t rows, int64_t tile) {
 }
 
 /// Configurations are tiles, and the fastest comes first.
-template <int64_t... kTiles>
-Tactic tiled_by() {
+template <int64_t... kTiles> Tactic tiled_by() {
   Tactic tactic = tuned();
   tactic.name = "cuda.tiled";
   tactic.configs = [](const Problem& problem) {
@@ -483,8 +482,7 @@ TEST_F(Choices, TryTheKernelThatATacticExpectsToBeTheBest) {
 }
 
 /// As many launches as the operator takes for so many rows: exp always the same.
-template <size_t kExp, size_t kTanh, size_t kRows>
-Tactic by_operator() {
+template <size_t kExp, size_t kTanh, size_t kRows> Tactic by_operator() {
   Tactic tactic = tuned();
   tactic.name = "cuda.operator";
   tactic.configs = [](const Problem&) { return std::vector<std::string>{"0", "1"}; };

@@ -49,8 +49,7 @@ class CountedLaunches final : public Kernel {
 };
 
 /// Our own takes two launches, the library one where it wins, else three.
-template <bool kIsLibrary>
-Tactic row(std::string_view name) {
+template <bool kIsLibrary> Tactic row(std::string_view name) {
   Tactic tactic = cpu_tactics().back();
   tactic.name = name;
   tactic.device = DeviceKind::kCuda;
@@ -63,8 +62,9 @@ Tactic row(std::string_view name) {
     const std::string problem_name = name_of(problem);
     if (kIsLibrary) device.made.insert(problem_name);
     const bool wins = device.won_by_library.contains(problem_name);
-    return std::unique_ptr<Kernel>(
-        std::make_unique<CountedLaunches>(device, !kIsLibrary ? 2 : wins ? 1 : 3));
+    return std::unique_ptr<Kernel>(std::make_unique<CountedLaunches>(device, !kIsLibrary ? 2
+                                                                             : wins      ? 1
+                                                                                         : 3));
   };
   return tactic;
 }
@@ -99,8 +99,8 @@ TEST_F(PilotsTest, OfEachOperationTheLongestIsTried) {
 TEST_F(PilotsTest, OthersAreTriedWhereTheLibraryWonThere) {
   device_->won_by_library = {"exp32", "exp8"};
   EXPECT_EQ(made_for({.level = 3}), (Names{"exp8", "exp16", "exp32", "tanh8"}));
-  EXPECT_EQ(taken_, (std::vector<std::string>{"cuda.library", "cuda.library", "cuda.own",
-                                              "cuda.own"}));
+  EXPECT_EQ(taken_,
+            (std::vector<std::string>{"cuda.library", "cuda.library", "cuda.own", "cuda.own"}));
 }
 
 TEST_F(PilotsTest, WithItsCacheABuildTakesTheSame) {

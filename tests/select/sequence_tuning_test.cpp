@@ -35,8 +35,7 @@ class Counted final : public Kernel {
   char name_;
 };
 
-template <char kName>
-Tactic row(std::string_view name) {
+template <char kName> Tactic row(std::string_view name) {
   Tactic tactic = cpu_tactics().back();
   tactic.name = name;
   tactic.device = DeviceKind::kCuda;
@@ -234,14 +233,12 @@ class Slow final : public Kernel {
   std::atomic<int>& runs_;
 };
 
-template <int kMilliseconds>
-std::atomic<int>& runs_of() {
+template <int kMilliseconds> std::atomic<int>& runs_of() {
   static std::atomic<int> runs = 0;
   return runs;
 }
 
-template <int kMilliseconds, int kFirst = kMilliseconds>
-Tactic slow_row(std::string_view name) {
+template <int kMilliseconds, int kFirst = kMilliseconds> Tactic slow_row(std::string_view name) {
   Tactic tactic = cpu_tactics().back();
   tactic.name = name;
   tactic.traits = {};

@@ -85,8 +85,7 @@ class CudaDevice final : public Device, public Streams, public FamilyMember {
 
   /// The device's one object of type T, such as a library's handle, made by `make` (a
   /// Result<std::shared_ptr<T>>) when it is first asked for. It goes before the device does.
-  template <class T, class Make>
-  Result<std::shared_ptr<T>> attached(const Make& make) {
+  template <class T, class Make> Result<std::shared_ptr<T>> attached(const Make& make) {
     static const char kKey = 0;
     const std::lock_guard lock(attachment_mutex_);
     std::shared_ptr<void>& object = attachments_[&kKey];
@@ -104,8 +103,7 @@ class CudaDevice final : public Device, public Streams, public FamilyMember {
  private:
   CudaDevice() = default;
   /// Something of the driver's with the function that destroys it, on whatever thread that happens.
-  template <class Handle>
-  DeviceHandle owned(Handle handle, CUresult (*destroy)(Handle)) const {
+  template <class Handle> DeviceHandle owned(Handle handle, CUresult (*destroy)(Handle)) const {
     return DeviceHandle(reinterpret_cast<void*>(handle), [context = context_, destroy](void* p) {
       const ContextScope scope(context);
       destroy(reinterpret_cast<Handle>(p));

@@ -13,8 +13,7 @@ namespace vm = vector_math;
 
 /// Rows of the input under one line of output, those inside the image only, with the weights of
 /// their taps.
-template <class From>
-struct TapRows {
+template <class From> struct TapRows {
   static constexpr int kMost = kMaxDepthwiseRows;
   int count = 0;
   const From* input[kMost];
@@ -29,8 +28,7 @@ struct TapRows {
   }
 };
 
-template <class V, class From>
-struct Depthwise {
+template <class V, class From> struct Depthwise {
   const DepthwiseLine& t;
   const TapRows<From>& rows;
 
@@ -43,8 +41,7 @@ struct Depthwise {
 
   /// The compiler computes no addresses from where the pointer came from: those of all pixels of a
   /// block would not fit in its registers.
-  template <class T>
-  [[gnu::always_inline]] static T* moved(T* p, int64_t elements) {
+  template <class T> [[gnu::always_inline]] static T* moved(T* p, int64_t elements) {
     p += elements;
     asm("" : "+r"(p));
     return p;
@@ -59,8 +56,7 @@ struct Depthwise {
     return x;
   }
 
-  template <int P>
-  [[gnu::always_inline]] void activate(V (&x)[P]) const {
+  template <int P> [[gnu::always_inline]] void activate(V (&x)[P]) const {
     if (t.activation == RegisterActivation::clamp) {
       const V low = V::broadcast(t.low), high = V::broadcast(t.high);
 #pragma GCC unroll 16
@@ -91,8 +87,7 @@ struct Depthwise {
   }
 
   /// Stores to lines in no near cache would wait for them one after the other.
-  template <int P>
-  [[gnu::always_inline]] void fetch_output(int64_t pixel, int64_t c) const {
+  template <int P> [[gnu::always_inline]] void fetch_output(int64_t pixel, int64_t c) const {
     const int64_t size = t.output_type == ElementType::f32 ? sizeof(float) : sizeof(uint16_t);
     const char* to = static_cast<const char*>(t.output) + (pixel * t.output_stride + c) * size;
 #pragma GCC unroll 16
@@ -107,13 +102,16 @@ struct Depthwise {
     t.output_type == ElementType::f32 ? put_all<float>(x, at, n) : put_all<uint16_t>(x, at, n);
   }
 
-  [[gnu::always_inline]] static V masked(const float* p, int n) { return V::load(p, n); }
-  [[gnu::always_inline]] static V masked(const uint16_t* p, int n) { return V::load_bf16(p, n); }
+  [[gnu::always_inline]] static V masked(const float* p, int n) {
+    return V::load(p, n);
+  }
+  [[gnu::always_inline]] static V masked(const uint16_t* p, int n) {
+    return V::load_bf16(p, n);
+  }
 
   /// P pixels with any kernel, whose taps may lie outside: together, so that their sums need not
   /// wait for themselves.
-  template <int P>
-  void any(const int64_t* pixels, int64_t c, int n, V bias) const {
+  template <int P> void any(const int64_t* pixels, int64_t c, int n, V bias) const {
     V sums[P];
     int64_t first[P];
 #pragma GCC unroll 4
@@ -259,8 +257,7 @@ struct Depthwise {
                    : fast<K, kStride, false>(c, n, bias, first, last);
   }
 
-  template <int K>
-  void fast_taps(int64_t c, int n, V bias, int64_t first, int64_t last) const {
+  template <int K> void fast_taps(int64_t c, int n, V bias, int64_t first, int64_t last) const {
     const int64_t stride = t.dilation[2] == 1 ? t.stride[2] : 0;
     if (stride == 1)
       strided<K, 1>(c, n, bias, first, last);
@@ -272,14 +269,10 @@ struct Depthwise {
 
   void fast_pixels(int64_t c, int n, V bias, int64_t first, int64_t last) const {
     switch (t.kernel[2]) {
-      case 3:
-        return fast_taps<3>(c, n, bias, first, last);
-      case 5:
-        return fast_taps<5>(c, n, bias, first, last);
-      case 7:
-        return fast_taps<7>(c, n, bias, first, last);
-      default:
-        return fast_taps<0>(c, n, bias, first, last);
+      case 3: return fast_taps<3>(c, n, bias, first, last);
+      case 5: return fast_taps<5>(c, n, bias, first, last);
+      case 7: return fast_taps<7>(c, n, bias, first, last);
+      default: return fast_taps<0>(c, n, bias, first, last);
     }
   }
 
@@ -306,15 +299,13 @@ struct Depthwise {
   }
 };
 
-template <class V, class From>
-void depthwise_from(const DepthwiseLine& line) {
+template <class V, class From> void depthwise_from(const DepthwiseLine& line) {
   TapRows<From> rows;
   rows.find(line);
   Depthwise<V, From>{line, rows}.all();
 }
 
-template <class V>
-void depthwise(const DepthwiseLine& line) {
+template <class V> void depthwise(const DepthwiseLine& line) {
   line.input_type == ElementType::f32 ? depthwise_from<V, float>(line)
                                       : depthwise_from<V, uint16_t>(line);
 }

@@ -18,8 +18,8 @@ constexpr int64_t element_size(ElementType type) {
   return type == ElementType::f32 ? 4 : 2;
 }
 
-/// How the second operand of a binary step spreads over the output matrix; `earlier` is a value that
-/// a step before made.
+/// How the second operand of a binary step spreads over the output matrix; `earlier` is a value
+/// that a step before made.
 enum class OperandKind : uint8_t { none, scalar, per_column, per_row, full, earlier };
 
 /// x = function(x) or function(x, operand), in order.

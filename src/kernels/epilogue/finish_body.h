@@ -8,13 +8,11 @@
 namespace tenon::cpu {
 namespace {
 
-template <class V>
-struct Finish {
+template <class V> struct Finish {
   const FinishTile& t;
 
   /// x = f(x, row, column, lanes) for every vector of the tile.
-  template <class F>
-  [[gnu::always_inline]] void each(F f) const {
+  template <class F> [[gnu::always_inline]] void each(F f) const {
     for (int64_t r = 0; r < t.rows; ++r) {
       float* x = t.tile + r * t.tile_stride;
       int64_t c = 0;
@@ -36,17 +34,14 @@ struct Finish {
   V operand(const EpilogueStep& step, const EpilogueOperand& o, int64_t r, int64_t c) const {
     const int64_t row = t.row + r;
     switch (step.operand) {
-      case OperandKind::scalar:
-        return V::broadcast(scalar(o.data, step.operand_type, 0));
-      case OperandKind::per_row:
-        return V::broadcast(scalar(o.data, step.operand_type, row));
+      case OperandKind::scalar: return V::broadcast(scalar(o.data, step.operand_type, 0));
+      case OperandKind::per_row: return V::broadcast(scalar(o.data, step.operand_type, row));
       case OperandKind::per_column:
         return load(o.data, step.operand_type, t.column + c, t.columns - c);
       case OperandKind::full:
         return load(o.data, step.operand_type, row * o.row_stride + t.column + c, t.columns - c);
       case OperandKind::earlier:
-      case OperandKind::none:
-        break;
+      case OperandKind::none: break;
     }
     return V::zero();
   }
@@ -122,8 +117,7 @@ struct Finish {
   }
 
   /// `put(x, to)` stores a vector, `put(x, to, n)` its first n elements.
-  template <class T, class Put>
-  void store_rows(const Put& put) const {
+  template <class T, class Put> void store_rows(const Put& put) const {
     for (int64_t r = 0; r < t.rows; ++r) {
       const float* x = t.tile + r * t.tile_stride;
       T* y = static_cast<T*>(t.output) + r * t.output_stride;
@@ -137,8 +131,7 @@ struct Finish {
 
 /// Steps some of which take values from before the last one: a few columns of a row at a time, of
 /// which all values are kept.
-template <class V>
-struct KeptValues {
+template <class V> struct KeptValues {
   static constexpr int64_t kColumns = 64;
   static constexpr size_t kMostSteps = 24;
   float values[kMostSteps + 1][kColumns];  ///< Behind so many steps.
@@ -167,8 +160,8 @@ struct KeptValues {
         },
         [&](auto f) {
           for (int64_t k = 0; k < count; k += V::kWidth) {
-            const V operand = s.operand == OperandKind::earlier ? V::load(y + k)
-                                                                : finish.operand(s, o, r, c + k);
+            const V operand =
+                s.operand == OperandKind::earlier ? V::load(y + k) : finish.operand(s, o, r, c + k);
             f(V::load(x + k), operand).store(to + k);
           }
         });

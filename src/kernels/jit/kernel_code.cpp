@@ -216,8 +216,7 @@ Result<Body> make_body(std::initializer_list<std::string_view> files) {
 /// Names in a row, compared without a copy of them.
 struct NamesOrder {
   using is_transparent = void;
-  template <class A, class B>
-  bool operator()(const A& a, const B& b) const {
+  template <class A, class B> bool operator()(const A& a, const B& b) const {
     return std::ranges::lexicographical_compare(a, b);
   }
 };
@@ -247,38 +246,24 @@ int pack_width(const IndexLoop& loop, const Operand& operand, const std::vector<
 
 const char* device_type(DataType type) {
   switch (type) {
-    case DataType::kFloat32:
-      return "f32";
-    case DataType::kFloat16:
-      return "f16";
-    case DataType::kBFloat16:
-      return "bf16";
-    case DataType::kFloat64:
-      return "f64";
+    case DataType::kFloat32: return "f32";
+    case DataType::kFloat16: return "f16";
+    case DataType::kBFloat16: return "bf16";
+    case DataType::kFloat64: return "f64";
     case DataType::kInt8:
     case DataType::kInt4:
-    case DataType::kInt2:
-      return "i8";
-    case DataType::kInt16:
-      return "i16";
-    case DataType::kInt32:
-      return "i32";
-    case DataType::kInt64:
-      return "i64";
+    case DataType::kInt2: return "i8";
+    case DataType::kInt16: return "i16";
+    case DataType::kInt32: return "i32";
+    case DataType::kInt64: return "i64";
     case DataType::kUInt8:
     case DataType::kUInt4:
-    case DataType::kUInt2:
-      return "u8";
-    case DataType::kUInt16:
-      return "u16";
-    case DataType::kUInt32:
-      return "u32";
-    case DataType::kUInt64:
-      return "u64";
-    case DataType::kBool:
-      return "boolean";
-    default:
-      return nullptr;
+    case DataType::kUInt2: return "u8";
+    case DataType::kUInt16: return "u16";
+    case DataType::kUInt32: return "u32";
+    case DataType::kUInt64: return "u64";
+    case DataType::kBool: return "boolean";
+    default: return nullptr;
   }
 }
 

@@ -7,9 +7,7 @@
 #include "ops/nn_window.h"
 
 namespace tenon {
-namespace {
-
-}  // namespace
+namespace {}  // namespace
 
 Result<DeviceWindow> device_window(const Extents& input, const Extents& output,
                                    const std::vector<int64_t>& kernel,

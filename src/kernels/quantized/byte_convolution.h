@@ -108,7 +108,7 @@ class ByteConvolution {
   Image image_;
   ByteSpread spread_;
   int64_t taps_ = 1, groups_ = 1, taps_wide_ = 1;
-  bool is_flat_ = false;  ///< Each pixel of the input is the window of one of the output.
+  bool is_flat_ = false;       ///< Each pixel of the input is the window of one of the output.
   int64_t gathered_step_ = 0;  ///< Bytes of a window that a task gathers for all panels; 0: none.
   int64_t row_block_ = 1, row_tasks_ = 1, panel_block_ = 1, panel_tasks_ = 1;
   PackedWeights packed_;  ///< Panels, then the sum of each column.

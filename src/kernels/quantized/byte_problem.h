@@ -30,7 +30,7 @@ struct ByteProblem {
   bool is_signed = false;  ///< The input is i8, else u8.
   /// Weights are sums of two i8: the image is multiplied by one after the other.
   bool wide_weights = false;
-  int32_t zero = 0;  ///< The input's zero point, which fills the padding.
+  int32_t zero = 0;               ///< The input's zero point, which fills the padding.
   bool computed_scaling = false;  ///< See ByteArguments.
 
   std::vector<float> scales, biases;  ///< One a channel; behind the last, kBytePanel more are read.

@@ -18,7 +18,7 @@ struct ByteDescription {
   int input = 0, weights = 1;     ///< problem inputs
   int weight_zero = -1;
   int computed_scale = -1, computed_zero = -1;  ///< Of the input, where they are no constants.
-  bool weights_across = false;  ///< a matmul's, depth first
+  bool weights_across = false;                  ///< a matmul's, depth first
 };
 
 /// Fails, with the reason, where the region is another one. Convolutions of one channel a group

@@ -12,8 +12,8 @@ namespace {
 
 /// Of the kernel: columns of a tile, steps along k, rows of a tile of the tensor cores.
 constexpr int64_t kTile = 16, kStep = 128, kRows = 8;
-constexpr int64_t kBarrier = 8;                ///< Bytes, of a chunk.
-constexpr int64_t kAllPlaces = 99;             ///< A window of more chunks than have places.
+constexpr int64_t kBarrier = 8;     ///< Bytes, of a chunk.
+constexpr int64_t kAllPlaces = 99;  ///< A window of more chunks than have places.
 /// Sharings, those of each form of rows where there are two, and ways of each.
 constexpr size_t kOffered = 8, kOfferedOfEachForm = 4, kMostWays = 4;
 

@@ -22,8 +22,7 @@ class Logger : public ILogger {
   }
 } gLogger;
 
-template <typename T>
-using TrtUniquePtr = std::unique_ptr<T>;
+template <typename T> using TrtUniquePtr = std::unique_ptr<T>;
 
 bool pluginsCanBeMade();  // Of plugins.cpp.
 
@@ -50,17 +49,15 @@ bool Classifier::constructNetwork(INetworkDefinition& network) {
   conv->setStrideNd(DimsHW{1, 1});
   conv->setPaddingNd(DimsHW{1, 1});
   IActivationLayer* relu = network.addActivation(*conv->getOutput(0), ActivationType::kRELU);
-  IPoolingLayer* pool =
-      network.addPoolingNd(*relu->getOutput(0), PoolingType::kMAX, DimsHW{2, 2});
+  IPoolingLayer* pool = network.addPoolingNd(*relu->getOutput(0), PoolingType::kMAX, DimsHW{2, 2});
   pool->setStrideNd(DimsHW{2, 2});
   IShuffleLayer* flat = network.addShuffle(*pool->getOutput(0));
   flat->setReshapeDimensions(Dims2{0, -1});
   for (int i = 0; i < 64 * 10; ++i) mDense.push_back(float(i % 10) * 0.01F);
   IConstantLayer* dense = network.addConstant(
       Dims2{64, 10}, Weights{DataType::kFLOAT, mDense.data(), int64_t(mDense.size())});
-  IMatrixMultiplyLayer* product =
-      network.addMatrixMultiply(*flat->getOutput(0), MatrixOperation::kNONE, *dense->getOutput(0),
-                                MatrixOperation::kNONE);
+  IMatrixMultiplyLayer* product = network.addMatrixMultiply(
+      *flat->getOutput(0), MatrixOperation::kNONE, *dense->getOutput(0), MatrixOperation::kNONE);
   ISoftMaxLayer* prob = network.addSoftMax(*product->getOutput(0));
   prob->setAxes(1U << 1);
   prob->getOutput(0)->setName("prob");
@@ -85,8 +82,8 @@ bool Classifier::build() {
   TrtUniquePtr<IHostMemory> plan{builder->buildSerializedNetwork(*network, *config)};
   if (!plan) return false;
   mRuntime = std::shared_ptr<IRuntime>(createInferRuntime(gLogger));
-  mEngine = std::shared_ptr<ICudaEngine>(
-      mRuntime->deserializeCudaEngine(plan->data(), plan->size()));
+  mEngine =
+      std::shared_ptr<ICudaEngine>(mRuntime->deserializeCudaEngine(plan->data(), plan->size()));
   return mEngine != nullptr;
 }
 
@@ -120,14 +117,16 @@ int main(int argc, char** argv) {
   if (!parser || parser->parseFromFile("/nowhere.onnx", 1) || parser->getNbErrors() == 0) return 1;
 
   // Programs that open the library by its name.
-  for (char const* name : {"libnvinfer.so.10", "libnvonnxparser.so.10", "libnvinfer_plugin.so.10"}) {
+  for (char const* name :
+       {"libnvinfer.so.10", "libnvonnxparser.so.10", "libnvinfer_plugin.so.10"}) {
     std::string const path = std::string(argc > 1 ? argv[1] : ".") + "/" + name;
     if (dlopen(path.c_str(), RTLD_NOW) == nullptr) {
       std::cerr << dlerror() << std::endl;
       return 1;
     }
   }
-  void* library = dlopen((std::string(argc > 1 ? argv[1] : ".") + "/libnvinfer.so.10").c_str(), RTLD_NOW);
+  void* library =
+      dlopen((std::string(argc > 1 ? argv[1] : ".") + "/libnvinfer.so.10").c_str(), RTLD_NOW);
   if (dlsym(library, "createInferBuilder_INTERNAL") == nullptr) return 1;
   std::cout << "class 9 has the score " << scores[9] << std::endl;
   return 0;

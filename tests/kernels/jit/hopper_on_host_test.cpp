@@ -1,5 +1,6 @@
-// The loops of gemm/hopper.cu over tiles, stages and turns, on the host, under numbers of rows that leave blocks, groups
-// or turns without tiles: each tile is computed once, of its own operands, and no wait is endless.
+// The loops of gemm/hopper.cu over tiles, stages and turns, on the host, under numbers of rows that
+// leave blocks, groups or turns without tiles: each tile is computed once, of its own operands, and
+// no wait is endless.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -123,25 +124,23 @@ template <class Check> void for_each_launch(int rows_of_tile, const Check& check
 }
 
 TEST(HopperOnHost, TilesOfAllGroups) {
-  for_each_launch(128, [](int rows, int units) { plain::expect_each_tile_once(rows, units, false); });
+  for_each_launch(128,
+                  [](int rows, int units) { plain::expect_each_tile_once(rows, units, false); });
 }
 TEST(HopperOnHost, TilesForwardsAndBackwards) {
   for (const bool backwards : {false, true})
-    for_each_launch(128, [&](int rows, int units) {
-      walking::expect_each_tile_once(rows, units, backwards);
-    });
+    for_each_launch(
+        128, [&](int rows, int units) { walking::expect_each_tile_once(rows, units, backwards); });
 }
 TEST(HopperOnHost, TilesInTurns) {
   for (const bool backwards : {false, true})
-    for_each_launch(64, [&](int rows, int units) {
-      in_turns::expect_each_tile_once(rows, units, backwards);
-    });
+    for_each_launch(
+        64, [&](int rows, int units) { in_turns::expect_each_tile_once(rows, units, backwards); });
 }
 TEST(HopperOnHost, TilesUnderColumnsThatStay) {
   for (const bool backwards : {false, true})
-    for_each_launch(64, [&](int rows, int units) {
-      holding::expect_each_tile_once(rows, units, backwards);
-    });
+    for_each_launch(
+        64, [&](int rows, int units) { holding::expect_each_tile_once(rows, units, backwards); });
 }
 
 }  // namespace

@@ -78,8 +78,8 @@ class Barriers {
   }
   template <class Condition> void await(Condition holds) {
     std::unique_lock lock(mutex_);
-    const bool came = changed_.wait_for(lock, std::chrono::seconds(20),
-                                        [&] { return given_up_ || holds(); });
+    const bool came =
+        changed_.wait_for(lock, std::chrono::seconds(20), [&] { return given_up_ || holds(); });
     if (!came) throw std::runtime_error("a wait without an end");
     if (given_up_) throw std::runtime_error("");
   }

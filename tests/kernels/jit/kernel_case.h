@@ -67,25 +67,21 @@ class KernelCase {
   }
   /// Another operator behind, its first operand the current value, which is a result of the region
   /// too.
-  template <class T>
-  KernelCase& then_op(T op, std::vector<CaseInput> others) {
+  template <class T> KernelCase& then_op(T op, std::vector<CaseInput> others) {
     kept_.push_back(nodes_.back()->output());
     return append_op(std::move(op), {nodes_.back()->output()}, std::move(others), "then");
   }
   /// The same where the current value stays inside of the region.
-  template <class T>
-  KernelCase& into_op(T op, std::vector<CaseInput> others) {
+  template <class T> KernelCase& into_op(T op, std::vector<CaseInput> others) {
     return append_op(std::move(op), {nodes_.back()->output()}, std::move(others), "into");
   }
   /// Another operator of the region, which does not read the current value.
-  template <class T>
-  KernelCase& beside_op(T op, std::vector<CaseInput> operands) {
+  template <class T> KernelCase& beside_op(T op, std::vector<CaseInput> operands) {
     kept_.push_back(nodes_.back()->output());
     return append_op(std::move(op), {}, std::move(operands), "beside");
   }
   /// Another operator of the region, whose result only operators of the region read.
-  template <class T>
-  Value* aside(T op, std::vector<CaseInput> operands) {
+  template <class T> Value* aside(T op, std::vector<CaseInput> operands) {
     Node* running = nodes_.back();
     append_op(std::move(op), {}, std::move(operands), "aside");
     Value* result = nodes_.back()->output();
@@ -93,8 +89,7 @@ class KernelCase {
     return nodes_.back() == running ? result : nullptr;
   }
   /// An operator that reads what is there, a result of aside(), and operands of its own.
-  template <class T>
-  KernelCase& into_op(T op, Value* second, std::vector<CaseInput> others) {
+  template <class T> KernelCase& into_op(T op, Value* second, std::vector<CaseInput> others) {
     return append_op(std::move(op), {nodes_.back()->output(), second}, std::move(others), "into");
   }
   /// Likewise, with several results of aside().
@@ -105,8 +100,7 @@ class KernelCase {
     return append_op(std::move(op), std::move(values), std::move(others), "into");
   }
   /// An operator whose second operand is the current value.
-  template <class T>
-  KernelCase& into_second(T op, CaseInput first) {
+  template <class T> KernelCase& into_second(T op, CaseInput first) {
     Value* value = add_input(first);
     inputs_.push_back(std::move(first));
     return append_op(std::move(op), {value, nodes_.back()->output()}, {}, "into");
@@ -232,8 +226,7 @@ Cases generic_cases();
 /// The smallest ones, each for one tactic: for tools under which a kernel takes its time.
 Cases tiny_cases();
 
-template <class... Args>
-KernelCase& add(Cases& cases, Args&&... args) {
+template <class... Args> KernelCase& add(Cases& cases, Args&&... args) {
   cases.push_back(std::make_unique<KernelCase>(std::forward<Args>(args)...));
   return *cases.back();
 }

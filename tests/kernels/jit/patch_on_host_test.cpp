@@ -1,5 +1,6 @@
-// The loops of quantized/patch.cu and patch_rolls.cu over tiles, parts of images and lines, on the host, under numbers of
-// images that leave blocks or sets without tiles: each result is computed once, of its own places, and no wait is endless.
+// The loops of quantized/patch.cu and patch_rolls.cu over tiles, parts of images and lines, on the
+// host, under numbers of images that leave blocks or sets without tiles: each result is computed
+// once, of its own places, and no wait is endless.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -133,7 +134,8 @@ TEST(PatchOnHost, LinesOfWindows) {
 }
 TEST(PatchOnHost, LinesDownTheImage) {
   for_each_launch([](int count, int units) { rolls::expect_each_result_once(count, units); });
-  for_each_launch([](int count, int units) { rolls_of_two::expect_each_result_once(count, units); });
+  for_each_launch(
+      [](int count, int units) { rolls_of_two::expect_each_result_once(count, units); });
 }
 
 }  // namespace

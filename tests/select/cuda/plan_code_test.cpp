@@ -167,8 +167,8 @@ TEST_F(PlanCode, OfImagesThatGrowLargeIsOne) {
       if (batch > most) continue;
       const auto concrete = ConcreteGraph::create(graph, {{"b", batch}});
       EXPECT_TRUE(concrete.ok());
-      const auto kernel = tactic->create(concrete->problem(node, backend_, 1),
-                                         "m=64,n=32,splits=1,each=1,moves=1");
+      const auto kernel =
+          tactic->create(concrete->problem(node, backend_, 1), "m=64,n=32,splits=1,each=1,moves=1");
       EXPECT_TRUE(kernel.ok()) << kernel.error().message;
       EXPECT_EQ(kernel.ok() && (*kernel)->walks(), batch >= kLarge);
     }
