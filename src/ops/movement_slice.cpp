@@ -82,9 +82,10 @@ Result<SliceOperands> slice_operands(const InferContext& context) {
   const Shape& length = context.shape(1);
   if (context.has_input(3) && !axes)
     return context.fail("the axes must be known while building; make them a constant");
-  if (length.size() != 1 || !length[0].is_constant())
+  if (length.size() > 1 || (length.size() == 1 && !length[0].is_constant()))
     return context.fail("starts must be a vector of fixed length");
-  const int64_t count = length[0].constant();
+  // Branches that exporters leave behind have scalars.
+  const int64_t count = length.empty() ? 1 : length[0].constant();
   TENON_ASSIGN(operands.axes, slice_axes(axes, count, context.rank(0), context));
   if (!context.has_input(4)) operands.steps.emplace(count, 1);
   const auto fits = [&](const auto& list) {

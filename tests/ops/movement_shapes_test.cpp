@@ -62,6 +62,16 @@ TEST(SymbolicShapes, SliceOfShapeAndBounds) {
               (Shape{kBatch, kSequence, 8}));
 }
 
+/// Branches that torch.jit leaves behind have scalars where ONNX has vectors.
+TEST(SymbolicShapes, SliceByScalars) {
+  Chain c;
+  Value* x = c.input({kBatch, 8});
+  const auto number = [&](int64_t value) {
+    return c.graph.add_constant(Tensor::scalar_i64(value));
+  };
+  EXPECT_EQ(c.add(Slice(), {x, number(2), number(7), c.ints({1})})->type.shape, (Shape{kBatch, 5}));
+}
+
 TEST(SymbolicShapes, SliceByAnExtentOfAKnownRange) {
   Chain c;
   c.graph.symbol_ranges["seq"] = {1, 128};
