@@ -43,13 +43,6 @@ bool reduces_image(const Reduce& reduce, const Node& node) {
                      [&](int64_t axis) { return (axis < 0 ? axis + rank : axis) >= 2; });
 }
 
-/// Reduction of the channels alone, which lie together channels-last.
-bool reduces_channels(const Node& node) {
-  if (const auto* index = node.as<ArgReduce>()) return index->axis == 1;
-  const auto* reduce = node.as<Reduce>();
-  return reduce != nullptr && !node.has_input(1) && reduce->axes == std::vector<int64_t>{1};
-}
-
 LayoutPreference layout_preference_of(const Node& node) {
   const Node& anchor = *anchor_of(node);
   if (anchor.is<Conv>() || anchor.is<Deconv>()) return LayoutPreference::kChannelsLast;
@@ -71,11 +64,6 @@ LayoutPreference layout_preference_of(const Node& node) {
                : LayoutPreference::kRowMajor;
   if (const auto* reduce = anchor.as<Reduce>(); reduce != nullptr && reduces_image(*reduce, anchor))
     return LayoutPreference::kFollows;
-  if (reduces_channels(anchor))
-    return node.output()->type.shape.size() == anchor.input(0)->type.shape.size() &&
-                   anchor.is<Reduce>()
-               ? LayoutPreference::kFollows
-               : LayoutPreference::kAnyInput;
   if (node.is<Reshape>() || node.is<Flatten>() || node.is<Squeeze>() || node.is<Unsqueeze>() ||
       node.is<Transpose>())
     return LayoutPreference::kAnyInput;
