@@ -144,7 +144,9 @@ TIMM = {"deit_tiny_patch16_224": {}, "beit_base_patch16_224": {"depth": 4, "embe
         "repvit_m1": {}, "starnet_s1": {}, "visformer_tiny": {}, "tnt_s_patch16_224": {"depth": 4},
         "halonet26t": {}, "lambda_resnet26t": {}, "botnet26t_256": {}, "dla34": {}, "dpn68": {}, "res2net50_26w_4s": {},
         "skresnet18": {}, "selecsls42": {}, "tf_efficientnet_lite0": {}, "mambaout_femto": {}, "cait_xxs24_224": {},
-        "crossvit_tiny_240": {}, "twins_pcpvt_small": {}, "vit_tiny_patch16_224": {}, "hiera_tiny_224": {}}
+        "crossvit_tiny_240": {}, "twins_pcpvt_small": {}, "vit_tiny_patch16_224": {}, "hiera_tiny_224": {},
+        "nextvit_small": {}, "inception_next_atto": {}, "focalnet_tiny_srf": {}, "mvitv2_tiny": {}, "visformer_small": {},
+        "convit_tiny": {}, "efficientvit_m0": {}, "gmlp_s16_224": {}, "pvt_v2_b2_li": {}, "swiftformer_xs": {}}
 
 
 def put_timm(name, more):
