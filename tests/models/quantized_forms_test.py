@@ -481,8 +481,8 @@ def test_form(worker, tmp_path, name):  # noqa: F811
     dims = worker.ask("save", name="m", tensor=output, file=str(tmp_path / "y.bin"))["dims"]
     actual = np.fromfile(tmp_path / "y.bin", np.float32).reshape(dims)
     on_gpu = any(layer.startswith("cuda.") for layer in layers)
-    in_integers = sum(layer.startswith(("cuda.quantized.", "cpu.quantized.conv", "cpu.quantized.depthwise", "cpu.quantized.matmul"))
-                      for layer in layers)
+    in_integers = sum(layer.startswith(("cuda.quantized.", "cpu.quantized.conv", "cpu.quantized.winograd", "cpu.quantized.depthwise",
+                                        "cpu.quantized.matmul")) for layer in layers)
     alone = sum(layer.startswith(("cuda.quantize.", "cpu.quantize.")) for layer in layers)
     size = np.abs(expected).max()
     print(f"{name}: {in_integers} products in integers, {alone} steps alone, distance {np.abs(actual - expected).max() / size:.1e}: {layers}")

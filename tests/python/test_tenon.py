@@ -360,7 +360,7 @@ def test_sums_in_the_middle_between_two_quantized_numbers_are_no_mistake(seed):
                               [numpy_helper.from_array(np.asarray(value), name) for name, value in constants.items()])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
     plan = tenon.build(model, device="cpu", precision="strong")
-    assert any(layer["tactic"] == "cpu.quantized.conv" for layer in plan.layers)
+    assert any(layer["tactic"] in ("cpu.quantized.conv", "cpu.quantized.winograd") for layer in plan.layers)
     onnxruntime = pytest.importorskip("onnxruntime")
     x = np.random.default_rng(1).standard_normal((2, 8, 10, 10)).astype(np.float32)
     steps = (plan(x) - onnxruntime.InferenceSession(model.SerializeToString()).run(None, {"x": x})[0]) / 0.1

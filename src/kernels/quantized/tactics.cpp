@@ -1,12 +1,13 @@
 #include "kernels/cpu_tactic.h"
 #include "kernels/quantized/byte_convolution.h"
 #include "kernels/quantized/byte_depthwise.h"
+#include "kernels/quantized/byte_winograd.h"
 #include "kernels/quantized/describe.h"
 
 namespace tenon::tactics {
 namespace {
 
-/// Of a ByteConvolution or a ByteDepthwise.
+/// Of a ByteConvolution, a ByteDepthwise or a ByteWinograd.
 template <class Convolution> class ByteKernelOfPlan final : public Kernel {
  public:
   ByteKernelOfPlan(Convolution convolution, cpu::ByteDescription description)
@@ -99,6 +100,20 @@ Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view)
 }
 
 }  // namespace quantized_conv
+
+namespace quantized_winograd {
+
+Support supports(const Problem& problem) {
+  const auto description = cpu::describe_byte_convolution(problem, false);
+  if (!description.ok()) return Support::of(description);
+  return Support::of(cpu::ByteWinograd::check(description->problem));
+}
+Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
+  TENON_ASSIGN(cpu::ByteDescription description, cpu::describe_byte_convolution(problem, false));
+  return make<cpu::ByteWinograd>(problem, std::move(description));
+}
+
+}  // namespace quantized_winograd
 
 namespace quantized_depthwise {
 
