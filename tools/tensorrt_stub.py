@@ -31,6 +31,7 @@ OF_MEMORY = ("IHostMemory",)
 
 def completed(stub: str) -> str:
     """With the types that programs see: of what `with` gives, of elements, of arguments that sequences are converted to."""
+    stub = re.sub(r"<(\w+\.\w+): -?\d+>", r"\1", stub)  # How enumerators print themselves is no expression.
     for name in OF_SEQUENCES:
         stub = re.sub(rf"(?<=\w: ){name}(?= \||,|\)| =)", f"{name} | Sequence[int]", stub)
     stub = stub.replace("def __enter__(self) -> object:", "def __enter__(self) -> Self:")
