@@ -89,20 +89,22 @@ std::map<std::string, float> scales_of(std::string_view cache) {
   return scales;
 }
 
-/// Inputs and outputs that the flags bind as INT8; the network's own numbers are reals.
+/// Inputs and outputs that the flags bind as INT8. A network's own integers have no scales.
 struct ByteBindings {
   std::vector<nvinfer1::ITensor*> inputs, outputs;
   bool empty() const { return inputs.empty() && outputs.empty(); }
 };
 
-ByteBindings byte_bindings(const INetworkDefinition& network) {
+ByteBindings byte_bindings(const INetworkDefinition& network, const Arguments& arguments) {
   ByteBindings found;
+  const bool inputs = arguments.has(OptionId::inputIOFormats);
+  const bool outputs = arguments.has(OptionId::outputIOFormats);
   const auto is_byte = [](const nvinfer1::ITensor& tensor) {
     return tensor.getType() == nvinfer1::DataType::kINT8 && !tensor.dynamicRangeIsSet();
   };
-  for (int32_t i = 0; i < network.getNbInputs(); ++i)
+  for (int32_t i = 0; inputs && i < network.getNbInputs(); ++i)
     if (is_byte(*network.getInput(i))) found.inputs.push_back(network.getInput(i));
-  for (int32_t i = 0; i < network.getNbOutputs(); ++i)
+  for (int32_t i = 0; outputs && i < network.getNbOutputs(); ++i)
     if (is_byte(*network.getOutput(i))) found.outputs.push_back(network.getOutput(i));
   return found;
 }
@@ -147,7 +149,8 @@ Result<std::unique_ptr<nvinfer1::IInt8Calibrator>> give_int8_ranges(
     Console& console) {
   std::unique_ptr<nvinfer1::IInt8Calibrator> calibrator;
   const std::string file = arguments.text(OptionId::calib);
-  const ByteBindings bindings = is_quantized(network) ? ByteBindings() : byte_bindings(network);
+  const ByteBindings bindings =
+      is_quantized(network) ? ByteBindings() : byte_bindings(network, arguments);
   if (file.empty()) make_up_ranges(bindings, console);
   if (!config.getFlag(nvinfer1::BuilderFlag::kINT8)) {
     if (!file.empty() && bindings.empty())

@@ -61,6 +61,16 @@ def test_bytes_in_and_out_without_a_cache_get_made_up_ranges(trtexec, model: Pat
     assert ("INT8: 2 of 2 layers with products compute in 8-bit integers" in text) == bool(flags)
 
 
+def test_integers_of_the_network_have_no_scales(trtexec, tmp_path: Path):
+    value = helper.make_tensor_value_info
+    nodes = [helper.make_node("Relu", ["x"], ["r"], "relu"), helper.make_node("Cast", ["r"], ["y"], "cast", to=TensorProto.INT8)]
+    graph = helper.make_graph(nodes, "g", [value("x", TensorProto.FLOAT, [4])], [value("y", TensorProto.INT8, [4])])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), tmp_path / "cast.onnx")
+    np.array([-3, 2, 7.5, 100], np.float32).tofile(tmp_path / "x.bin")
+    text = trtexec("--onnx=cast.onnx", "--loadInputs=x:x.bin", "--exportOutput=o.json")
+    assert "made-up" not in text and json.loads((tmp_path / "o.json").read_text())[0]["values"] == [0, 2, 7, 100]
+
+
 def test_bytes_need_their_scales_in_the_cache(trtexec, model: Path):
     write_cache(model.parent / "part.cache", {"x": 1.0, "r1": 3.0})
     text = trtexec("--onnx=m.onnx", "--int8", "--calib=part.cache", "--outputIOFormats=int8:chw", passes=False)
