@@ -1,8 +1,7 @@
-// Images whose channels are no multiple of 8 get some more, filters of zeros, between convolutions
-// that make them and those that read them: tensor cores take channels in eights. All else reads a
-// slice of them, which is a view where images are channels-last. Must run behind lower_precision,
-// since only convolutions of 16 bits gain, and before fold_constants, which pads the weights, and
-// regions are made.
+// Images between two convolutions whose channels are no multiple of 8 get more of them, by filters
+// of zeros: tensor cores take channels in eights. All other readers get a slice, which is a view
+// where images are channels-last. Must run behind lower_precision, since only convolutions of 16
+// bits gain, and before fold_constants, which pads the weights, and before regions are made.
 #include <map>
 #include <set>
 
