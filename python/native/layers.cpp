@@ -125,7 +125,7 @@ void bind_fill(nb::module_& m) {
           [](const Class& l) {
             return number(l.getAlpha(), l.getAlphaInt64(), l.isAlphaBetaInt64());
           },
-          [](Class& l, nb::object value) {
+          [](Class& l, const nb::object& value) {
             nb::isinstance<nb::int_>(value) ? l.setAlphaInt64(nb::cast<int64_t>(value))
                                             : l.setAlpha(real_of(value, "alpha"));
           })
@@ -134,7 +134,7 @@ void bind_fill(nb::module_& m) {
           [](const Class& l) {
             return number(l.getBeta(), l.getBetaInt64(), l.isAlphaBetaInt64());
           },
-          [](Class& l, nb::object value) {
+          [](Class& l, const nb::object& value) {
             nb::isinstance<nb::int_>(value) ? l.setBetaInt64(nb::cast<int64_t>(value))
                                             : l.setBeta(real_of(value, "beta"));
           }) TENON_SET_INPUT;

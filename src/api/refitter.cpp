@@ -250,8 +250,7 @@ class Refitter::Changes {
   Changes() = default;
   Changes(const Changes&) = delete;
   ~Changes() {
-    for (auto& [constant, value] : std::ranges::reverse_view(old_))
-      constant->value = std::move(value);
+    for (auto it = old_.rbegin(); it != old_.rend(); ++it) it->first->value = std::move(it->second);
   }
   void set(Constant& constant, Tensor value) {
     old_.emplace_back(&constant, std::exchange(constant.value, std::move(value)));

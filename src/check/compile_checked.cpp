@@ -90,7 +90,8 @@ class CheckedBuild {
     reference_.emplace(*network_, request_.profiles, on_processor());
     outputs_.emplace(*network_, *reference_, plan_rounding());
     if (watch_ != nullptr)
-      plain_pace_ = PlainPace::measured(reference_cost(*network_, request_.profiles[0]));
+      plain_pace_ =
+          PlainPace::measured(static_cast<double>(reference_cost(*network_, request_.profiles[0])));
     return {};
   }
 
