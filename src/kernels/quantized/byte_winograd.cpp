@@ -266,8 +266,9 @@ void ByteWinograd::multiply(const Task& task, int64_t depth,
         .sums = memory,
         .pairs = count,
         .adds = depth > 0 && !is_split_};
-    for (int left = static_cast<int>(end - begin); left > 0;) {
-      const int calls = ceil_div(left, functions_->most_tiles), tiles = ceil_div(left, calls);
+    const int64_t most = functions_->most_tiles;
+    for (int64_t left = end - begin; left > 0;) {
+      const int64_t calls = ceil_div(left, most), tiles = ceil_div(left, calls);
       functions_->product[point % kWinogradForms][tiles - 1](product);
       product.numbers += tiles * kWinogradTileBytes, product.sums += tiles * kWinogradTileBytes;
       left -= tiles;
