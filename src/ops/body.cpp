@@ -2,9 +2,35 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
 #include "ops/table.h"
 
 namespace tenon {
+namespace {
+
+void note_symbols(const std::vector<Dim>& dims, std::set<std::string>& symbols) {
+  for (const Dim& dim : dims)
+    for (std::string& symbol : dim.symbols()) symbols.insert(std::move(symbol));
+}
+
+/// Symbols of results that follow from data, not from the operands' extents and elements.
+std::set<std::string> symbols_made_in(const Graph& body) {
+  std::set<std::string> made;
+  for (const auto& node : body.nodes()) {
+    std::set<std::string> given, found;
+    for (const Value* input : node->inputs()) {
+      if (input == nullptr) continue;
+      note_symbols(input->type.shape, given);
+      if (input->elements.has_value()) note_symbols(*input->elements, given);
+    }
+    for (const Value* output : node->outputs()) note_symbols(output->type.shape, found);
+    std::ranges::set_difference(found, given, std::inserter(made, made.end()));
+  }
+  return made;
+}
+
+}  // namespace
 
 Status expect_bodies(const InferContext& context, int count) {
   const int given = static_cast<int>(context.node().bodies.size());
@@ -48,6 +74,19 @@ Status infer_body(InferContext& context, Graph& body) {
   for (const auto& [symbol, range] : body.symbol_ranges) outer.symbol_ranges.emplace(symbol, range);
   if (status.ok()) return {};
   return Error(status.error()).with_context(fmt::format("in \"{}\"", context.node().name));
+}
+
+Shape shape_around(InferContext& context, const Graph& body, const Value& output) {
+  Shape shape = output.type.shape;
+  std::optional<std::set<std::string>> made;
+  for (Dim& extent : shape) {
+    if (extent.is_constant() || extent.as_symbol().has_value()) continue;
+    if (!made.has_value()) made = symbols_made_in(body);
+    const std::vector<std::string> symbols = extent.symbols();
+    if (std::ranges::any_of(symbols, [&](const std::string& s) { return made->contains(s); }))
+      extent = context.data_dependent(Dim(extent.range(body.symbol_ranges).max));
+  }
+  return shape;
 }
 
 }  // namespace tenon

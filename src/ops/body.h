@@ -16,5 +16,8 @@ void pass_input(const InferContext& context, int index, Value& body_input);
 void share_symbols(const Graph& outer, Graph& body);
 /// Infers the body with the symbols of the node's graph, which receives the symbols it makes.
 Status infer_body(InferContext& context, Graph& body);
+/// The extents of a body's output around it: an expression of symbols that nodes of the body make
+/// has no value there, so that it becomes a symbol of the node's own.
+Shape shape_around(InferContext& context, const Graph& body, const Value& output);
 
 }  // namespace tenon

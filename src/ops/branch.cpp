@@ -43,7 +43,8 @@ Status infer(const If&, InferContext& context) {
     Graph& taken = (*condition)[0] != 0 ? yes : no;
     TENON_TRY(infer_branch(context, taken));
     for (int i = 0; i < context.output_count(); ++i)
-      context.set_output(i, taken.outputs()[i]->type.type, taken.outputs()[i]->type.shape);
+      context.set_output(i, taken.outputs()[i]->type.type,
+                         shape_around(context, taken, *taken.outputs()[i]));
     return {};
   }
   TENON_TRY(infer_branch(context, yes));

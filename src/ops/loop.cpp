@@ -58,7 +58,7 @@ Status infer(const Loop& op, InferContext& context) {
   if (carried == context.output_count()) return {};
   const Dim trips = trips_of(context, body);
   for (int i = carried; i < context.output_count(); ++i) {
-    Shape shape = body.outputs()[1 + i]->type.shape;
+    Shape shape = shape_around(context, body, *body.outputs()[1 + i]);
     shape.insert(shape.begin(), trips);
     context.set_output(i, body.outputs()[1 + i]->type.type, std::move(shape));
   }
@@ -135,7 +135,7 @@ Status infer(const Scan& op, InferContext& context) {
   for (int i = 0; i < states; ++i)
     context.set_output(i, body.inputs()[i]->type.type, body.inputs()[i]->type.shape);
   for (int i = states; i < context.output_count(); ++i) {
-    Shape shape = body.outputs()[i]->type.shape;
+    Shape shape = shape_around(context, body, *body.outputs()[i]);
     TENON_ASSIGN(const int64_t axis, context.axis(attribute_at(op.output_axes, i - states),
                                                   static_cast<int>(shape.size()) + 1));
     shape.insert(shape.begin() + axis, steps);

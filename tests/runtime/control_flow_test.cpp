@@ -247,6 +247,37 @@ TEST(ControlFlow, BodiesMayDependOnData) {
   expect_reference(text, {numbers({5, 6}, 4, 0.3)}, true);
 }
 
+TEST(ControlFlow, ExtentsMayFollowFromDataOfABody) {
+  // The positive elements of a row twice, as a scan's slice and as a branch's result.
+  const std::string body = R"((%0: f32[6]) {
+      %1 = constant() {value = f32[]{0}} : f32[]
+      %2 = greater "positive"(%0, %1) : bool[6]
+      %3 = compress "kept"(%0, %2) {flat = true} : f32[n]
+      %4 = concat "twice"(%3, %3) {axis = 0} : f32[2*n]
+      return %4
+    } : f32[1,m]
+  %2 = add "sum"(%1, %1) : f32[1,m]
+  return %2, %1
+})";
+  const std::string scan = R"((%0: f32[1,6]) {
+  %1 = scan "scan"(%0) {states = 0, scanned = 1} graph "body" )";
+  expect_reference(scan + body, {numbers({1, 6}, 4, 0.3)}, true);
+  const std::string branch = R"((%0: bool[], %1: f32[6]) {
+  %2 = constant() {value = bool[]{1}} : bool[]
+  %3 = if "if"(%2, %1) graph "then" (%0: f32[6]) {
+      %1 = constant() {value = f32[]{0}} : f32[]
+      %2 = greater "positive"(%0, %1) : bool[6]
+      %3 = compress "kept"(%0, %2) {flat = true} : f32[n]
+      %4 = concat "twice"(%3, %3) {axis = 0} : f32[2*n]
+      return %4
+    } graph "else" (%0: f32[6]) {
+      return %0
+    } : f32[m]
+  return %3
+})";
+  expect_reference(branch, {flag(true), numbers({6}, 4, 0.3)}, true);
+}
+
 TEST(ControlFlow, Nests) {
   const std::string text = R"((%0: i64[], %1: f32[2]) {
   %2 = constant() {value = bool[]{1}} : bool[]
