@@ -157,7 +157,7 @@ class ChannelPadding {
     if (padded.empty()) return false;
     for (Node* node : nodes) widen(*node);
     for (Value* value : padded) leave(*value);
-    for (Value* value : padded) value->type.shape[1] = Dim(wide(odd_channels(value)));
+    for (Value* value : padded) value->type.shape[1] = Dim(round_up(odd_channels(value), kPiece));
     return true;
   }
 
@@ -222,15 +222,13 @@ class ChannelPadding {
     return !group.refused && group.work >= kLeastWork;
   }
 
-  static int64_t wide(int64_t channels) { return (channels + kPiece - 1) / kPiece * kPiece; }
-
   /// An operand with zeros, which fold_constants computes, up to whole pieces along an axis.
   void pad(Node& node, int index, int64_t axis) {
     Value* value = node.input(index);
     const auto rank = static_cast<int64_t>(value->type.shape.size());
     const int64_t extent = value->type.shape[axis].constant();
     std::vector<int64_t> pads(2 * rank, 0);
-    pads[rank + axis] = wide(extent) - extent;
+    pads[rank + axis] = round_up(extent, kPiece) - extent;
     node.set_input(index, add_op(graph_, std::make_unique<Pad>(),
                                  {value, add_integers(graph_, std::move(pads))}, node));
   }
@@ -244,7 +242,7 @@ class ChannelPadding {
     if (auto* conv = node.as<Conv>()) {
       pad(node, 1, 0);
       if (node.has_input(2)) pad(node, 2, 0);
-      if (!dense) conv->groups = wide(conv->groups);
+      if (!dense) conv->groups = round_up(conv->groups, kPiece);
     }
     if (!node.is<Pointwise>()) return;
     for (int i = 0; i < static_cast<int>(node.inputs().size()); ++i) {

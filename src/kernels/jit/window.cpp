@@ -7,8 +7,6 @@
 #include "ops/nn_window.h"
 
 namespace tenon {
-namespace {}  // namespace
-
 Result<DeviceWindow> device_window(const Extents& input, const Extents& output,
                                    const std::vector<int64_t>& kernel,
                                    const std::vector<int64_t>& strides,
