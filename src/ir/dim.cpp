@@ -60,6 +60,14 @@ struct DimArithmetic {
         Expression{0, {DimTerm{1, {std::move(atom)}}}, saturating_add(size, 1)}));
   }
 
+  static int depth(const Dim& dim) {
+    int deepest = 0;
+    if (!dim.is_constant())
+      for (const DimTerm& term : dim.expression_->terms)
+        for (const auto& factor : term.factors) deepest = std::max(deepest, factor->depth);
+    return deepest;
+  }
+
   static Dim opaque(AtomKind kind, const Dim& a, const Dim& b) {
     auto atom = std::make_shared<DimAtom>();
     atom->kind = kind;
@@ -67,6 +75,8 @@ struct DimArithmetic {
     atom->a = a;
     atom->b = b;
     atom->size = saturating_add(a.size(), b.size());
+    atom->depth = std::max(depth(a), depth(b)) + 1;
+    if (atom->depth > kMaxDimDepth) return too_large(atom->key, a, b);
     return from_atom(std::move(atom));
   }
 

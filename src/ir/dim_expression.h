@@ -21,7 +21,11 @@ struct DimAtom {
   std::string name;  ///< Of symbols.
   Dim a, b;          ///< Operands of the others.
   int64_t size = 1;
+  int depth = 0;  ///< Of functions within each other, 0 for symbols.
 };
+/// Functions within each other beyond it are an opaque symbol, so that texts can be read again by
+/// recursion.
+inline constexpr int kMaxDimDepth = 128;
 using DimAtomPointer = std::shared_ptr<const DimAtom>;
 
 /// coefficient * factors; factors sorted by key, repeated for powers, never empty.

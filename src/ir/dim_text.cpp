@@ -9,6 +9,8 @@
 namespace tenon {
 namespace {
 
+constexpr std::string_view kSmallest = "-9223372036854775808";  // INT64_MIN
+
 bool is_word_start(char c) {
   return is_letter(c) || c == '_';
 }
@@ -48,7 +50,7 @@ class Parser {
   }
 
  private:
-  static constexpr int kMaxDepth = 200;
+  static constexpr int kMaxDepth = 4 * kMaxDimDepth;  // Texts have two parentheses a level.
 
   Error fail(std::string_view what) const {
     return user_error("extent \"{}\", column {}: {}", text_, position_ + 1, what);
@@ -71,9 +73,12 @@ class Parser {
     TENON_ASSIGN(Dim result, product());
     while (true) {
       const bool plus = accept('+');
-      if (!plus && !accept('-')) break;
+      if (!plus && peek() != '-') break;
+      // The smallest number is read with its sign: without it, it is too large.
+      const bool signed_number = !plus && text_.substr(position_).starts_with(kSmallest);
+      if (!plus && !signed_number) ++position_;
       TENON_ASSIGN(const Dim next, product());
-      result = plus ? result + next : result - next;
+      result = plus || signed_number ? result + next : result - next;
     }
     --depth_;
     return result;

@@ -4,6 +4,8 @@
 
 #include <random>
 
+#include "ir/dim_expression.h"
+
 namespace tenon {
 namespace {
 
@@ -42,6 +44,26 @@ TEST(Dim, Text) {
     EXPECT_FALSE(Dim::parse(bad).ok()) << bad;
   EXPECT_FALSE(Dim::parse(std::string(100000, '(')).ok());
   EXPECT_FALSE(Dim::parse(std::string(100000, '-')).ok());
+}
+
+TEST(Dim, SmallestNumberIsReadBehindATerm) {
+  for (const Dim& dim : {b + Dim(INT64_MIN), b * 2 + s * Dim(INT64_MIN)}) {
+    const auto again = Dim::parse(dim.to_string());
+    ASSERT_TRUE(again.ok()) << again.error().message;
+    EXPECT_EQ(*again, dim);
+  }
+}
+
+TEST(Dim, DeepFunctionsAreReadAgainOrBecomeASymbol) {
+  Dim deep = b;
+  for (int level = 0; level < 2 * kMaxDimDepth; ++level) {
+    deep = level % 2 == 0 ? floor_div(deep + 1, s) : min(deep - 2, s * 3);
+    const auto again = Dim::parse(deep.to_string());
+    ASSERT_TRUE(again.ok()) << level << ": " << again.error().message;
+    ASSERT_EQ(*again, deep) << level;
+    if (deep.as_symbol()) return;  // What is deeper has no value.
+  }
+  ADD_FAILURE() << "depth has no bound";
 }
 
 TEST(Dim, RangeSaturates) {
