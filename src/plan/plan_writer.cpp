@@ -87,7 +87,8 @@ class AttributeWriter final : public AttributeVisitor {
     texts(name, value);
   }
   void visit(std::string_view name, Tensor& value) override {
-    if (!value.defined() && value.extents().empty()) return;
+    // The reader's default. A scalar of another type is told from it though its contents are gone.
+    if (!value.defined() && value.extents().empty() && value.type() == Tensor().type()) return;
     add(name, 0, 0, 0, write_tensor(builder_, weights_, value));
   }
 

@@ -70,6 +70,19 @@ TEST(PlanTypes, OperandsThatDoNotFitAreRefused) {
   EXPECT_NE(complaint(plan).find("do not broadcast"), std::string::npos) << complaint(plan);
 }
 
+/// Contents may be gone, packed by a kernel or stripped; the type is kept.
+TEST(PlanTypes, ScalarsWithoutContentsKeepTheirType) {
+  const Plan plan = sum_plan({DataType::kFloat32, {}, nullptr, nullptr});
+  Node& sum = *plan.graph->outputs()[0]->producer();
+  sum.op = std::make_unique<Quantize>();
+  Node* zero = plan.graph->add_node(std::make_unique<Constant>(), {}, 1, "zero");
+  zero->as<Constant>()->value = Tensor(DataType::kUInt8, {}, nullptr, nullptr);
+  sum.append_input(zero->output());
+  ASSERT_TRUE(plan.graph->sort().ok() && infer_graph(*plan.graph).ok());
+  EXPECT_EQ(plan.graph->outputs()[0]->type.type, DataType::kUInt8);
+  EXPECT_EQ(complaint(plan), "");
+}
+
 /// Of a plan without contents that a kernel needs.
 void expect_incomplete(Plan plan) {
   const auto engine = Engine::create(std::move(plan), cpu_backend(1));
