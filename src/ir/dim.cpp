@@ -109,7 +109,7 @@ std::vector<DimAtomPointer> join_factors(const DimTerm& a, const DimTerm& b) {
 /// a / b for products, or nothing when b's factors are not among a's or the coefficients do not
 /// divide.
 std::optional<DimTerm> divide_terms(const DimTerm& a, const DimTerm& b) {
-  if (b.coefficient == 0 || a.coefficient % b.coefficient != 0) return std::nullopt;
+  if (b.coefficient == 0 || floor_modulo(a.coefficient, b.coefficient) != 0) return std::nullopt;
   DimTerm quotient{floor_divide(a.coefficient, b.coefficient), {}};
   size_t next = 0;
   for (const auto& factor : a.factors) {

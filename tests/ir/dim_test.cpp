@@ -77,6 +77,12 @@ TEST(Dim, RangeSaturates) {
   EXPECT_EQ(floor_div(Dim(INT64_MIN), Dim(-1)), Dim(INT64_MAX));
 }
 
+/// The quotient of the smallest number by -1 is none; processors stop programs that ask for it.
+TEST(Dim, SmallestCoefficientIsDivided) {
+  EXPECT_EQ(floor_div(b * s * INT64_MIN, s * -1), b * INT64_MAX);
+  EXPECT_EQ(mod(b * s * INT64_MIN, s * -1), Dim(0));
+}
+
 TEST(Dim, DivisionByZeroHasNoValue) {
   EXPECT_FALSE(floor_div(Dim(5), 0).evaluate({}));
   EXPECT_FALSE(mod(b, 0).evaluate({{"batch", 3}}));
