@@ -272,8 +272,18 @@ void collect_values(const Graph& graph, std::vector<const Value*>& values) {
   }
 }
 
-/// Kernels rely on the types that shape inference gives a node, so a file must say the same.
-Status check_types(Graph& graph) {
+void collect_ranges(const Graph& graph, std::vector<SymbolRanges>& ranges) {
+  ranges.push_back(graph.symbol_ranges);
+  for (const auto& node : graph.nodes())
+    for (const auto& body : node->bodies) collect_ranges(*body, ranges);
+}
+std::vector<SymbolRanges> ranges_of(const Graph& graph) {
+  std::vector<SymbolRanges> ranges;
+  collect_ranges(graph, ranges);
+  return ranges;
+}
+
+Status infer_as_stored(Graph& graph) {
   std::vector<const Value*> values;
   collect_values(graph, values);
   std::vector<TensorType> stored;
@@ -288,8 +298,25 @@ Status check_types(Graph& graph) {
   return {};
 }
 
-Result<std::unique_ptr<Graph>> read_graph(const Weights& weights, const fb::Graph* source) {
+/// Kernels rely on the types that shape inference gives a node, so a file must say the same.
+/// Inference also notes ranges of symbols, which bodies and earlier nodes see the next time: what
+/// is written of the graph must be read alike.
+Status check_types(Graph& graph) {
+  constexpr int kMostRounds = 8;
+  for (int round = 0; round < kMostRounds; ++round) {
+    const std::vector<SymbolRanges> before = ranges_of(graph);
+    TENON_TRY(infer_as_stored(graph));
+    if (ranges_of(graph) == before) return {};
+  }
+  return damaged("the ranges of symbols of '{}' do not settle", graph.name);
+}
+
+/// `profiles` of a graph that runs: contents of inputs that they give have symbols.
+Result<std::unique_ptr<Graph>> read_graph(const Weights& weights, const fb::Graph* source,
+                                          const std::vector<Profile>& profiles) {
   TENON_ASSIGN(auto graph, GraphReader(weights).read(source, 0));
+  if (const Status named = name_shape_values(*graph, profiles); !named.ok())
+    return damaged("{}", named.error().message);
   if (const Status status = verify(*graph); !status.ok())
     return damaged("{}", status.error().message);
   TENON_TRY(check_types(*graph));
@@ -359,9 +386,7 @@ Result<std::vector<std::unique_ptr<Graph>>> read_forms(
     const Plan& plan) {
   std::vector<std::unique_ptr<Graph>> forms;
   for (const auto* source : each(sources)) {
-    TENON_ASSIGN(auto form, read_graph(weights, source));
-    if (const Status named = name_shape_values(*form, plan.profiles); !named.ok())
-      return damaged("{}", named.error().message);
+    TENON_ASSIGN(auto form, read_graph(weights, source, plan.profiles));
     if (!are_alike(form->inputs(), plan.graph->inputs()) ||
         !are_alike_but_for_extents(form->outputs(), plan.graph->outputs()))
       return damaged("a form of its graph has other inputs or outputs");
@@ -413,7 +438,10 @@ Result<PlanHeader> read_header(std::span<const std::byte> bytes) {
 /// Null where it is malformed.
 const fb::Plan* description_of(std::span<const std::byte> bytes, const PlanHeader& header) {
   const auto* description = reinterpret_cast<const uint8_t*>(bytes.data() + kPlanPage);
-  flatbuffers::Verifier verifier(description, header.description_size, kMaxDepth * 2, 100'000'000);
+  // The writer shares no tables, and each takes 8 bytes with the offset to it: small files that
+  // name the same ones over and over are no plans.
+  flatbuffers::Verifier verifier(description, header.description_size, kMaxDepth * 2,
+                                 header.description_size / 8);
   return verifier.VerifyBuffer<fb::Plan>(nullptr) ? flatbuffers::GetRoot<fb::Plan>(description)
                                                   : nullptr;
 }
@@ -526,13 +554,11 @@ Result<Plan> read_plan(std::span<const std::byte> bytes, std::shared_ptr<const v
   for (const auto* profile : each(source->profiles()))
     plan.profiles.push_back(read_profile(*profile));
   plan.stripped = plan.settings.erase(kStrippedSetting) > 0;
-  TENON_ASSIGN(plan.graph, read_graph(weights, source->graph()));
+  TENON_ASSIGN(plan.graph, read_graph(weights, source->graph(), plan.profiles));
   for (const Profile& profile : plan.profiles) TENON_TRY(check_profile(profile, *plan.graph));
-  if (const Status named = name_shape_values(*plan.graph, plan.profiles); !named.ok())
-    return damaged("{}", named.error().message);
   TENON_ASSIGN(plan.forms, read_forms(source->forms(), weights, plan));
   if (source->network() != nullptr) {
-    TENON_ASSIGN(plan.network, read_graph(weights, source->network()));
+    TENON_ASSIGN(plan.network, read_graph(weights, source->network(), {}));
   }
   TENON_ASSIGN(plan.code, read_codes(source->codes(), weights, "device code"));
   TENON_ASSIGN(plan.libraries, read_codes(source->libraries(), weights, "plugin library"));
