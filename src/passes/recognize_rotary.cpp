@@ -299,7 +299,10 @@ bool whole_rotation(Graph& graph, Node& node) {
   if (picked_rotation(graph, node, *rotation)) return true;
   const auto form = form_of(*rotation);
   if (!form.has_value() || !tables_repeat(*rotation)) return false;
-  return replace(graph, node, rotate(graph, *rotation, *form, node));
+  // A reshape behind pairs may have joined other axes as well.
+  const Shape wanted = node.output()->type.shape;
+  return replace(graph, node,
+                 reshaped(graph, rotate(graph, *rotation, *form, node), wanted, node));
 }
 
 /// join(rotary(first elements), the others).
