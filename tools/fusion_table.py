@@ -93,6 +93,7 @@ Pointwise side by side | fuse_independent | siblings | sine and cosine of the sa
 Group normalization | recognize_group_norm | reshaped_instance_norm | as exporters write it
 Layer normalization spelled out | recognize_normalization | layer | power, root, quotient; scale and bias
 Writes to slices, one after the other | join_writes | slices | three steps of a sequence fill zeros
+Joins of dense blocks | nest_joins | dense_blocks | each layer reads everything before it | so that each output is written once, where it lies in the largest join
 Normalization of joined convolutions | lift_joins | convolutions | scale and shift of a channel, then a function
 Normalization over channels of an image | recognize_normalization | channels | mean and variance over channels, with a scale and a shift a channel
 Vectors divided by their lengths | recognize_normalization | unit_length | queries of cosine attention

@@ -20,13 +20,18 @@ bool moves_data(const Node& node) {
          node.is<Split>() || node.is<Expand>();
 }
 
-/// A concat whose inputs can each be computed in place: by a kernel of their own, for this concat
-/// alone.
+/// Of a node that can write its results where they lie in a larger tensor: by a kernel of its own,
+/// or as a concat whose own inputs are computed in place.
+bool writes_anywhere(const Node& node) {
+  return (is_compute(node) && !is_control_flow(node)) || node.is<Concat>();
+}
+
+/// A concat whose inputs can each be computed in place, for this concat alone.
 bool may_join_in_place(const Graph& graph, const Node& concat) {
   std::set<const Value*> seen;
   for (const Value* input : concat.inputs()) {
-    if (input->producer() == nullptr || !is_compute(*input->producer()) ||
-        is_control_flow(*input->producer()) || graph.is_output(input))
+    if (input->producer() == nullptr || !writes_anywhere(*input->producer()) ||
+        graph.is_output(input))
       return false;
     if (!seen.insert(input).second) return false;
     for (const Use& use : input->uses())

@@ -43,5 +43,16 @@ TEST(Views, AConcatCopiesInputsThatLieElsewhere) {
   EXPECT_FALSE(is_view(of_output, {result, rectified(of_output, result)}));
 }
 
+TEST(Views, AConcatInsideAnotherHasItsInputsInPlaceToo) {
+  Graph graph;
+  Value* const x = graph.add_input("x", {DataType::kFloat32, {2, 3}});
+  auto concat = std::make_unique<Concat>();
+  Node* const inner =
+      graph.add_node(std::move(concat), {rectified(graph, x), rectified(graph, x)});
+  Value* const behind = rectified(graph, inner->output());
+  EXPECT_TRUE(is_view(graph, {inner->output(), behind}));
+  EXPECT_EQ(inner->tactic, kViewTactic);
+}
+
 }  // namespace
 }  // namespace tenon
