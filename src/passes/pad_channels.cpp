@@ -78,22 +78,31 @@ bool is_channelwise(const Node& node) {
          node.output()->type.shape[1] == Dim(conv->groups);
 }
 
-/// A mean or the like of all pixels.
+/// A mean or the like of all pixels, which is finite for zeros.
 bool reduces_pixels(const Node& node) {
   const auto* reduce = node.as<Reduce>();
-  if (reduce == nullptr || !reduce->keep_dims || node.has_input(1)) return false;
+  if (reduce == nullptr || !reduce->keep_dims || node.has_input(1) ||
+      reduce->function == ReduceFunction::kLogSum)
+    return false;
   const auto rank = static_cast<int64_t>(node.input(0)->type.shape.size());
   return !reduce->axes.empty() && std::ranges::all_of(reduce->axes, [&](int64_t axis) {
     return (axis < 0 ? axis + rank : axis) >= 2;
   });
 }
 
-/// Pooling, and resizing by scales, of each channel by itself.
+/// Resizing by scales that leaves the channels as they are.
+bool resizes_pixels(const Node& node) {
+  const auto* resize = node.as<Resize>();
+  if (resize == nullptr || !resize->axes.empty() || node.has_input(1) || node.has_input(3))
+    return false;
+  const Tensor* scales = node.has_input(2) ? node.input(2)->constant() : nullptr;
+  return scales != nullptr && scales->as_double(1) == 1;
+}
+
+/// Each channel of the result follows from the same one of the image.
 bool keeps_channels(const Node& node) {
   if (node.is<Pool>()) return node.outputs().size() == 1;
-  const auto* resize = node.as<Resize>();
-  return reduces_pixels(node) ||
-         (resize != nullptr && resize->axes.empty() && !node.has_input(1) && !node.has_input(3));
+  return reduces_pixels(node) || resizes_pixels(node);
 }
 
 /// How an operand of a scalar function lies to the channels of its result.
@@ -111,7 +120,8 @@ Alignment alignment_of(const Value* operand, const Value* result) {
 /// Operands with the channels of the node's result, which go with it; nothing where others do not
 /// let it.
 std::optional<std::vector<int>> joined_operands(const Node& node) {
-  if (is_channelwise(node) || keeps_channels(node)) return std::vector<int>{0};
+  if (is_channelwise(node) || keeps_channels(node))
+    return node.input(0)->constant() == nullptr ? std::optional(std::vector<int>{0}) : std::nullopt;
   const auto* pointwise = node.as<Pointwise>();
   if (pointwise == nullptr || !is_total(pointwise->function)) return std::nullopt;
   std::vector<int> joined;
