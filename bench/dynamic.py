@@ -9,15 +9,17 @@ the shape when it met it first, in a process without a kernel cache: kernels com
 A model is a name of models/, one of bench/zoo_models.py as zoo:NAME (exported here, its inputs' first axis open, or the
 one of --axis: 1 are the lengths of sequences), or a file.
 
+With --plans all plans are kept, and those that lie there from an earlier run are timed again rather than built. With
+--least times are the least, not medians: for machines on which others work.
+
 With --steps N also the N steps that lose most, each timed alone: steps are told apart by their names, and one that the
 other plan has under no name, or not at all, counts whole.
 
 usage: dynamic.py [--tenon FILE] [--range MIN,OPT,MAX] [--values N,...] [--symbol NAME] [--axis N] [--precision P] [--cpu]
-                  [--count N] [--steps N] [--plans DIR] [--json FILE] MODEL...
+                  [--count N] [--least] [--steps N] [--plans DIR] [--json FILE] MODEL...
 """
 import argparse
 import json
-import shutil
 import statistics
 import subprocess
 import sys
@@ -80,10 +82,16 @@ class Plan:
         self.options += check_gpu.half_io_options(model) if self.half else []
         self.options += ["--profilingVerbosity=detailed"] if arguments.steps else []
         self.options += ["--device=-1"] if arguments.cpu else [f"--timingCacheFile={folder / 'timing.cache'}"]
-        self.file = folder / f"{model.stem}.{'-'.join(map(str, ends))}.plan"
+        self.file = (arguments.plans or folder) / f"{model.stem}.{'-'.join(map(str, ends))}.{arguments.precision}.plan"
         self.worker = Worker(arguments.tenon, "worker")
-        self.build_ms = self.worker.ask("build", name="m", options=self.options)["build_ms"]
+        self.build_ms = 0.0 if self.file.exists() else self.build()
+        if not self.build_ms:
+            self.worker.ask("load", name="m", plan=str(self.file), options=self.options)
+
+    def build(self) -> float:
+        built = self.worker.ask("build", name="m", options=self.options)
         self.worker.ask("save", name="m", plan=str(self.file))
+        return built["build_ms"]
 
     def load_bare(self, folder: Path) -> None:
         """Starts again with the plan alone: kernels are cached in an empty folder."""
@@ -132,7 +140,7 @@ def print_steps(dynamic: Plan, static: Plan, value: int, count: int) -> None:
               f"static {best.get(name, nothing)[0]:.2f} {best.get(name, nothing)[1]}", flush=True)
 
 
-def take_turns(dynamic: Plan, static: Plan, count: int) -> tuple[float, float]:
+def take_turns(dynamic: Plan, static: Plan, count: int, middle) -> tuple[float, float]:
     times = ([], [])
     for plan in (dynamic, static):
         plan.time(max(2, count // 2))
@@ -140,7 +148,7 @@ def take_turns(dynamic: Plan, static: Plan, count: int) -> tuple[float, float]:
         order = (0, 1) if turn % 2 == 0 else (1, 0)
         for which in order:
             times[which].extend((dynamic, static)[which].time(count))
-    return statistics.median(times[0]), statistics.median(times[1])
+    return middle(times[0]), middle(times[1])
 
 
 def compare(arguments, model: Path, folder: Path) -> list[dict]:
@@ -148,8 +156,6 @@ def compare(arguments, model: Path, folder: Path) -> list[dict]:
     dynamic = Plan(arguments, model, arguments.range, folder)
     with tempfile.TemporaryDirectory() as empty:
         dynamic.load_bare(Path(empty))
-        if arguments.plans:
-            shutil.copy(dynamic.file, arguments.plans / dynamic.file.name)
         print(f"{model.stem}: {arguments.range} built in {dynamic.build_ms / 1000:.1f} s, "
               f"{dynamic.file.stat().st_size >> 10} KiB; loaded without caches in {dynamic.load_ms:.0f} ms", flush=True)
         for value in arguments.values:
@@ -157,7 +163,7 @@ def compare(arguments, model: Path, folder: Path) -> list[dict]:
             compiled = sum(len(file.stem) == DIGITS for file in Path(empty).glob("kernels/*.bin"))
             static = Plan(arguments, model, (value, value, value), folder)
             static.bind(value)
-            ours, best = take_turns(dynamic, static, arguments.count)
+            ours, best = take_turns(dynamic, static, arguments.count, min if arguments.least else statistics.median)
             static.worker.close()
             again = dynamic.bind(value)
             results.append({"model": model.stem, "value": value, "dynamic_ms": ours, "static_ms": best,
@@ -183,8 +189,9 @@ def main() -> int:
     parser.add_argument("--precision", default="fp16", choices=check_gpu.PRECISIONS)
     parser.add_argument("--cpu", action="store_true")
     parser.add_argument("--count", type=int, default=20, help="runs a turn")
+    parser.add_argument("--least", action="store_true", help="least times in place of medians")
     parser.add_argument("--steps", type=int, default=0)
-    parser.add_argument("--plans", type=Path, help="folder that keeps the plans for the ranges")
+    parser.add_argument("--plans", type=Path, help="folder that keeps the plans")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     arguments.range = tuple(int(end) for end in arguments.range.split(","))

@@ -13,6 +13,9 @@
 // left out: times are those of setInputShape and updateDeviceMemorySizeForShapes, which makes the
 // shape ready. With --verbose ahead of the plan's name the library lists the work for each new
 // shape: kernels, modules of code, compilations; each line begins with the milliseconds so far.
+// Behind each turn stands the memory that is resident then. With --threads N ahead of --cpu, N
+// threads with a context each then go through the shapes once more, each from another one on: the
+// median of a shape, and all time by the number of shapes.
 // With --wait behind that it waits half a second when the context is made: kernels of libraries,
 // and all shapes of plans that have few, are made beside the application until then.
 #include <NvInfer.h>
@@ -54,6 +57,13 @@ class Log final : public ILogger {
  private:
   const double start_ = microseconds();
 };
+
+double resident_mib() {
+  std::ifstream file("/proc/self/statm");
+  double all = 0, resident = 0;
+  file >> all >> resident;
+  return resident * 4096 / (1 << 20);
+}
 
 double median(std::vector<double> times) {
   std::nth_element(times.begin(), times.begin() + times.size() / 2, times.end());
@@ -108,13 +118,34 @@ void compare(Runs& runs, const std::vector<int64_t>& values) {
     std::printf("us, turn %d:", turn);
     for (const int64_t value : values)
       std::printf(" %lld:%.0f", static_cast<long long>(value), runs.run(value));
-    std::printf("\n");
+    std::printf(" (%.1f MiB)\n", resident_mib());
   }
   std::vector<double> same, changing;
   for (int i = 0; i < kRuns; ++i) same.push_back(runs.run_again());
   for (int i = 0; i < kRuns; ++i)
     changing.push_back(runs.run(values[static_cast<size_t>(i) % values.size()]));
   std::printf("us, medians: one shape %.1f, all in turn %.1f\n", median(same), median(changing));
+}
+
+/// As many contexts as threads, each in one of its own.
+void meet_in_threads(ICudaEngine& engine, int count, const std::vector<int64_t>& values) {
+  std::vector<std::vector<double>> times(count);
+  std::vector<std::thread> threads;
+  const double start = microseconds();
+  for (int i = 0; i < count; ++i)
+    threads.emplace_back([&, i] {
+      const std::unique_ptr<IExecutionContext> context(engine.createExecutionContext());
+      if (!context) std::exit(2);
+      Runs runs(engine, *context, nullptr);
+      for (size_t k = 0; k < values.size(); ++k)
+        times[i].push_back(runs.run(values[(k + i * values.size() / count) % values.size()]));
+    });
+  for (std::thread& thread : threads) thread.join();
+  std::vector<double> all;
+  for (const std::vector<double>& each : times) all.insert(all.end(), each.begin(), each.end());
+  std::printf("us, %d threads: median %.1f, %.1f a shape of all together (%.1f MiB)\n", count,
+              median(all), (microseconds() - start) / static_cast<double>(all.size()),
+              resident_mib());
 }
 
 }  // namespace
@@ -125,12 +156,16 @@ int main(int count, char** words) {
     if (given) --count, ++words;
     return given;
   };
+  int threads = 0;
+  if (take("--threads") && count > 1) threads = std::atoi(words[1]), --count, ++words;
   const bool on_cpu = take("--cpu");
   Log log;
   log.is_verbose = take("--verbose");
   const bool waits = take("--wait");
   if (count < 3) {
-    std::fprintf(stderr, "usage: new_shapes [--cpu] [--verbose] [--wait] PLAN FIRST [VALUE...]\n");
+    std::fprintf(
+        stderr,
+        "usage: new_shapes [--threads N] [--cpu] [--verbose] [--wait] PLAN FIRST [VALUE...]\n");
     return 1;
   }
   std::ifstream file(words[1], std::ios::binary);
@@ -154,5 +189,6 @@ int main(int count, char** words) {
   std::vector<int64_t> values;
   for (int i = 3; i < count; ++i) values.push_back(std::atoll(words[i]));
   if (!values.empty()) compare(runs, values);
+  if (on_cpu && threads > 0) meet_in_threads(*engine, threads, values);
   return 0;
 }
