@@ -92,22 +92,33 @@ int64_t ExpandedDepthwise::chunks() const {
   return ceil_div(expand_.output_channels, kernels_->panel);
 }
 
-/// The time of a thread, which begins with an equal part of the tasks, in products of vectors.
-/// Other steps give each thread as many lines of an image, in their order.
+/// The time of a thread, which begins with an equal part of the tasks. Images amid its part are as
+/// much work each: only those at its ends are looked at one by one, however many there are.
 int64_t ExpandedDepthwise::share_of(int64_t thread) const {
-  const int64_t threads = expand_.threads, begin = tasks() * thread / threads;
+  const int64_t threads = expand_.threads, an_image = bands_ * chunks();
+  const int64_t begin = tasks() * thread / threads, end = tasks() * (thread + 1) / threads;
+  const int64_t amid = std::min(end, round_up(begin, an_image) + an_image);
+  const int64_t images = std::max<int64_t>(0, end / an_image - 1 - amid / an_image);
+  int64_t time = time_of(begin, amid, thread) + time_of(amid + images * an_image, end, thread);
+  if (images > 0) time += images * time_of(amid, amid + an_image, thread);
+  return time;
+}
+
+/// Of tasks in a row, in products of vectors. Other steps give each thread as many lines of an
+/// image, in their order.
+int64_t ExpandedDepthwise::time_of(int64_t first, int64_t end, int64_t thread) const {
   const Spatial &in = depthwise_.input, &out = depthwise_.output;
-  const auto foreign = [&](int64_t image, int64_t first, int64_t end, int64_t height) {
-    return lines_of_others(image * height + first, image * height + end, expand_.batch * height,
-                           thread, threads);
+  const auto foreign = [&](int64_t image, int64_t line, int64_t last, int64_t height) {
+    return lines_of_others(image * height + line, image * height + last, expand_.batch * height,
+                           thread, expand_.threads);
   };
   const ExpandedArguments none;
   int64_t products = 0, fetched = 0;
-  for (int64_t i = begin; i < tasks() * (thread + 1) / threads; ++i) {
+  for (int64_t i = first; i < end; ++i) {
     const Task t = task(none, i, nullptr);
     const int64_t lines = t.input_end - t.input_first;
     products += lines * in[2] * expand_.input_channels * ceil_div(t.channels, kernels_->panel / 2);
-    if (i == begin || t.channel == 0)
+    if (i == first || t.channel == 0)
       fetched += foreign(t.image, t.input_first, t.input_end, in[1]) * in[2] *
                  ceil_div(expand_.input_channels, kLineFloats);
     fetched +=

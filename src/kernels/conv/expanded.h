@@ -47,6 +47,7 @@ class ExpandedDepthwise {
   };
 
   int64_t share_of(int64_t thread) const;
+  int64_t time_of(int64_t first, int64_t end, int64_t thread) const;
   void choose_bands();
   void pack(const void* expand_weights, const void* depthwise_weights);
   int64_t chunks() const;
