@@ -76,6 +76,7 @@ TEST(ThreadPool, WakesHelpersThatSleep) {
     });
     EXPECT_NE(helped, 1);
   }
+  EXPECT_EQ(pool.loops_alone(), 0);
 }
 
 TEST(Isa, CapNeverRaises) {
