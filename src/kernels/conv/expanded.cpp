@@ -113,16 +113,19 @@ int64_t ExpandedDepthwise::time_of(int64_t first, int64_t end, int64_t thread) c
                            thread, expand_.threads);
   };
   const ExpandedArguments none;
-  int64_t products = 0, fetched = 0;
-  for (int64_t i = first; i < end; ++i) {
+  int64_t products = 0, fetched = 0, next;
+  for (int64_t i = first; i < end; i = next) {
     const Task t = task(none, i, nullptr);
-    const int64_t lines = t.input_end - t.input_first;
-    products += lines * in[2] * expand_.input_channels * ceil_div(t.channels, kernels_->panel / 2);
-    if (i == first || t.channel == 0)
-      fetched += foreign(t.image, t.input_first, t.input_end, in[1]) * in[2] *
-                 ceil_div(expand_.input_channels, kLineFloats);
-    fetched +=
-        foreign(t.image, t.first, t.end, out[1]) * out[2] * ceil_div(t.channels, kLineFloats);
+    next = std::min(end, (i / chunks() + 1) * chunks());  // All panels of these lines.
+    const int64_t panel = kernels_->panel, lines = t.input_end - t.input_first;
+    const int64_t channels = std::min((next - i) * panel, depthwise_.groups - t.channel);
+    const auto parts = [&](int64_t width) {
+      return channels / panel * ceil_div(panel, width) + ceil_div(channels % panel, width);
+    };
+    products += lines * in[2] * expand_.input_channels * parts(panel / 2);
+    fetched += foreign(t.image, t.input_first, t.input_end, in[1]) * in[2] *
+               ceil_div(expand_.input_channels, kLineFloats);
+    fetched += foreign(t.image, t.first, t.end, out[1]) * out[2] * parts(kLineFloats);
   }
   return products + fetched * kFetching;
 }
