@@ -79,7 +79,7 @@ TEST(CpuDevice, RunsThatAlwaysLoseTheirCoreComeToAnEnd) {
     int runs = 0;
     const auto time = device.time({}, 2, [&] {
       ++runs;
-      return run_until_preempted() ? Status() : internal_error("nobody took the core");
+      return run_until_preempted() ? Status() : internal_error("the core was not taken");
     });
     ASSERT_TRUE(time.ok()) << time.error().message;
     EXPECT_EQ(runs, 6);
