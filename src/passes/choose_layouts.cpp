@@ -89,12 +89,8 @@ bool is_channel_gather(const Node& node) {
   return gather != nullptr && gather->axis == 1 && node.input(1)->type.shape.size() == 1;
 }
 
-/// Makes more elements of fewer: a conversion costs less ahead of it than behind.
-bool enlarges(const Node& node) {
-  if (!anchor_of(node)->is<Resize>()) return false;
-  const Dim from = product(node.input(0)->type.shape), to = product(node.output()->type.shape);
-  const auto range = (to - from).range(node.graph().symbol_ranges);
-  return range.min > 0;
+Dim bytes_of(const Value& value) {
+  return product(value.type.shape) * Dim(byte_size(value.type.type));
 }
 
 /// Both layouts put the elements at the same places.
@@ -133,7 +129,7 @@ class LayoutChooser {
     const bool last = preference == LayoutPreference::kChannelsLast
                           ? is_image(node.output())
                           : preference == LayoutPreference::kFollows && follows(node) &&
-                                !(enlarges(node) && is_read_in_rows(node));
+                                !stays_in_rows(node);
     for (int i = 0; i < static_cast<int>(node.inputs().size()); ++i) {
       Value* value = node.input(i);
       if (value == nullptr) continue;
@@ -208,14 +204,33 @@ class LayoutChooser {
                        [&](const Use& of) { return of.node == &anchor && of.index > 0; });
   }
 
+  /// Reads fewer bytes than it writes, in either layout as fast: a conversion costs less ahead of it
+  /// than behind.
+  bool enlarges(const Node& node) const {
+    const Node& anchor = *anchor_of(node);
+    if (!anchor.is<Resize>() && !anchor.is<Pointwise>() && !anchor.is<Cast>()) return false;
+    Dim more = 0;
+    for (const Value* output : node.outputs()) more = more + bytes_of(*output);
+    for (int i = 0; i < static_cast<int>(node.inputs().size()); ++i)
+      if (is_activation(node, i)) more = more - bytes_of(*node.input(i));
+    return more.range(graph_.symbol_ranges).min > 0;
+  }
+
   /// Nothing that reads the result takes it channels-last.
   bool is_read_in_rows(const Node& node) const {
-    const Value& value = *node.output();
-    return std::ranges::all_of(value.uses(), [this](const Use& use) {
+    const auto takes_rows = [this](const Use& use) {
       const LayoutPreference preference = preference_of(*use.node);
-      return preference == LayoutPreference::kRowMajor || preference == LayoutPreference::kAnyInput;
+      return preference == LayoutPreference::kRowMajor ||
+             preference == LayoutPreference::kAnyInput ||
+             (preference == LayoutPreference::kFollows && stays_in_rows(*use.node));
+    };
+    return std::ranges::all_of(node.outputs(), [&](const Value* output) {
+      return std::ranges::all_of(output->uses(), takes_rows);
     });
   }
+
+  /// Its operands are converted rather than its result.
+  bool stays_in_rows(const Node& node) const { return enlarges(node) && is_read_in_rows(node); }
 
   bool follows(const Node& node) const {
     for (int i = 0; i < static_cast<int>(node.inputs().size()); ++i) {
