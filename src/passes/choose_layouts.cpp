@@ -70,6 +70,15 @@ LayoutPreference layout_preference_of(const Node& node) {
   return LayoutPreference::kRowMajor;
 }
 
+/// Reduces some of the axes of an image, whose extents become 1 (`keeps`) or go.
+bool reduces_axes(const Node& node, bool keeps) {
+  const Node& anchor = *anchor_of(node);
+  if (const auto* reduce = anchor.as<Reduce>())
+    return !anchor.has_input(1) && reduce->keep_dims == keeps;
+  const auto* index = anchor.as<ArgReduce>();
+  return index != nullptr && index->keep_dims == keeps;
+}
+
 /// Brings channels that lie last to axis 1, as behind normalizations of pixels: a channels-last
 /// image as it lies.
 bool brings_channels_back(const Node& node) {
@@ -112,8 +121,13 @@ class LayoutChooser {
 
  private:
   LayoutPreference preference_of(const Node& node) const {
-    return options_.channel_gathers && is_channel_gather(node) ? LayoutPreference::kFollows
-                                                               : layout_preference_of(node);
+    if (options_.channel_gathers && is_channel_gather(node)) return LayoutPreference::kFollows;
+    const LayoutPreference preference = layout_preference_of(node);
+    if (preference != LayoutPreference::kRowMajor || !options_.strided_reductions)
+      return preference;
+    if (reduces_axes(node, true) && !is_read_in_rows(node)) return LayoutPreference::kFollows;
+    const bool reduces = reduces_axes(node, true) || reduces_axes(node, false);
+    return reduces && !node.is<Fused>() ? LayoutPreference::kAnyInput : preference;
   }
 
   void visit(Node& node) {
