@@ -1,5 +1,5 @@
 // (x - mean(x)) / sqrt(mean((x - mean(x))^2) + epsilon), written with a division, a reciprocal or
-// a power, is one normalization; without the mean it is an RMS normalization, and so is division
+// a power, is one normalization, also multiplied out; without the mean it is an RMS normalization, and so is division
 // by the length of a vector. The product and the
 // sum behind it become its scale and bias. One over the channels of an image stands between
 // transposes, which move nothing where images are channels-last. Must run after merge_equal (means
@@ -135,6 +135,59 @@ std::optional<Pattern> match(const Node& root) {
   return std::nullopt;
 }
 
+/// A layer normalization with its brackets multiplied out.
+struct Expanded {
+  Pattern pattern;
+  Value *scale = nullptr, *bias = nullptr;
+};
+
+/// f as the reciprocal root of x's variance about `mean`, or that times a scale.
+std::optional<Expanded> match_factor(Value* f, Value* x, const Value* mean) {
+  const Node* product = pointwise_producer(f, k_mul);
+  for (int i = 0; i < (product == nullptr ? 1 : 2); ++i) {
+    const auto spread = root_of(product == nullptr ? f : product->input(i), -0.5);
+    const auto variance = spread.has_value() ? mean_of(spread->variance) : std::nullopt;
+    const Value* deviation = variance.has_value() ? square_of(variance->of) : nullptr;
+    const Node* difference = deviation == nullptr ? nullptr : pointwise_producer(deviation, k_sub);
+    if (difference == nullptr || difference->input(0) != x || difference->input(1) != mean ||
+        !(mean_of(mean)->axes == variance->axes) || variance->axes.channels)
+      continue;
+    return Expanded{{x, variance->axes, spread->epsilon},
+                    product == nullptr ? nullptr : product->input(1 - i)};
+  }
+  return std::nullopt;
+}
+
+/// x f - mean(x) f.
+std::optional<Expanded> match_difference(const Value* kept, const Value* taken) {
+  const Node *scaled = pointwise_producer(kept, k_mul), *center = pointwise_producer(taken, k_mul);
+  if (scaled == nullptr || center == nullptr) return std::nullopt;
+  for (int i = 0; i < 4; ++i) {
+    Value *x = scaled->input(i % 2), *f = scaled->input(1 - i % 2);
+    const Value* mean = center->input(i / 2);
+    const auto found = mean_of(mean);
+    if (center->input(1 - i / 2) == f && found.has_value() && found->of == x &&
+        is_real(x->type.type))
+      if (auto expanded = match_factor(f, x, mean)) return expanded;
+  }
+  return std::nullopt;
+}
+
+/// x f + (bias - mean(x) f), as TensorFlow has it, or without a bias.
+std::optional<Expanded> match_expanded(const Node& root) {
+  if (is_function(root, k_sub)) return match_difference(root.input(0), root.input(1));
+  if (!is_function(root, k_add)) return std::nullopt;
+  for (int i = 0; i < 2; ++i) {
+    const Node* shift = pointwise_producer(root.input(1 - i), k_sub);
+    auto found =
+        shift == nullptr ? std::nullopt : match_difference(root.input(i), shift->input(1));
+    if (!found.has_value()) continue;
+    found->bias = shift->input(0);
+    return found;
+  }
+  return std::nullopt;
+}
+
 /// The operand of `user` beside x as a tensor of the normalized extents, or null.
 Value* factors_of(Graph& graph, const Node& user, const Value* x, int64_t axis) {
   Value* other = user.input(user.input(0) == x ? 1 : 0);
@@ -265,6 +318,21 @@ Node* replace(Graph& graph, Node& root, const Pattern& pattern) {
   return node;
 }
 
+/// Scale and bias stand behind, from where they are taken in.
+Node* replace(Graph& graph, Node& root, const Expanded& expanded) {
+  auto norm = std::make_unique<Normalization>();
+  norm->norm = NormKind::kLayer;
+  norm->axis = expanded.pattern.axes.first;
+  norm->epsilon = expanded.pattern.epsilon;
+  Value* result = add_op(graph, std::move(norm), {expanded.pattern.x}, root);
+  Node* node = result->producer();
+  if (expanded.scale != nullptr)
+    result = add_pointwise(graph, k_mul, {result, expanded.scale}, root);
+  if (expanded.bias != nullptr) result = add_pointwise(graph, k_add, {result, expanded.bias}, root);
+  stand_in(graph, root, result);
+  return node;
+}
+
 }  // namespace
 
 bool recognize_normalization(Graph& graph, PassContext& context) {
@@ -273,6 +341,10 @@ bool recognize_normalization(Graph& graph, PassContext& context) {
     if (node.is<Normalization>()) norms.push_back(&node);
     auto pattern = match(node);
     if (!pattern.has_value()) pattern = match_unit_length(node);
+    if (const auto expanded = match_expanded(node); !pattern.has_value() && expanded.has_value()) {
+      norms.push_back(replace(graph, node, *expanded));
+      return context.applied(fmt::format("{} is layer normalization", node.name));
+    }
     if (!pattern.has_value()) return false;
     norms.push_back(replace(graph, node, *pattern));
     return context.applied(fmt::format("{} is {} normalization", node.name,
