@@ -49,6 +49,24 @@ struct Labelled {
 
 using LabelExtents = std::unordered_map<char, Dim>;
 
+/// Labels of a product of two operands: those of both and the result, of the first and the result,
+/// of the second and the result, and those that are summed.
+struct Roles {
+  std::string batch, rows, columns, inner;
+
+  Roles(const std::string& a, const std::string& b, const std::string& result) {
+    for (const char label : result)
+      (!has(b, label) ? rows : !has(a, label) ? columns : batch) += label;
+    for (const char label : a)
+      if (!has(result, label)) inner += label;
+  }
+  /// How many of operands and result are transposed.
+  int transposes(const std::string& a, const std::string& b, const std::string& result) const {
+    return (a != batch + rows + inner) + (b != batch + inner + columns) +
+           (result != batch + rows + columns);
+  }
+};
+
 class Lowering {
  public:
   Lowering(Graph& graph, Node& node, const LabelExtents& extents)
@@ -217,13 +235,12 @@ class Lowering {
   }
 
   Value* product(const std::string& result) {
-    std::string batch, rows, columns, inner;
     const std::string &a = operands_[0].labels, &b = operands_[1].labels;
-    for (const char label : result)
-      (!has(b, label) ? rows : !has(a, label) ? columns : batch) += label;
-    for (const char label : a)
-      if (!has(result, label)) inner += label;
-    if (inner.empty()) return multiplied(result);
+    if (Roles(a, b, result).inner.empty()) return multiplied(result);
+    // The product of transposed operands in the other order is the transposed one.
+    if (Roles(b, a, result).transposes(b, a, result) < Roles(a, b, result).transposes(a, b, result))
+      std::swap(operands_[0], operands_[1]);
+    const auto& [batch, rows, columns, inner] = Roles(a, b, result);
     Value* left = matrices(operands_[0], batch, rows, inner);
     Value* right = matrices(operands_[1], batch, inner, columns);
     Value* matrix = add(std::make_unique<MatMul>(), {left, right});
