@@ -49,6 +49,7 @@ class Mover {
   }
 
   Value* source() const { return source_; }
+  bool reshapes() const { return permutation_.empty(); }
   /// As the node does, on another value of its source's shape.
   Value* move(Graph& graph, Value* value) const {
     if (moves_nothing()) return value;
@@ -140,7 +141,8 @@ Value* matching_operand(Graph& graph, Value* other, const Node& node, const Move
   if (scalar_of(other).has_value() && other->constant()->count() == 1) return other;
   const Shape& shape = other->type.shape;
   if (shape == node.output()->type.shape) return mover.move_back(graph, other);
-  const auto before = is_vector(shape) ? mover.broadcast_before(shape) : std::nullopt;
+  const bool reshaped = mover.reshapes() || is_vector(shape);
+  const auto before = reshaped ? mover.broadcast_before(shape) : std::nullopt;
   if (!before.has_value()) return nullptr;
   return *before == shape ? other : as_shape(graph, other, *before, node);
 }
