@@ -10,12 +10,16 @@
 namespace tenon {
 namespace {
 
+bool is_function_of_channels(const Node& node) {
+  return node.is<Pointwise>() || node.is<BatchNorm>();
+}
+
 /// A convolution for this user alone, also with scalar functions behind it.
 bool is_convolution(const Graph& graph, const Value* value) {
   while (value->producer() != nullptr && only_user(graph, value) != nullptr) {
     const Node& node = *value->producer();
     if (node.is<Conv>() || node.is<Deconv>()) return true;
-    if (!node.is<Pointwise>()) return false;
+    if (!is_function_of_channels(node)) return false;
     const auto computed = std::ranges::find_if(
         node.inputs(), [](const Value* input) { return input->constant() == nullptr; });
     if (computed == node.inputs().end()) return false;
@@ -27,7 +31,7 @@ bool is_convolution(const Graph& graph, const Value* value) {
 /// The operand of a scalar function beside constants that a join gives it alone; -1 for none.
 int joined_operand(const Graph& graph, const Node& node) {
   int joined = -1;
-  if (!node.is<Pointwise>()) return joined;
+  if (!is_function_of_channels(node)) return joined;
   for (int i = 0; i < static_cast<int>(node.inputs().size()); ++i) {
     if (node.input(i)->constant() != nullptr) continue;
     if (joined >= 0 || produced_by<Concat>(node.input(i)) == nullptr) return -1;
@@ -39,12 +43,12 @@ int joined_operand(const Graph& graph, const Node& node) {
              : -1;
 }
 
-/// The part of a constant that meets the elements [begin, end) along an axis of an operand of that
-/// rank.
-Value* part_of(Graph& graph, Value* constant, int64_t axis, int64_t rank, int64_t begin,
-               int64_t end, const Node& like) {
+/// The part of a constant operand that meets the elements [begin, end) along an axis of the join.
+Value* part_of(Graph& graph, Value* constant, int64_t axis, int64_t begin, int64_t end,
+               const Node& like) {
   const Shape& shape = constant->type.shape;
-  const int64_t own = axis - rank + static_cast<int64_t>(shape.size());
+  const auto missing = static_cast<int64_t>(like.output()->type.shape.size() - shape.size());
+  const int64_t own = like.is<BatchNorm>() ? 0 : axis - missing;
   if (own < 0 || shape[own] == Dim(1)) return constant;
   return add_op(graph, std::make_unique<Slice>(),
                 {constant, add_integers(graph, {begin}), add_integers(graph, {end}),
@@ -61,7 +65,8 @@ bool rewrite(Graph& graph, Node& node) {
   const auto fits = [&](const Value* piece) {
     return piece->type.shape[axis].is_constant() && is_convolution(graph, piece);
   };
-  if (!std::ranges::all_of(join.inputs(), fits)) return false;
+  if (!std::ranges::all_of(join.inputs(), fits) || (node.is<BatchNorm>() && axis != 1))
+    return false;
   std::vector<Value*> pieces;
   int64_t begin = 0;
   for (Value* piece : join.inputs()) {
@@ -70,12 +75,11 @@ bool rewrite(Graph& graph, Node& node) {
     for (Value*& operand : operands)
       operand = operand == join.output()
                     ? piece
-                    : part_of(graph, operand, axis, rank, begin, end, node);
-    pieces.push_back(
-        add_op(graph, std::make_unique<Pointwise>(*node.as<Pointwise>()), operands, node));
+                    : part_of(graph, operand, axis, begin, end, node);
+    pieces.push_back(add_op(graph, node.op->clone(), operands, node));
     begin = end;
   }
-  stand_in(graph, node, add_op(graph, std::make_unique<Concat>(*join.as<Concat>()), pieces, join));
+  stand_in(graph, node, add_op(graph, join.op->clone(), pieces, join));
   graph.erase(&node);  // They would count as second users.
   graph.erase(&join);
   return true;
