@@ -140,10 +140,10 @@ class LayoutChooser {
       }
       return;
     }
-    const bool last = preference == LayoutPreference::kChannelsLast
-                          ? is_image(node.output())
-                          : preference == LayoutPreference::kFollows && follows(node) &&
-                                !stays_in_rows(node);
+    const bool last =
+        preference == LayoutPreference::kChannelsLast
+            ? is_image(node.output())
+            : preference == LayoutPreference::kFollows && follows(node) && !stays_in_rows(node);
     for (int i = 0; i < static_cast<int>(node.inputs().size()); ++i) {
       Value* value = node.input(i);
       if (value == nullptr) continue;
@@ -218,8 +218,8 @@ class LayoutChooser {
                        [&](const Use& of) { return of.node == &anchor && of.index > 0; });
   }
 
-  /// Reads fewer bytes than it writes, in either layout as fast: a conversion costs less ahead of it
-  /// than behind.
+  /// Reads fewer bytes than it writes, in either layout as fast: a conversion costs less ahead of
+  /// it than behind.
   bool enlarges(const Node& node) const {
     const Node& anchor = *anchor_of(node);
     if (!anchor.is<Resize>() && !anchor.is<Pointwise>() && !anchor.is<Cast>()) return false;

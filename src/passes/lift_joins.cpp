@@ -73,9 +73,7 @@ bool rewrite(Graph& graph, Node& node) {
     const int64_t end = begin + piece->type.shape[axis].constant();
     std::vector<Value*> operands = node.inputs();
     for (Value*& operand : operands)
-      operand = operand == join.output()
-                    ? piece
-                    : part_of(graph, operand, axis, begin, end, node);
+      operand = operand == join.output() ? piece : part_of(graph, operand, axis, begin, end, node);
     pieces.push_back(add_op(graph, node.op->clone(), operands, node));
     begin = end;
   }

@@ -1,7 +1,8 @@
-// Dense blocks join everything that they have computed so far for each of their layers: a join whose
-// inputs come one after the other among those of a larger one is part of that. Each output then is
-// in one join alone, and all are computed where they lie in the largest one (select/views.h), of
-// which the smaller ones are slices. Must run behind the passes that look for joins.
+// Dense blocks join everything that they have computed so far for each of their layers: a join
+// whose inputs come one after the other among those of a larger one is part of that. Each output
+// then is in one join alone, and all are computed where they lie in the largest one
+// (select/views.h), of which the smaller ones are slices. Must run behind the passes that look for
+// joins.
 #include <algorithm>
 #include <functional>
 
@@ -26,8 +27,7 @@ size_t place_of(const Node& part, const Node& whole) {
 
 bool is_part(const Node& part, const Node& whole) {
   return part.inputs().size() > 1 && part.inputs().size() < whole.inputs().size() &&
-         axis_of(part) == axis_of(whole) &&
-         part.output()->type.type == whole.output()->type.type &&
+         axis_of(part) == axis_of(whole) && part.output()->type.type == whole.output()->type.type &&
          place_of(part, whole) < whole.inputs().size();
 }
 
@@ -54,8 +54,8 @@ void nest(Node& whole, Node& part) {
 }  // namespace
 
 bool nest_joins(Graph& graph, PassContext& context) {
-  const auto joins = nodes_of(
-      graph, [&](const Node& node) { return node.is<Concat>() && context.allows(node); });
+  const auto joins =
+      nodes_of(graph, [&](const Node& node) { return node.is<Concat>() && context.allows(node); });
   // Parts of a whole are found among inputs that are no joins yet: the largest come first.
   std::vector<Node*> by_size = joins;
   std::ranges::stable_sort(by_size, std::greater(),

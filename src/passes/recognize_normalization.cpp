@@ -1,9 +1,8 @@
 // (x - mean(x)) / sqrt(mean((x - mean(x))^2) + epsilon), written with a division, a reciprocal or
-// a power, is one normalization, also multiplied out; without the mean it is an RMS normalization, and so is division
-// by the length of a vector. The product and the
-// sum behind it become its scale and bias. One over the channels of an image stands between
-// transposes, which move nothing where images are channels-last. Must run after merge_equal (means
-// are shared) and before fuse_epilogue.
+// a power, is one normalization, also multiplied out; without the mean it is an RMS normalization,
+// and so is division by the length of a vector. The product and the sum behind it become its scale
+// and bias. One over the channels of an image stands between transposes, which move nothing where
+// images are channels-last. Must run after merge_equal (means are shared) and before fuse_epilogue.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -179,8 +178,7 @@ std::optional<Expanded> match_expanded(const Node& root) {
   if (!is_function(root, k_add)) return std::nullopt;
   for (int i = 0; i < 2; ++i) {
     const Node* shift = pointwise_producer(root.input(1 - i), k_sub);
-    auto found =
-        shift == nullptr ? std::nullopt : match_difference(root.input(i), shift->input(1));
+    auto found = shift == nullptr ? std::nullopt : match_difference(root.input(i), shift->input(1));
     if (!found.has_value()) continue;
     found->bias = shift->input(0);
     return found;

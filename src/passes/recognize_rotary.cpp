@@ -301,8 +301,7 @@ bool whole_rotation(Graph& graph, Node& node) {
   if (!form.has_value() || !tables_repeat(*rotation)) return false;
   // A reshape behind pairs may have joined other axes as well.
   const Shape wanted = node.output()->type.shape;
-  return replace(graph, node,
-                 reshaped(graph, rotate(graph, *rotation, *form, node), wanted, node));
+  return replace(graph, node, reshaped(graph, rotate(graph, *rotation, *form, node), wanted, node));
 }
 
 /// join(rotary(first elements), the others).

@@ -47,8 +47,7 @@ TEST(Views, AConcatInsideAnotherHasItsInputsInPlaceToo) {
   Graph graph;
   Value* const x = graph.add_input("x", {DataType::kFloat32, {2, 3}});
   auto concat = std::make_unique<Concat>();
-  Node* const inner =
-      graph.add_node(std::move(concat), {rectified(graph, x), rectified(graph, x)});
+  Node* const inner = graph.add_node(std::move(concat), {rectified(graph, x), rectified(graph, x)});
   Value* const behind = rectified(graph, inner->output());
   EXPECT_TRUE(is_view(graph, {inner->output(), behind}));
   EXPECT_EQ(inner->tactic, kViewTactic);
