@@ -303,7 +303,6 @@ class ChannelPadding {
 }  // namespace
 
 bool pad_channels(Graph& graph, PassContext& context) {
-  if (!context.options().channels_in_eights) return false;
   return ChannelPadding(graph, context).run();
 }
 

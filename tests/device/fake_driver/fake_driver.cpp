@@ -1,10 +1,16 @@
 // libcuda.so.1 of a GPU that does not exist, for tests of everything around kernels: memory is the
-// host's, copies copy, kernels do nothing, and any call can be made to fail. Counts live objects.
+// host's, copies copy, kernels do nothing but those that tests/device/host_gpu has compiled, and
+// any call can be made to fail. Counts live objects.
 #include <cuda.h>
+#include <dlfcn.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <mutex>
 #include <string>
@@ -133,6 +139,88 @@ int attribute_value(CUdevice_attribute attribute) {
   }
 }
 
+/// Modules whose code is the host's (tests/device/host_gpu/host_nvrtc.cpp), one launch at a time.
+class HostModules {
+ public:
+  /// Null where it is not.
+  static void* open(const char* image) {
+    constexpr char kX86 = 62;
+    if (std::memcmp(image, "\177ELF", 4) != 0 || image[18] != kX86) return nullptr;
+    static int number = 0;
+    const std::filesystem::path file =
+        std::filesystem::temp_directory_path() /
+        ("host_module." + std::to_string(getpid()) + "." + std::to_string(number++));
+    std::ofstream(file, std::ios::binary).write(image, size_of(image));
+    void* const library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+    std::filesystem::remove(file);
+    return library;
+  }
+  void add(void* module, void* library) {
+    const std::lock_guard lock(mutex_);
+    modules_[module] = {library, nullptr};
+  }
+  bool contains(void* module) const {
+    const std::lock_guard lock(mutex_);
+    return modules_.contains(module);
+  }
+  void* symbol(void* module, const std::string& name) {
+    const std::lock_guard lock(mutex_);
+    return dlsym(modules_[module].library, name.c_str());
+  }
+  /// A module has one kernel, whose handle is the module's.
+  bool take_kernel(void* module, const char* name) {
+    const auto launch =
+        reinterpret_cast<Launch>(symbol(module, std::string("host_launch_") + name));
+    const std::lock_guard lock(mutex_);
+    modules_[module].launch = launch;
+    return launch != nullptr;
+  }
+  /// True where the kernel has nothing to do or did it.
+  bool run(void* module, const CUlaunchConfig& c, void** parameters) {
+    const std::lock_guard lock(mutex_);
+    const auto found = modules_.find(module);
+    if (found == modules_.end()) return true;
+    const Grid grid{{c.gridDimX, c.gridDimY, c.gridDimZ},
+                    {c.blockDimX, c.blockDimY, c.blockDimZ},
+                    c.sharedMemBytes};
+    const char* what =
+        has_clusters(c) ? "clusters of blocks" : found->second.launch(grid, parameters);
+    if (what != nullptr) std::fprintf(stderr, "not on the host: %s\n", what);
+    return what == nullptr;
+  }
+
+ private:
+  struct Grid {
+    unsigned grid[3], block[3], shared;
+  };
+  using Launch = const char* (*)(const Grid&, void**);
+  struct Module {
+    void* library;
+    Launch launch;
+  };
+  /// Tables of sections end the file.
+  static std::streamsize size_of(const char* image) {
+    uint64_t sections = 0;
+    uint16_t size = 0, count = 0;
+    std::memcpy(&sections, image + 40, sizeof sections);
+    std::memcpy(&size, image + 58, sizeof size);
+    std::memcpy(&count, image + 60, sizeof count);
+    return static_cast<std::streamsize>(sections + uint64_t{size} * count);
+  }
+  static bool has_clusters(const CUlaunchConfig& config) {
+    return std::any_of(config.attrs, config.attrs + config.numAttrs, [](const auto& attribute) {
+      return attribute.id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION &&
+             attribute.value.clusterDim.x > 1;
+    });
+  }
+  mutable std::mutex mutex_;
+  std::map<void*, Module> modules_;
+};
+HostModules& host_modules() {
+  static HostModules modules;
+  return modules;
+}
+
 /// As drivers do: machine code runs on GPUs of its generation that are not older, assembly on any
 /// that is not older. Tests also load bytes that are neither.
 bool runs_here(const unsigned char* image) {
@@ -241,20 +329,31 @@ FAKE(cuGraphInstantiate, (CUgraphExec * graph, CUgraph, unsigned long long),
 FAKE(cuGraphLaunch, (CUgraphExec, CUstream stream), put("graph", stream);)
 FAKE(cuGraphExecDestroy, (CUgraphExec graph), destroy(graph);)
 FAKE(cuGraphDestroy, (CUgraph graph), destroy(graph);)
-FAKE(cuModuleLoadData, (CUmodule * module, const void* image),
-     if (!runs_here(static_cast<const unsigned char*>(image))) return CUDA_ERROR_NO_BINARY_FOR_GPU;
-     UNLESS_FAILING(make(module, "a module")))
+FAKE(
+    cuModuleLoadData, (CUmodule * module, const void* image),
+    if (void* library = HostModules::open(static_cast<const char*>(image)); library != nullptr) {
+      make(module, "a module");
+      host_modules().add(*module, library);
+      return CUDA_SUCCESS;
+    } if (!runs_here(static_cast<const unsigned char*>(image))) return CUDA_ERROR_NO_BINARY_FOR_GPU;
+    UNLESS_FAILING(make(module, "a module")))
 FAKE(cuModuleUnload, (CUmodule module), destroy(module);)
-FAKE(cuModuleGetFunction, (CUfunction * function, CUmodule module, const char*),
-     *function = reinterpret_cast<CUfunction>(module);)
-FAKE(cuModuleGetGlobal, (CUdeviceptr * address, size_t* bytes, CUmodule module, const char*),
-     *address = reinterpret_cast<CUdeviceptr>(module);
-     if (bytes != nullptr) * bytes = 16;)
+FAKE(cuModuleGetFunction, (CUfunction * function, CUmodule module, const char* name),
+     *function = reinterpret_cast<CUfunction>(module);
+     if (host_modules().contains(module) &&
+         !host_modules().take_kernel(module, name)) return CUDA_ERROR_NOT_FOUND;)
+FAKE(cuModuleGetGlobal, (CUdeviceptr * address, size_t* bytes, CUmodule module, const char* name),
+     *address = reinterpret_cast<CUdeviceptr>(host_modules().contains(module)
+                                                  ? host_modules().symbol(module, name)
+                                                  : module);
+     if (*address == 0) return CUDA_ERROR_NOT_FOUND; if (bytes != nullptr) * bytes = 16;)
 FAKE(cuFuncSetAttribute, (CUfunction, CUfunction_attribute, int))
 FAKE(cuFuncGetAttribute, (int* value, CUfunction_attribute which, CUfunction),
      *value = which == CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES ? state().static_shared : 0;)
-FAKE(cuLaunchKernelEx, (const CUlaunchConfig* config, CUfunction, void** parameters, void**),
+FAKE(cuLaunchKernelEx,
+     (const CUlaunchConfig* config, CUfunction function, void** parameters, void**),
      UNLESS_FAILING({
+       if (!host_modules().run(function, *config, parameters)) return CUDA_ERROR_NOT_SUPPORTED;
        const std::lock_guard lock(state().mutex);
        count_of("kernel in a graph") += state().capturing ? 1 : 0;
        ++state().launches[config->hStream];
