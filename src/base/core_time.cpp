@@ -1,7 +1,6 @@
 #include "base/core_time.h"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -33,11 +32,6 @@ double seconds_of(clockid_t clock) {
 }
 
 }  // namespace
-
-int64_t preemptions() {
-  rusage usage{};
-  return getrusage(RUSAGE_SELF, &usage) == 0 ? usage.ru_nivcsw : 0;
-}
 
 CoreTime::CoreTime() : thread_(gettid()), last_(now()) {}
 

@@ -1,12 +1,6 @@
 #pragma once
 
-#include <cstdint>
-
 namespace tenon {
-
-/// How often threads of this process were taken off a core for others; 0 where the system does not
-/// tell.
-int64_t preemptions();
 
 /// How long a thread ran on a core, and how long it was ready to run while others had the cores.
 class CoreTime {

@@ -1,17 +1,15 @@
 #include "device/cpu/cpu_device.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <limits>
+#include <vector>
 
-#include "base/core_time.h"
 #include "base/large_memory.h"
 #include "base/parallel.h"
-#include "base/stopwatch.h"
 #include "device/cpu/isa.h"
-#include "device/cpu/thread_pool.h"
 
 namespace tenon::cpu {
 namespace {
@@ -57,27 +55,19 @@ class CpuDevice final : public Device {
   }
   Status synchronize(Queue) override { return {}; }
 
-  Result<double> time(Queue queue, int repeats, const std::function<Status()>& launch) override {
-    const auto losses = [&] {
-      return preemptions() + (queue.pool == nullptr ? 0 : queue.pool->loops_alone());
-    };
-    double least = std::numeric_limits<double>::infinity();
-    // Runs that lack a core are done again: all of few might be such runs.
-    for (int runs = 0, whole = 0; whole < repeats && runs < kMostTurns * repeats; ++runs) {
-      const int64_t before = losses();
-      Stopwatch watch;
+  Result<double> time(Queue, int repeats, const std::function<Status()>& launch) override {
+    using Clock = std::chrono::steady_clock;
+    std::vector<double> times;
+    for (int i = 0; i < repeats; ++i) {
+      const auto start = Clock::now();
       TENON_TRY(launch());
-      // Disturbances only ever make a run longer.
-      least = std::min(least, 1e3 * watch.lap());
-      whole += losses() == before;
+      times.push_back(std::chrono::duration<double, std::milli>(Clock::now() - start).count());
     }
-    return least;
+    // Disturbances only ever make a run longer.
+    return *std::min_element(times.begin(), times.end());
   }
 
  private:
-  /// Runs for each that was asked for.
-  static constexpr int kMostTurns = 3;
-
   DeviceProperties properties_;
 };
 

@@ -117,8 +117,7 @@ struct ThreadPool::State {
     }
   }
 
-  /// Returns how many chunks it did.
-  int64_t work(uint32_t current, int worker) {
+  void work(uint32_t current, int worker) {
     int64_t finished = 0;
     const int threads = static_cast<int>(tickets.size());
     for (int i = 0; i < threads; ++i) {
@@ -132,7 +131,6 @@ struct ThreadPool::State {
     }
     // Once for all chunks: the line moves between cores.
     if (finished > 0) done.fetch_add(finished, std::memory_order_release);
-    return finished;
   }
 
   void run_chunk(int64_t begin, int worker) {
@@ -158,7 +156,7 @@ struct ThreadPool::State {
                             std::memory_order_release);
     generation.store(current, std::memory_order_seq_cst);
     if (sleepers.load(std::memory_order_seq_cst) > 0) generation.notify_all();
-    if (work(current, 0) == chunks) ++alone;
+    work(current, 0);
     wait_for_chunks(chunks);
     if (failed.exchange(false)) std::rethrow_exception(std::exchange(failure, nullptr));
   }
@@ -185,7 +183,6 @@ struct ThreadPool::State {
   std::exception_ptr failure;  ///< The first of a loop; comes out where its caller waits.
   alignas(64) std::atomic<int64_t> done{0};
   Placement placement;
-  int64_t alone = 0;  ///< The caller's.
   std::vector<Ticket> tickets;
   std::vector<std::thread> helpers;
 };
@@ -195,10 +192,6 @@ ThreadPool::~ThreadPool() = default;
 
 int ThreadPool::threads() const {
   return static_cast<int>(state_->helpers.size()) + 1;
-}
-
-int64_t ThreadPool::loops_alone() const {
-  return state_->alone;
 }
 
 void ThreadPool::parallel_for(int64_t count, int64_t grain,

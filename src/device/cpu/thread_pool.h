@@ -22,9 +22,6 @@ class ThreadPool {
   ThreadPool& operator=(const ThreadPool&) = delete;
 
   int threads() const;
-  /// Loops whose caller did all chunks, as no helper came in time: they slept, or something else
-  /// has their cores.
-  int64_t loops_alone() const;
 
   /// Calls body(begin, end, worker) for disjoint chunks that cover [0, count); `grain` is the
   /// smallest chunk worth handing out and `worker` < threads() names the thread, for scratch
