@@ -32,6 +32,12 @@ inline int runs_for(double milliseconds, int asked) {
 inline constexpr int kFirstLaunches = 2;
 /// Runs with cold caches differ little, and much goes on between them.
 inline constexpr int kColdRuns = 8;
+/// Most runs on a host's cores instead of one during which others had some of them.
+inline constexpr int kTimesAgain = 3;
+/// Candidates there that take up to so many times the best's time are timed again behind all
+/// others, as one thread of two may have waited, and those that are close then once more.
+inline constexpr double kMayHaveWaited = 2.2, kClose = 1.1;
+inline constexpr int kRunsAgain = 4;
 inline int launches_of_trial(double milliseconds, int asked, bool is_cold = false) {
   const int runs = runs_for(milliseconds, asked);
   return kFirstLaunches + 1 + (is_cold ? std::min(runs, kColdRuns) : runs);

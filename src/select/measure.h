@@ -82,8 +82,8 @@ class Measurer {
   /// are there, constants are not. On the host's cores.
   void cool(const Problem& problem, const Kernel& kernel, const Launch& launch);
   static void flush_constants(const Problem& problem, const Kernel& kernel, const Launch& launch);
-  Result<double> cold_time(const Problem& problem, const Kernel& kernel, const Launch& launch,
-                           int runs);
+  Result<double> time_on_host(const Problem& problem, const Kernel& kernel, const Launch& launch,
+                              int runs);
   /// Copies of a kernel's constants, more than the cache holds that all launches share.
   struct Copies {
     DeviceBuffer memory;

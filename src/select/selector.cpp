@@ -357,6 +357,7 @@ void Selector::finish(const Problem& problem, Shortlist& list) {
 
 std::vector<Candidate> Selector::measure(const Problem& problem, Shortlist& list) {
   std::vector<Measured> measured;
+  std::vector<size_t> numbers;  ///< Of the measured ones, in the list.
   std::vector<Option> tried;
   for (size_t i = 0; i < list.fitting.size(); ++i) {
     Trial* const trial = list.trials.empty() ? nullptr : &list.trials[i];
@@ -371,11 +372,14 @@ std::vector<Candidate> Selector::measure(const Problem& problem, Shortlist& list
     if (trials_.stopped()) return {};
     if (!is_left_out) tried.push_back(one.option);
     if (trial != nullptr) one.sample = std::move(trial->sample);
-    if (reason.empty())
-      measured.push_back(std::move(one));
-    else
+    if (!reason.empty()) {
       list.unfit.push_back({one.option.text(), one.milliseconds, reason});
+      continue;
+    }
+    measured.push_back(std::move(one));
+    numbers.push_back(i);
   }
+  measure_again(problem, list, measured, numbers);
   list.fitting = std::move(tried);
   leave_out_wrong(scope_, problem, trials_.measurer(), measured, list);
   shortlister_.remember(problem, list);
@@ -398,10 +402,21 @@ Status Selector::measure(const Problem& problem, Shortlist& list, size_t index,
   if (!time && schedule_.is_out_of_time()) return trials_.check_alone(problem, option);
   if (!time) trials_.run(problem, list, index);
   TENON_ASSIGN(measured.milliseconds, *time);
-  if (scope_.options.logger != nullptr)
-    scope_.options.logger->verbose("{}: {}: {:.5f} ms, proposal {}", problem.layer, option.text(),
-                                   measured.milliseconds, option.place);
   return {};
+}
+
+/// Those that may win; `numbers` are theirs in the list.
+void Selector::measure_again(const Problem& problem, Shortlist& list, std::span<Measured> measured,
+                             std::span<const size_t> numbers) {
+  trials_.run_again(problem, list);
+  for (size_t i = 0; i < measured.size(); ++i) {
+    Measured& one = measured[i];
+    if (one.milliseconds < 0) continue;
+    one.milliseconds = **list.trials[numbers[i]].time;
+    if (scope_.options.logger != nullptr)
+      scope_.options.logger->verbose("{}: {}: {:.5f} ms, proposal {}", problem.layer,
+                                     one.option.text(), one.milliseconds, one.option.place);
+  }
 }
 
 /// All that fitted failed: the first of the others that can be made. The last one runs anything.

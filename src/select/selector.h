@@ -60,6 +60,8 @@ class Selector {
   void finish(const Problem& problem, Shortlist& list);
   std::vector<Candidate> measure(const Problem& problem, Shortlist& list);
   Status measure(const Problem& problem, Shortlist& list, size_t index, Measured& measured);
+  void measure_again(const Problem& problem, Shortlist& list, std::span<Measured> measured,
+                     std::span<const size_t> numbers);
   void take_spare(const Problem& problem, Shortlist& list, std::vector<Candidate>& measured);
 
   /// Seconds of a selection by activity, where kernels are made several at a time.

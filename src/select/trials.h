@@ -27,6 +27,10 @@ class Trials {
   Prepared make(const Problem& problem, const Option& option);
   /// Times an option, by the cache or a kernel that is there or made now.
   void run(const Problem& problem, Shortlist& list, size_t index);
+  /// Times options that may be the fastest again, where they run on the host's cores: what else
+  /// went on there during the first time has ended by then, or slows all of them down. Of options
+  /// whose kernels were made for run().
+  void run_again(const Problem& problem, Shortlist& list);
   /// The options to make now; cached ones are tried at once, and when nothing is left to make
   /// those that are not worth it are left out.
   std::vector<size_t> next(const Problem& problem, Shortlist& list);
@@ -44,6 +48,7 @@ class Trials {
   std::string describe_work() const { return work_.describe(); }
 
  private:
+  bool on_host() const;
   Result<double> time_of(const Problem& problem, Shortlist& list, size_t index);
   Result<double> measured(const Problem& problem, const Kernel& kernel, Sample& sample,
                           const Shortlist& list);

@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <set>
+#include <thread>
 
 #include "device/cpu/caches.h"
 #include "kernels/movable_constants.h"
@@ -85,6 +87,41 @@ TEST(Measure, ProcessorsAreNotWoken) {
   Measurer measurer(backend, 1);
   ASSERT_TRUE(measurer.time(problem, counter, 8, nullptr).ok());
   EXPECT_LT(counter.runs, 1000);
+}
+
+/// Waits during its first runs, as threads do for a core.
+class Waiting final : public Kernel {
+ public:
+  explicit Waiting(int runs) : waits_(runs) {}
+  Status run(const LaunchArguments&) const override {
+    if (runs++ < waits_) std::this_thread::sleep_for(kWait);
+    return {};
+  }
+  bool uses_input(int) const override { return false; }
+  static constexpr std::chrono::milliseconds kWait{20};
+  mutable int runs = 0;
+
+ private:
+  int waits_;
+};
+
+TEST(Measure, RunsDuringWhichOthersHadTheCoresAreDoneAgain) {
+  constexpr int kRuns = 4;
+  const Backend backend = cpu_backend(1);
+  const Tensor some(DataType::kFloat32, {4});
+  const Tensor many(DataType::kFloat32, {static_cast<int64_t>(cpu::private_cache_bytes())});
+  for (const Tensor* weights : {&some, &many}) {
+    const Problem problem = problem_with(*weights);
+    Measurer measurer(backend, 1);
+    const Waiting at_first(Measurer::kWarmUps + kRuns), always(1000);
+    const auto short_time = measurer.time(problem, at_first, kRuns, nullptr);
+    ASSERT_TRUE(short_time.ok());
+    EXPECT_LT(*short_time, static_cast<double>(Waiting::kWait.count()) / 2);
+    const auto long_time = measurer.time(problem, always, kRuns, nullptr);
+    ASSERT_TRUE(long_time.ok());
+    EXPECT_GE(*long_time, static_cast<double>(Waiting::kWait.count()));
+    EXPECT_LT(always.runs, 10 * kRuns);
+  }
 }
 
 /// Counts copies from the host.
