@@ -179,10 +179,6 @@ void export_matmul(NodeExporter& n) {
   n.result(bytes ? "MatMulInteger" : "MatMul", {a, b});
 }
 
-void export_einsum(NodeExporter& n) {
-  n.plain("Einsum").text("equation", n.node().as<Einsum>()->equation);
-}
-
 void export_reduce(NodeExporter& n) {
   const Reduce& op = *n.node().as<Reduce>();
   constexpr std::string_view kNames[] = {
@@ -196,11 +192,7 @@ void export_reduce(NodeExporter& n) {
 }
 
 void export_arg_reduce(NodeExporter& n) {
-  const ArgReduce& op = *n.node().as<ArgReduce>();
-  n.plain(op.largest ? "ArgMax" : "ArgMin")
-      .integer("axis", op.axis)
-      .integer("keepdims", op.keep_dims)
-      .integer("select_last_index", op.last_index);
+  n.with_attributes(n.plain(n.node().as<ArgReduce>()->largest ? "ArgMax" : "ArgMin"));
 }
 
 void export_topk(NodeExporter& n) {
@@ -208,18 +200,13 @@ void export_topk(NodeExporter& n) {
   std::string x = n.in(0);
   if (op.softmax || op.log)
     x = n.step_with(op.log ? "LogSoftmax" : "Softmax", {x}).integer("axis", op.axis).output();
-  n.result("TopK", {x, n.reshape(n.in64(1), {1})}, n.outs())
-      .integer("axis", op.axis)
-      .integer("largest", op.largest)
-      .integer("sorted", op.sorted);
+  n.with_attributes(n.result("TopK", {x, n.reshape(n.in64(1), {1})}, n.outs()));
 }
 
 void export_cumulative(NodeExporter& n) {
   const Cumulative& op = *n.node().as<Cumulative>();
   if (op.product) n.writer().model().need_opset(26);
-  n.plain(op.product ? "CumProd" : "CumSum")
-      .integer("exclusive", op.exclusive)
-      .integer("reverse", op.reverse);
+  n.with_attributes(n.plain(op.product ? "CumProd" : "CumSum"));
 }
 
 /// Values and scale are of one type there.

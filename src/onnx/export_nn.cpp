@@ -3,28 +3,23 @@
 
 #include "onnx/node_exporter.h"
 #include "ops/gate_activations.h"
+#include "ops/movement.h"
 #include "ops/nn.h"
 #include "ops/table.h"
 
 namespace tenon::importer {
 namespace {
 
-std::vector<int64_t> joined_pads(const std::vector<int64_t>& begin,
-                                 const std::vector<int64_t>& end) {
-  std::vector<int64_t> pads = begin;
-  pads.insert(pads.end(), end.begin(), end.end());
-  return pads;
-}
-
-/// Strides, dilations and pads, as far as the operator has them.
-template <class Op> AddedNode& set_window(AddedNode& node, const Op& op) {
-  node.integers("strides", op.strides);
-  if constexpr (requires { op.dilations; }) node.integers("dilations", op.dilations);
+/// With all attributes, and the pads by which a window goes over its image.
+template <class Op> AddedNode with_window(NodeExporter& n, AddedNode added, const Op& op) {
+  AddedNode node = n.with_attributes(added);
   if constexpr (requires { op.pad_mode; })
     if (op.pad_mode != PadMode::kExplicit)
       return node.text("auto_pad",
                        op.pad_mode == PadMode::kSameUpper ? "SAME_UPPER" : "SAME_LOWER");
-  return node.integers("pads", joined_pads(op.pads_begin, op.pads_end));
+  std::vector<int64_t> pads = op.pads_begin;
+  pads.insert(pads.end(), op.pads_end.begin(), op.pads_end.end());
+  return node.integers("pads", pads);
 }
 
 bool takes_bytes(const NodeExporter& n) {
@@ -38,32 +33,21 @@ void export_conv(NodeExporter& n) {
   if (is_integer(n.element(0)) && !takes_bytes(n))
     return n.fail("integers are convolved as bytes only in ONNX");
   if (takes_bytes(n) && n.has(2)) return n.fail("sums of bytes take no bias in ONNX");
-  AddedNode added = n.plain(takes_bytes(n) ? "ConvInteger" : "Conv").integer("group", op.groups);
-  set_window(added, op);
+  with_window(n, n.plain(takes_bytes(n) ? "ConvInteger" : "Conv"), op);
 }
 
 void export_deconv(NodeExporter& n) {
-  const Deconv& op = *n.node().as<Deconv>();
-  AddedNode added = n.plain("ConvTranspose").integer("group", op.groups);
-  set_window(added, op)
-      .integers("output_padding", op.output_padding)
-      .integers("output_shape", op.output_shape);
+  with_window(n, n.plain("ConvTranspose"), *n.node().as<Deconv>());
 }
 
 void export_deform_conv(NodeExporter& n) {
-  const DeformConv& op = *n.node().as<DeformConv>();
-  AddedNode added =
-      n.plain("DeformConv").integer("group", op.groups).integer("offset_group", op.offset_groups);
-  set_window(added, op);
+  with_window(n, n.plain("DeformConv"), *n.node().as<DeformConv>());
 }
 
 void export_pool(NodeExporter& n) {
   const Pool& op = *n.node().as<Pool>();
   constexpr std::string_view kNames[] = {"MaxPool", "AveragePool", "LpPool"};
-  AddedNode added = n.plain(kNames[static_cast<size_t>(op.function)])
-                        .integers("kernel_shape", op.kernel)
-                        .integer("ceil_mode", op.ceil_mode);
-  set_window(added, op);
+  AddedNode added = with_window(n, n.plain(kNames[static_cast<size_t>(op.function)]), op);
   if (op.function == PoolFunction::kMax) added.integer("storage_order", op.column_major_indices);
   if (op.function == PoolFunction::kAverage)
     added.integer("count_include_pad", op.count_include_pad);
@@ -71,9 +55,11 @@ void export_pool(NodeExporter& n) {
 }
 
 void export_max_unpool(NodeExporter& n) {
-  const MaxUnpool& op = *n.node().as<MaxUnpool>();
-  AddedNode added = n.plain("MaxUnpool").integers("kernel_shape", op.kernel);
-  set_window(added, op);
+  with_window(n, n.plain("MaxUnpool"), *n.node().as<MaxUnpool>());
+}
+
+void export_col2im(NodeExporter& n) {
+  with_window(n, n.result("Col2Im", {n.in(0), n.in64(1), n.in64(2)}), *n.node().as<Col2Im>());
 }
 
 void export_roi_pool(NodeExporter& n) {
@@ -108,10 +94,6 @@ void export_softmax(NodeExporter& n) {
     n.result("Sub", {low, n.step("Log", {sum})});
   else
     n.result("Div", {exponentials, sum});
-}
-
-void export_hardmax(NodeExporter& n) {
-  n.plain("Hardmax").integer("axis", n.node().as<Hardmax>()->axis);
 }
 
 namespace {
@@ -189,40 +171,14 @@ void export_normalization(NodeExporter& n) {
         .real("epsilon", op.epsilon);
 }
 
-void export_batch_norm(NodeExporter& n) {
-  n.plain("BatchNormalization").real("epsilon", n.node().as<BatchNorm>()->epsilon);
-}
-
-void export_lrn(NodeExporter& n) {
-  const Lrn& op = *n.node().as<Lrn>();
-  n.plain("LRN")
-      .integer("size", op.size)
-      .real("alpha", op.alpha)
-      .real("beta", op.beta)
-      .real("bias", op.bias);
-}
-
 void export_resize(NodeExporter& n) {
-  const Resize& op = *n.node().as<Resize>();
-  n.result("Resize", {n.in(0), n.in(1), n.in(2), n.in64(3)})
-      .text("mode", enum_names(op.mode)[static_cast<size_t>(op.mode)])
-      .text("coordinate_transformation_mode",
-            enum_names(op.coordinates)[static_cast<size_t>(op.coordinates)])
-      .text("nearest_mode", enum_names(op.nearest)[static_cast<size_t>(op.nearest)])
-      .text("keep_aspect_ratio_policy", enum_names(op.aspect)[static_cast<size_t>(op.aspect)])
-      .real("cubic_coeff_a", op.cubic_coefficient)
-      .real("extrapolation_value", op.extrapolation_value)
-      .integer("exclude_outside", op.exclude_outside)
-      .integer("antialias", op.antialias)
-      .integers("axes", op.axes);
+  n.with_attributes(n.result("Resize", {n.in(0), n.in(1), n.in(2), n.in64(3)}));
 }
 
 void export_grid_sample(NodeExporter& n) {
   const GridSample& op = *n.node().as<GridSample>();
-  n.plain("GridSample")
-      .text("mode", enum_names(op.mode)[static_cast<size_t>(op.mode)])
-      .text("padding_mode", enum_names(op.padding)[static_cast<size_t>(op.padding)])
-      .integer("align_corners", op.align_corners);
+  n.with_attributes(n.plain("GridSample"))
+      .text("mode", enum_names(op.mode)[static_cast<size_t>(op.mode)]);
 }
 
 void export_rnn(NodeExporter& n) {

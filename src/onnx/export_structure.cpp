@@ -4,6 +4,7 @@
 #include "base/ascii.h"
 #include "onnx/node_exporter.h"
 #include "onnx/tensor_writer.h"
+#include "ops/movement.h"
 #include "ops/structure.h"
 #include "ops/table.h"
 
@@ -142,5 +143,17 @@ void export_scan(NodeExporter& n) {
 
 /// ONNX has none: the model computes on where a run of the network would end.
 void export_assertion(NodeExporter&) {}
+
+void export_shape(NodeExporter& n) {
+  const ShapeOf& op = *n.node().as<ShapeOf>();
+  AddedNode added = n.plain("Shape").integer("start", op.start);
+  if (op.end != INT64_MAX) added.integer("end", op.end);
+}
+
+void export_split(NodeExporter& n) {
+  AddedNode added =
+      n.result("Split", {n.in(0), n.in64(1)}, n.outs()).integer("axis", n.node().as<Split>()->axis);
+  if (!n.has(1)) added.integer("num_outputs", static_cast<int64_t>(n.node().outputs().size()));
+}
 
 }  // namespace tenon::importer

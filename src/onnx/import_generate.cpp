@@ -46,14 +46,6 @@ void import_constant_of_shape(NodeImporter& n, const OpRow&) {
   n.output(n.fill(n.input(0), n.ok() ? value.reshaped({}) : value));
 }
 
-void import_eye_like(NodeImporter& n, const OpRow&) {
-  EyeLike op;
-  op.k = n.integer_attribute("k", 0);
-  op.same_type = !n.has("dtype");
-  op.to = n.type_attribute("dtype", DataType::kFloat32);
-  n.output(n.add(op, {n.input(0)}));
-}
-
 /// Half-precision ranges step in f32, as stash_type says.
 void import_range(NodeImporter& n, const OpRow&) {
   const DataType type = n.type(n.input(0));
@@ -79,17 +71,13 @@ void import_random(NodeImporter& n, const OpRow&) {
 }
 
 void import_bernoulli(NodeImporter& n, const OpRow&) {
-  Bernoulli op;
-  op.same_type = !n.has("dtype");
-  op.to = n.type_attribute("dtype", DataType::kFloat32);
+  auto op = n.attributes<Bernoulli>();
   op.seed = seed(n);
   n.output(n.add(op, {n.input(0)}));
 }
 
 void import_multinomial(NodeImporter& n, const OpRow&) {
-  Multinomial op;
-  op.samples = n.integer_attribute("sample_size", 1);
-  op.to = n.type_attribute("dtype", DataType::kInt32);
+  auto op = n.attributes<Multinomial>();
   op.seed = seed(n);
   n.output(n.add(op, {n.input(0)}));
 }

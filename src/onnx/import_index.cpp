@@ -15,24 +15,9 @@ void import_array_feature_extractor(NodeImporter& n, const OpRow&) {
   n.output(n.add(op, {rows, n.reshape(n.input(1), {-1})}));
 }
 
-void import_tensor_scatter(NodeImporter& n, const OpRow&) {
-  TensorScatter op;
-  op.axis = n.integer_attribute("axis", -2);
-  op.circular = n.choice("mode", "linear", {"linear", "circular"}) == 1;
-  n.output(n.add(op, n.inputs()));
-}
-
-void import_depth_to_space(NodeImporter& n, const OpRow&) {
-  DepthToSpace op;
-  op.block = n.integer_attribute("blocksize", 1);
-  op.column_row_depth = n.choice("mode", "DCR", {"DCR", "CRD"}) == 1;
-  n.output(n.add(op, {n.input(0)}));
-}
-
 /// Channels vary slowest in the output with mode CRD.
 void import_space_to_depth(NodeImporter& n, const OpRow&) {
-  SpaceToDepth op;
-  op.block = n.integer_attribute("blocksize", 1);
+  const auto op = n.attributes<SpaceToDepth>();
   if (n.choice("mode", "DCR", {"DCR", "CRD"}) == 0) return n.output(n.add(op, {n.input(0)}));
   if (op.block < 1 || n.rank(n.input(0)) != 4)
     return n.fail(ImportCode::kInvalidNode, "needs a positive blocksize and an input of rank 4");
@@ -44,27 +29,9 @@ void import_space_to_depth(NodeImporter& n, const OpRow&) {
 }
 
 void import_col2im(NodeImporter& n, const OpRow&) {
-  Col2Im op;
-  op.strides = n.integer_list("strides");
-  op.dilations = n.integer_list("dilations");
+  auto op = n.attributes<Col2Im>();
   split_pads(n, op.pads_begin, op.pads_end);
   n.output(n.add(std::move(op), n.inputs()));
-}
-
-void import_compress(NodeImporter& n, const OpRow&) {
-  Compress op;
-  op.flat = !n.has("axis");
-  op.axis = n.integer_attribute("axis", 0);
-  n.output(n.add(op, n.inputs()));
-}
-
-void import_unique(NodeImporter& n, const OpRow&) {
-  Unique op;
-  op.flat = !n.has("axis");
-  op.axis = n.integer_attribute("axis", 0);
-  op.sorted = n.flag("sorted", true);
-  const std::vector<Value*> results = n.add_multiple(op, {n.input(0)}, n.output_count());
-  for (int i = 0; i < n.output_count(); ++i) n.output(i, results[static_cast<size_t>(i)]);
 }
 
 /// ONNX Runtime's operator of that name: in the order in which they come, and the second output is

@@ -20,12 +20,6 @@ Value* centred(NodeImporter& n, Value* x, Value* zero_point, bool rows) {
 
 }  // namespace
 
-void import_einsum(NodeImporter& n, const OpRow&) {
-  Einsum op;
-  op.equation = n.text("equation", "");
-  n.output(n.add(std::move(op), n.inputs()));
-}
-
 void import_matmul(NodeImporter& n, const OpRow&) {
   const DataType type = n.type(n.input(0));
   n.output(n.cast(n.matmul(n.input(0), n.input(1)), type));

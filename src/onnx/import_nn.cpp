@@ -26,19 +26,15 @@ void split_pads(NodeImporter& n, std::vector<int64_t>& begin, std::vector<int64_
 namespace {
 
 template <class T> T windowed(NodeImporter& n) {
-  T op;
-  op.strides = n.integer_list("strides");
+  auto op = n.attributes<T>();
   split_pads(n, op.pads_begin, op.pads_end);
+  if constexpr (requires { op.pad_mode; }) op.pad_mode = pad_mode(n);
   return op;
 }
 
 Pool pool(NodeImporter& n, PoolFunction function) {
   Pool op = windowed<Pool>(n);
   op.function = function;
-  op.kernel = n.integer_list("kernel_shape");
-  op.dilations = n.integer_list("dilations");
-  op.pad_mode = pad_mode(n);
-  op.ceil_mode = n.flag("ceil_mode");
   if (op.kernel.empty()) n.fail(ImportCode::kInvalidNode, "attribute kernel_shape is missing");
   return op;
 }
@@ -56,11 +52,7 @@ Value* channels_moved(NodeImporter& n, Value* x, bool to_the_front) {
 }
 
 Conv convolution(NodeImporter& n) {
-  Conv op = windowed<Conv>(n);
-  op.dilations = n.integer_list("dilations");
-  op.pad_mode = pad_mode(n);
-  op.groups = n.integer_attribute("group", 1);
-  return op;
+  return windowed<Conv>(n);
 }
 
 void import_conv(NodeImporter& n, const OpRow&) {
@@ -69,11 +61,6 @@ void import_conv(NodeImporter& n, const OpRow&) {
 
 void import_conv_transpose(NodeImporter& n, const OpRow&) {
   Deconv op = windowed<Deconv>(n);
-  op.dilations = n.integer_list("dilations");
-  op.output_padding = n.integer_list("output_padding");
-  op.output_shape = n.integer_list("output_shape");
-  op.pad_mode = pad_mode(n);
-  op.groups = n.integer_attribute("group", 1);
   // Some exporters write the full shape, batch and channels included.
   const auto spatial = static_cast<size_t>(std::max(n.rank(n.input(0)) - 2, 0));
   if (op.output_shape.size() > spatial)
@@ -83,11 +70,7 @@ void import_conv_transpose(NodeImporter& n, const OpRow&) {
 }
 
 void import_deform_conv(NodeImporter& n, const OpRow&) {
-  DeformConv op = windowed<DeformConv>(n);
-  op.dilations = n.integer_list("dilations");
-  op.groups = n.integer_attribute("group", 1);
-  op.offset_groups = n.integer_attribute("offset_group", 1);
-  n.output(n.add(std::move(op), n.inputs()));
+  n.output(n.add(windowed<DeformConv>(n), n.inputs()));
 }
 
 void import_average_pool(NodeImporter& n, const OpRow&) {
@@ -125,9 +108,7 @@ void import_trt_blend_pool(NodeImporter& n, const OpRow&) {
 }
 
 void import_max_unpool(NodeImporter& n, const OpRow&) {
-  MaxUnpool op = windowed<MaxUnpool>(n);
-  op.kernel = n.integer_list("kernel_shape");
-  n.output(n.add(std::move(op), n.inputs()));
+  n.output(n.add(windowed<MaxUnpool>(n), n.inputs()));
 }
 
 void import_max_roi_pool(NodeImporter& n, const OpRow&) {

@@ -102,15 +102,6 @@ void import_group_normalization(NodeImporter& n, const OpRow&) {
   normalization(n, op, {n.input(0), spread(n.input(1)), spread(n.input(2))});
 }
 
-void import_lrn(NodeImporter& n, const OpRow&) {
-  Lrn op;
-  op.size = n.integer_attribute("size", 1);
-  op.alpha = n.real_attribute("alpha", 1e-4f);
-  op.beta = n.real_attribute("beta", 0.75);
-  op.bias = n.real_attribute("bias", 1);
-  n.output(n.add(op, {n.input(0)}));
-}
-
 void import_image_scaler(NodeImporter& n, const OpRow&) {
   Value* x = n.mul(n.input(0), n.real_attribute("scale", 1));
   const std::vector<double> bias = n.real_list("bias");

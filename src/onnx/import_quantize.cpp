@@ -21,16 +21,6 @@ Value* minus_zero_point(NodeImporter& n, Value* x, Value* zero_point, DataType t
   return n.sub(x, zero_point);
 }
 
-Conv conv_of(NodeImporter& n) {
-  Conv op;
-  op.strides = n.integer_list("strides");
-  op.dilations = n.integer_list("dilations");
-  split_pads(n, op.pads_begin, op.pads_end);
-  op.pad_mode = pad_mode(n);
-  op.groups = n.integer_attribute("group", 1);
-  return op;
-}
-
 std::vector<int64_t> first_axis(const NodeImporter& n, const Value* like) {
   std::vector<int64_t> shape(static_cast<size_t>(std::max(n.rank(like), 1)), 1);
   shape[0] = -1;
@@ -48,7 +38,7 @@ std::vector<int64_t> channels_of(const NodeImporter& n, const Value* image) {
 Value* integer_conv(NodeImporter& n, Value* x, Value* x_zero, Value* w, Value* w_zero) {
   Value* centred_x = minus_zero_point(n, x, x_zero, DataType::kFloat64);
   Value* centred_w = minus_zero_point(n, w, w_zero, DataType::kFloat64, first_axis(n, w));
-  return n.add(conv_of(n), {centred_x, centred_w});
+  return n.add(convolution(n), {centred_x, centred_w});
 }
 
 /// A scalar, or a vector of one element, as one number for each element of `like`.
@@ -141,7 +131,7 @@ namespace {
 Value* qlinear_conv_of_constants(NodeImporter& n, Value* bytes) {
   Value* x = n.add(Dequantize{}, {bytes, n.input(1), n.input(2)});
   Value* w = dequantized(n, n.input(3), n.input(4), n.input(5), 0);
-  Value* y = n.add(conv_of(n), {x, w});
+  Value* y = n.add(convolution(n), {x, w});
   if (n.has_input(8)) {
     Value* scale = n.mul(n.input(1), n.input(4));
     Value* bias = n.mul(n.cast(n.input(8), DataType::kFloat32), scale);

@@ -9,11 +9,8 @@ namespace tenon::importer {
 namespace {
 
 void arg_reduce(NodeImporter& n, bool largest) {
-  ArgReduce op;
+  auto op = n.attributes<ArgReduce>();
   op.largest = largest;
-  op.axis = n.integer_attribute("axis", 0);
-  op.keep_dims = n.flag("keepdims", true);
-  op.last_index = n.flag("select_last_index");
   n.output(n.add(op, {n.input(0)}));
 }
 
@@ -51,10 +48,8 @@ void import_arg_min(NodeImporter& n, const OpRow&) {
 }
 
 void import_cumulative(NodeImporter& n, const OpRow&) {
-  Cumulative op;
+  auto op = n.attributes<Cumulative>();
   op.product = n.op_type() == "CumProd";
-  op.exclusive = n.flag("exclusive");
-  op.reverse = n.flag("reverse");
   n.output(n.add(op, n.inputs()));
 }
 
@@ -123,10 +118,7 @@ void import_mean_variance_normalization(NodeImporter& n, const OpRow&) {
 }
 
 void import_topk(NodeImporter& n, const OpRow&) {
-  TopK op;
-  op.axis = n.integer_attribute("axis", -1);
-  op.largest = n.flag("largest", true);
-  op.sorted = n.flag("sorted", true);
+  const auto op = n.attributes<TopK>();
   Value* k = n.opset() < 10 ? n.integers({n.integer_attribute("k", 1)}) : n.input(1);
   const std::vector<Value*> results = n.add_multiple(op, {n.input(0), k}, 2);
   n.output(0, results[0]);

@@ -40,22 +40,7 @@ void import_resize_10(NodeImporter& n, const OpRow&) {
 }
 
 void import_resize(NodeImporter& n, const OpRow&) {
-  Resize op;
-  op.mode = static_cast<ResizeMode>(n.choice("mode", "nearest", {"nearest", "linear", "cubic"}));
-  op.coordinates = static_cast<CoordinateMode>(
-      n.choice("coordinate_transformation_mode", "half_pixel",
-               {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners",
-                "asymmetric", "tf_half_pixel_for_nn", "tf_crop_and_resize"}));
-  op.nearest = static_cast<NearestMode>(
-      n.choice("nearest_mode", "round_prefer_floor",
-               {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"}));
-  op.aspect = static_cast<AspectPolicy>(
-      n.choice("keep_aspect_ratio_policy", "stretch", {"stretch", "not_larger", "not_smaller"}));
-  op.cubic_coefficient = n.real_attribute("cubic_coeff_a", -0.75);
-  op.extrapolation_value = n.real_attribute("extrapolation_value", 0);
-  op.exclude_outside = n.flag("exclude_outside");
-  op.antialias = n.flag("antialias");
-  op.axes = n.integer_list("axes");
+  auto op = n.attributes<Resize>();
   const bool crops = op.coordinates == CoordinateMode::kTfCropAndResize;
   Value* roi = crops ? unless_empty(n, n.input(1)) : nullptr;
   Value* sizes = unless_empty(n, n.input(3));
@@ -68,12 +53,9 @@ void import_resize(NodeImporter& n, const OpRow&) {
 void import_grid_sample(NodeImporter& n, const OpRow&) {
   constexpr ResizeMode kModes[] = {ResizeMode::kLinear, ResizeMode::kLinear, ResizeMode::kNearest,
                                    ResizeMode::kCubic, ResizeMode::kCubic};
-  GridSample op;
+  auto op = n.attributes<GridSample>();
   op.mode = kModes[n.choice("mode", n.opset() < 20 ? "bilinear" : "linear",
                             {"linear", "bilinear", "nearest", "cubic", "bicubic"})];
-  op.padding = static_cast<GridPadding>(
-      n.choice("padding_mode", "zeros", {"zeros", "border", "reflection"}));
-  op.align_corners = n.flag("align_corners");
   n.output(n.add(op, n.inputs()));
 }
 

@@ -12,25 +12,6 @@ void import_identity(NodeImporter& n, const OpRow&) {
   n.output(is_list ? n.input(0) : n.add(Identity{}, {n.input(0)}));
 }
 
-void import_shape(NodeImporter& n, const OpRow&) {
-  ShapeOf op;
-  op.start = n.integer_attribute("start", 0);
-  op.end = n.integer_attribute("end", INT64_MAX);
-  n.output(n.add(op, {n.input(0)}));
-}
-
-void import_reshape(NodeImporter& n, const OpRow&) {
-  Reshape op;
-  op.allow_zero = n.flag("allowzero");
-  n.output(n.add(op, n.inputs()));
-}
-
-void import_flatten(NodeImporter& n, const OpRow&) {
-  Flatten op;
-  op.axis = n.integer_attribute("axis", 1);
-  n.output(n.add(op, {n.input(0)}));
-}
-
 /// Axes moved from an attribute to an operand in opset 13.
 void import_squeeze(NodeImporter& n, const OpRow&) {
   Value* axes = n.has("axes") ? n.integers(n.integer_list("axes")) : n.input(1);
@@ -44,12 +25,6 @@ void import_unsqueeze(NodeImporter& n, const OpRow&) {
 
 void import_expand_dims(NodeImporter& n, const OpRow&) {
   n.output(n.add(Unsqueeze{}, {n.input(0), n.reshape(n.cast(n.input(1), DataType::kInt64), {1})}));
-}
-
-void import_transpose(NodeImporter& n, const OpRow&) {
-  Transpose op;
-  op.permutation = n.integer_list("perm");
-  n.output(n.add(std::move(op), {n.input(0)}));
 }
 
 void import_concat(NodeImporter& n, const OpRow&) {
@@ -85,13 +60,6 @@ void import_pad_attributes(NodeImporter& n, const OpRow&) {
   Value* pads = n.integers(n.integer_list("pads"));
   n.output(
       n.add(op, {n.input(0), pads, n.number(n.real_attribute("value", 0), n.type(n.input(0)))}));
-}
-
-void import_pad(NodeImporter& n, const OpRow&) {
-  Pad op;
-  op.fill =
-      static_cast<PadFill>(n.choice("mode", "constant", {"constant", "reflect", "edge", "wrap"}));
-  n.output(n.add(op, n.inputs()));
 }
 
 }  // namespace tenon::importer

@@ -29,10 +29,6 @@ std::string NodeExporter::in64(int index) {
   return has(index) ? cast(in(index), element(index), DataType::kInt64) : "";
 }
 
-std::string NodeExporter::indices(int index) {
-  return element(index) == DataType::kInt32 ? in(index) : in64(index);
-}
-
 void NodeExporter::give(const std::string& value, int index) {
   if (!writer_.rename_last(value, out(index), named_ ? node_.name : ""))
     result("Identity", {value}, {out(index)});
@@ -91,6 +87,8 @@ void export_node(NodeExporter& node) {
 // clang-format off
 #define TENON_EXPORT_OP(Struct, function) \
   case OpKind::k##Struct: return function(node);
+#define TENON_EXPORT_SAME(Struct, name) \
+  case OpKind::k##Struct: return export_as(node, name);
 #include "onnx/export.def"
     // clang-format on
     default:

@@ -30,8 +30,6 @@ class NodeExporter {
   int rank(int index) const { return static_cast<int>(type(index).shape.size()); }
   /// The operand as i64, which ONNX asks for where it says shapes, axes and counts.
   std::string in64(int index);
-  /// The operand as i32 or i64.
-  std::string indices(int index);
 
   // Results. Absent where nothing wants them and ONNX takes an empty name.
   std::string out(int index = 0) const { return writer_.name_of(node_.output(index)); }
@@ -46,6 +44,8 @@ class NodeExporter {
   }
   AddedNode result(std::string_view type, std::vector<std::string> inputs,
                    std::vector<std::string> outputs);
+  /// The node with the operator's attributes, as far as same_form.def says that ONNX has them.
+  AddedNode with_attributes(AddedNode added) const;
   /// The tensor is the result.
   void give(const std::string& value, int index = 0);
   /// An intermediate tensor.
@@ -107,6 +107,8 @@ void export_as_function(NodeExporter& node, const std::string& name, Write&& wri
   call_function(node, function, inside);
 }
 
+/// Writes the node as the operator of that name, with the same operands, results and attributes.
+void export_as(NodeExporter& node, std::string_view name);
 /// Writes an operator that ONNX has with the same attributes; false: no row of onnx.def says so.
 bool export_same(NodeExporter& node);
 

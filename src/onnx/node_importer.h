@@ -54,6 +54,13 @@ class NodeImporter : public Emitter {
   /// Fails when the attribute is given with another value than `only`.
   void expect(std::string_view name, int64_t only);
   const ::onnx::AttributeProto* attribute(std::string_view name) const;
+  /// Those of an operator, as same_form.def spells them; its own values are the defaults.
+  void read_attributes(Op& op);
+  template <class T> T attributes() {
+    T op;
+    read_attributes(op);
+    return op;
+  }
 
   // Operands.
   int input_count() const { return static_cast<int>(inputs_.size()); }
