@@ -9,6 +9,7 @@ namespace {
 
 /// Of GPUs whose description is of a version that did not say it: what all kernels took it for.
 constexpr size_t kUntoldCache = size_t{50} << 20;
+constexpr std::string_view kMayLack = "cache_bytes";
 
 /// Calls visit(name, member) for all that a description holds.
 template <class Properties, class Visit> void each_property(Properties& p, Visit visit) {
@@ -19,7 +20,7 @@ template <class Properties, class Visit> void each_property(Properties& p, Visit
   visit("compute_capability", p.compute_capability);
   visit("memory_bytes", p.memory_bytes);
   visit("shared_memory_per_block", p.shared_memory_per_block);
-  visit("cache_bytes", p.cache_bytes);
+  visit(kMayLack, p.cache_bytes);
   visit("native_bf16", p.native_bf16);
   visit("native_fp16", p.native_fp16);
 }
@@ -74,8 +75,7 @@ Result<DeviceProperties> parse_description(std::string_view text) {
   Status status;
   each_property(properties, [&](std::string_view name, auto& member) {
     const auto value = find(text, name);
-    const bool may_lack = static_cast<const void*>(&member) == &properties.cache_bytes;
-    if (!status.ok() || (may_lack && !value.has_value())) return;
+    if (!status.ok() || (name == kMayLack && !value.has_value())) return;
     if (!value.has_value())
       status = user_error("the device's description has no line '{} = ...'", name);
     else if (!read(*value, member))
