@@ -34,8 +34,9 @@ constexpr double kTuning = 1.05;
 /// What may be lost by the other form without a search for the shapes from which on it is better.
 constexpr double kLoss = 0.02;
 
-/// Milliseconds that a kernel by code for all extents takes longer, about, and the part of a
-/// sequence for which all of its kernels are compiled once more, for the shapes themselves.
+/// Milliseconds that a kernel by code for all extents takes longer, as measured at small batches of
+/// six networks (docs/notes/performance.md), and the part of a sequence for which all of its
+/// kernels are compiled once more, for the shapes themselves.
 constexpr double kOpenCosts = 1e-4, kWorthExact = 0.02;
 
 class Chooser {

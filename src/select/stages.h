@@ -19,7 +19,9 @@ bool is_staged(const TacticTraits& traits, bool many_shapes);
 /// (docs/notes/performance.md).
 constexpr double kFarTactic = 1.2;
 
-/// How far a stage may be from its tactic's best to be followed by another.
+/// How far a stage may be from its tactic's best to be followed by another. By the times of three
+/// networks' candidates 8 to 13 % fewer kernels than with 1.12, and 0 to 0.05 % of the time lost
+/// (docs/notes/performance.md).
 constexpr double kFarStage = 1.05;
 
 /// Whether the tactic's row says that the other one is faster by far wherever both take a problem.
