@@ -9,8 +9,42 @@ namespace {
 
 using F = std::vector<float>;
 
+Weights of(const F& values) {
+  return {DataType::kFLOAT, values.data(), static_cast<int64_t>(values.size())};
+}
+
+struct Refitted : Session {
+  /// x times a matrix of two columns of named weights.
+  ITensor* product(ITensor* x, const F& matrix, const char* name,
+                   MatrixOperation as = MatrixOperation::kNONE) {
+    const Weights w = weights(matrix);
+    network->setWeightsName(w, name);
+    ITensor* constant = network->addConstant(dims({2, 2}), w)->getOutput(0);
+    return network->addMatrixMultiply(*x, as, *constant, MatrixOperation::kNONE)->getOutput(0);
+  }
+  ITensor* sum(ITensor* a, ITensor* b) {
+    return network->addElementWise(*a, *b, ElementWiseOperation::kSUM)->getOutput(0);
+  }
+  std::unique_ptr<IRefitter> refitter() {
+    return std::unique_ptr<IRefitter>(createInferRefitter(*engine, log));
+  }
+  void refit(const char* name, const F& values) {
+    const std::unique_ptr<IRefitter> own = refitter();
+    ASSERT_NE(own, nullptr) << log.text();
+    EXPECT_TRUE(own->setNamedWeights(name, of(values)));
+    EXPECT_TRUE(own->refitCudaEngine()) << log.text();
+  }
+  /// Goes on with the engine of a plan.
+  void load(const IHostMemory& plan) {
+    context.reset();
+    engine.reset(runtime->deserializeCudaEngine(plan.data(), plan.size()));
+    ASSERT_NE(engine, nullptr) << log.text();
+    context.reset(engine->createExecutionContext());
+  }
+};
+
 /// y = relu(scale(conv(x))): the scale goes into the convolution's weights.
-struct Network : Session {
+struct Network : Refitted {
   F kernel, scale, shift;
   Network(float k, float s, float b) : kernel(36, k), scale(2, s), shift(2, b) {
     ITensor* x = input("x", DataType::kFLOAT, {1, 2, 4, 4});
@@ -34,16 +68,12 @@ std::set<std::string> names_of(IRefitter& refitter, bool missing) {
   return {names.begin(), names.end()};
 }
 
-Weights of(const F& values) {
-  return {DataType::kFLOAT, values.data(), static_cast<int64_t>(values.size())};
-}
-
 TEST(Refit, FoldedWeightsFollow) {
   Network session(1, 2, 3);
   session.config->setFlag(BuilderFlag::kREFIT);
   EXPECT_EQ(session.result(), F(8, 18 * 2 + 3));
   EXPECT_TRUE(session.engine->isRefittable());
-  std::unique_ptr<IRefitter> refitter(createInferRefitter(*session.engine, session.log));
+  const auto refitter = session.refitter();
   ASSERT_NE(refitter, nullptr) << session.log.text();
   EXPECT_EQ(names_of(*refitter, false),
             (std::set<std::string>{"conv KERNEL", "bn SCALE", "bn SHIFT"}));
@@ -57,10 +87,7 @@ TEST(Refit, FoldedWeightsFollow) {
   EXPECT_TRUE(refitter->refitCudaEngine()) << session.log.text();
   EXPECT_EQ(session.result(), F(8, 36 * 5 + 3));
   // A plan written now holds the new weights.
-  const std::unique_ptr<IHostMemory> plan(session.engine->serialize());
-  session.context.reset();
-  session.engine.reset(session.runtime->deserializeCudaEngine(plan->data(), plan->size()));
-  session.context.reset(session.engine->createExecutionContext());
+  session.load(*std::unique_ptr<IHostMemory>(session.engine->serialize()));
   EXPECT_EQ(session.result(), F(8, 36 * 5 + 3));
 }
 
@@ -93,7 +120,7 @@ TEST(Refit, StrippedPlansNeedTheirWeights) {
   session.context->setTensorAddress("y", y.data());
   EXPECT_FALSE(session.context->enqueueV3(nullptr));
   EXPECT_TRUE(session.log.complained("refit"));
-  std::unique_ptr<IRefitter> refitter(createInferRefitter(*session.engine, session.log));
+  const auto refitter = session.refitter();
   ASSERT_NE(refitter, nullptr);
   EXPECT_EQ(names_of(*refitter, true), (std::set<std::string>{"conv KERNEL"}));
   EXPECT_FALSE(refitter->refitCudaEngine());
@@ -114,7 +141,7 @@ TEST(Refit, NamesAndRoles) {
   Network session(1, 2, 3);
   session.config->setFlag(BuilderFlag::kREFIT);
   ASSERT_TRUE(session.build());
-  std::unique_ptr<IRefitter> refitter(createInferRefitter(*session.engine, session.log));
+  const auto refitter = session.refitter();
   const char* layers[3] = {};
   WeightsRole roles[3] = {};
   ASSERT_EQ(refitter->getAll(3, layers, roles), 3);
@@ -129,7 +156,7 @@ TEST(Refit, NamesAndRoles) {
 
 /// The weights of a convolution and of a constant layer, by layer and role.
 std::set<std::pair<std::string, WeightsRole>> weights_of_products(bool in_eight_bits) {
-  Session session;
+  Refitted session;
   const F kernel(36, 0.5F);
   ITensor* x = session.input("x", DataType::kFLOAT, {1, 2, 4, 4});
   auto* conv =
@@ -147,7 +174,7 @@ std::set<std::pair<std::string, WeightsRole>> weights_of_products(bool in_eight_
     tensor->setDynamicRange(-9, 9);
   EXPECT_TRUE(session.build()) << session.log.text();
   if (!session.engine) return {};
-  const std::unique_ptr<IRefitter> refitter(createInferRefitter(*session.engine, session.log));
+  const auto refitter = session.refitter();
   const char* layers[8] = {};
   WeightsRole roles[8] = {};
   std::set<std::pair<std::string, WeightsRole>> all;
@@ -169,27 +196,17 @@ TEST(Refit, PlansForOtherVersionsHoldNoPackedWeights) {
   session.config->setFlag(BuilderFlag::kREFIT);
   session.config->setFlag(BuilderFlag::kVERSION_COMPATIBLE);
   EXPECT_EQ(session.result(), F(8, 18 * 2 + 3));
-  const std::unique_ptr<IRefitter> refitter(createInferRefitter(*session.engine, session.log));
-  const F scale(2, 5);
-  EXPECT_TRUE(refitter->setNamedWeights("bn SCALE", of(scale)));
-  EXPECT_TRUE(refitter->refitCudaEngine()) << session.log.text();
-  const std::unique_ptr<IHostMemory> plan(session.engine->serialize());
-  session.context.reset();
-  session.engine.reset(session.runtime->deserializeCudaEngine(plan->data(), plan->size()));
-  ASSERT_NE(session.engine, nullptr) << session.log.text();
-  session.context.reset(session.engine->createExecutionContext());
+  session.refit("bn SCALE", F(2, 5));
+  session.load(*std::unique_ptr<IHostMemory>(session.engine->serialize()));
   EXPECT_EQ(session.result(), F(8, 18 * 5 + 3));
 }
 
 TEST(Refit, NamesOfNoWeightsAreNotMarked) {
-  Session session;
+  Refitted session;
   ITensor* x = session.input("x", DataType::kFLOAT, {2});
   const Weights w = session.weights({1, 2});
   IConstantLayer* constant = session.network->addConstant(dims({2}), w);
-  session.output(
-      session.network->addElementWise(*x, *constant->getOutput(0), ElementWiseOperation::kSUM)
-          ->getOutput(0),
-      "y");
+  session.output(session.sum(x, constant->getOutput(0)), "y");
   EXPECT_FALSE(session.network->markWeightsRefittable("bias"));
   EXPECT_TRUE(session.log.complained("weights of the network")) << session.log.text();
   EXPECT_FALSE(session.network->unmarkWeightsRefittable("bias"));
@@ -203,25 +220,18 @@ TEST(Refit, NamesOfNoWeightsAreNotMarked) {
 }
 
 TEST(Refit, UserNamesAndIndividualWeights) {
-  Session session;
+  Refitted session;
   ITensor* x = session.input("x", DataType::kFLOAT, {1, 2});
-  const Weights w = session.weights({1, 2, 3, 4}), b = session.weights({5, 6});
-  session.network->setWeightsName(w, "w");
+  ITensor* product = session.product(x, {1, 2, 3, 4}, "w");
+  const Weights b = session.weights({5, 6});
   session.network->setWeightsName(b, "b");
   EXPECT_TRUE(session.network->markWeightsRefittable("w"));
   EXPECT_TRUE(session.network->areWeightsMarkedRefittable("w"));
-  ITensor* matrix = session.network->addConstant(dims({2, 2}), w)->getOutput(0);
   ITensor* bias = session.network->addConstant(dims({1, 2}), b)->getOutput(0);
-  ITensor* product =
-      session.network
-          ->addMatrixMultiply(*x, MatrixOperation::kNONE, *matrix, MatrixOperation::kNONE)
-          ->getOutput(0);
-  session.output(
-      session.network->addElementWise(*product, *bias, ElementWiseOperation::kSUM)->getOutput(0),
-      "y");
+  session.output(session.sum(product, bias), "y");
   session.config->setFlag(BuilderFlag::kREFIT_INDIVIDUAL);
   expect_near(session.run({{"x", floats({1, 2}, {1, 1})}})["y"], {9, 12});
-  std::unique_ptr<IRefitter> refitter(createInferRefitter(*session.engine, session.log));
+  const auto refitter = session.refitter();
   EXPECT_EQ(names_of(*refitter, false), (std::set<std::string>{"w"}));
   const F other = {1, 0, 0, 1};
   EXPECT_FALSE(refitter->setNamedWeights("b", of({1, 1})));
@@ -233,7 +243,7 @@ TEST(Refit, UserNamesAndIndividualWeights) {
 
 /// Weights are new also where extents broadcast that the plan was tuned for as equal.
 TEST(Refit, ReachesOperandsThatAreBroadcast) {
-  Session session;
+  Refitted session;
   ITensor* x = session.input("x", DataType::kFLOAT, {-1, 2});
   ITensor* added = session.input("added", DataType::kFLOAT, {-1, 2});
   IOptimizationProfile* profile = session.builder->createOptimizationProfile();
@@ -243,16 +253,7 @@ TEST(Refit, ReachesOperandsThatAreBroadcast) {
     EXPECT_TRUE(profile->setDimensions(name, OptProfileSelector::kMAX, dims({4, 2})));
   }
   EXPECT_EQ(session.config->addOptimizationProfile(profile), 0);
-  const Weights w = session.weights({1, 0, 0, 1});
-  session.network->setWeightsName(w, "w");
-  ITensor* matrix = session.network->addConstant(dims({2, 2}), w)->getOutput(0);
-  ITensor* product =
-      session.network
-          ->addMatrixMultiply(*x, MatrixOperation::kNONE, *matrix, MatrixOperation::kNONE)
-          ->getOutput(0);
-  session.output(
-      session.network->addElementWise(*product, *added, ElementWiseOperation::kSUM)->getOutput(0),
-      "y");
+  session.output(session.sum(session.product(x, {1, 0, 0, 1}, "w"), added), "y");
   session.config->setFlag(BuilderFlag::kREFIT);
   const auto result = [&session](size_t rows, size_t of_added) {
     const auto filled = [](size_t count, float value) {
@@ -261,10 +262,7 @@ TEST(Refit, ReachesOperandsThatAreBroadcast) {
     return session.run({{"x", filled(rows, 1)}, {"added", filled(of_added, 5)}})["y"];
   };
   expect_near(result(1, 4), F(8, 6));
-  std::unique_ptr<IRefitter> refitter(createInferRefitter(*session.engine, session.log));
-  const F other = {3, 0, 0, 3};
-  EXPECT_TRUE(refitter->setNamedWeights("w", of(other)));
-  EXPECT_TRUE(refitter->refitCudaEngine()) << session.log.text();
+  session.refit("w", {3, 0, 0, 3});
   expect_near(result(1, 4), F(8, 8));
   expect_near(result(3, 1), F(6, 8));
   expect_near(result(2, 2), F(4, 8));
@@ -273,27 +271,16 @@ TEST(Refit, ReachesOperandsThatAreBroadcast) {
 /// The passes' facts about the device when the plan was built decide again: here that a sum is left
 /// to the normalization behind it.
 TEST(Refit, RegionsStayAsTheyWereBuilt) {
-  Session session;
+  Refitted session;
   ITensor* x = session.input("x", DataType::kFLOAT, {2, 2});
-  const Weights w = session.weights({1, 2, 3, 4});
-  session.network->setWeightsName(w, "w");
-  ITensor* matrix = session.network->addConstant(dims({2, 2}), w)->getOutput(0);
-  ITensor* product =
-      session.network
-          ->addMatrixMultiply(*x, MatrixOperation::kNONE, *matrix, MatrixOperation::kNONE)
-          ->getOutput(0);
-  ITensor* sum =
-      session.network->addElementWise(*product, *x, ElementWiseOperation::kSUM)->getOutput(0);
+  ITensor* sum = session.sum(session.product(x, {1, 2, 3, 4}, "w"), x);
   ITensor* one = session.constant({1, 2}, {1, 1});
   ITensor* zero = session.constant({1, 2}, {0, 0});
   session.output(session.network->addNormalization(*sum, *one, *zero, 1U << 1)->getOutput(0), "y");
   session.config->setFlag(BuilderFlag::kREFIT);
   const auto input = floats({2, 2}, {1, 2, 2, 1});
   expect_near(session.run({{"x", input}})["y"], {-1, 1, -1, 1});
-  std::unique_ptr<IRefitter> refitter(createInferRefitter(*session.engine, session.log));
-  const F other = {4, 3, 2, 1};
-  EXPECT_TRUE(refitter->setNamedWeights("w", of(other)));
-  EXPECT_TRUE(refitter->refitCudaEngine()) << session.log.text();
+  session.refit("w", {4, 3, 2, 1});
   expect_near(session.run({{"x", input}})["y"], {1, -1, 1, -1});
 }
 
@@ -301,7 +288,7 @@ TEST(Refit, WeightsOfTheDeviceAreToldAsGiven) {
   Network session(1, 2, 3);
   session.config->setFlag(BuilderFlag::kREFIT);
   ASSERT_TRUE(session.build());
-  const std::unique_ptr<IRefitter> refitter(createInferRefitter(*session.engine, session.log));
+  const auto refitter = session.refitter();
   const F scale(2, 5);
   api_test::Memory memory(sizeof(float) * scale.size());
   std::memcpy(memory.data(), scale.data(), sizeof(float) * scale.size());
@@ -320,21 +307,19 @@ TEST(Refit, WeightsOfTheDeviceAreToldAsGiven) {
 
 /// Passes look at contents: equal rows are made one, and other weights have none. The plan follows.
 TEST(Refit, WeightsMayBeOptimizedOtherwise) {
-  Session session;
+  Refitted session;
   session.config->setFlag(BuilderFlag::kREFIT);
   ITensor* x = session.input("x", DataType::kFLOAT, {2, 2});
   const F all = {1, 2, 3, 4}, equal_rows = {-10, 5, -10, 5}, ones(4, 1);
   auto* addend = session.network->addConstant(dims({2, 2}), session.weights(all));
   addend->setName("addend");
-  ITensor* sum =
-      session.network->addElementWise(*x, *addend->getOutput(0), ElementWiseOperation::kSUM)
-          ->getOutput(0);
+  ITensor* sum = session.sum(x, addend->getOutput(0));
   session.output(session.network->addActivation(*sum, ActivationType::kRELU)->getOutput(0), "y");
   const auto result = [&] {
     return session.run({{"x", floats({2, 2}, ones)}})["y"].values<float>();
   };
   EXPECT_EQ(result(), (F{2, 3, 4, 5}));
-  std::unique_ptr<IRefitter> refitter(createInferRefitter(*session.engine, session.log));
+  auto refitter = session.refitter();
   const auto refit = [&](const F& values) {
     EXPECT_TRUE(refitter->setWeights("addend", WeightsRole::kCONSTANT, of(values)));
     EXPECT_TRUE(refitter->refitCudaEngine()) << session.log.text();
@@ -345,59 +330,44 @@ TEST(Refit, WeightsMayBeOptimizedOtherwise) {
   const std::unique_ptr<IHostMemory> plan(session.engine->serialize());
   refit(all);
   EXPECT_EQ(result(), (F{2, 3, 4, 5}));
-  session.context.reset();
   refitter.reset();
-  session.engine.reset(session.runtime->deserializeCudaEngine(plan->data(), plan->size()));
-  session.context.reset(session.engine->createExecutionContext());
+  session.load(*plan);
   EXPECT_EQ(result(), (F{0, 6, 0, 6}));
 }
 
 /// Layers inside of a loop have names of their own, or the loop's.
 TEST(Refit, LoopsKeepTheirKernels) {
-  Session session;
+  Refitted session;
   ITensor* x = session.input("x", DataType::kFLOAT, {3, 2});
-  const F before = {1, 0, 0, 1}, after = {0, 2, 2, 0};
-  const Weights w = session.weights(before);
-  session.network->setWeightsName(w, "w");
-  ITensor* matrix = session.network->addConstant(dims({2, 2}), w)->getOutput(0);
   ILoop* loop = session.network->addLoop();
   loop->setName("loop");
   loop->addTripLimit(*session.constant32({}, {3}), TripLimit::kCOUNT);
   IRecurrenceLayer* sum = loop->addRecurrence(*session.constant({2}, {0, 0}));
   ITensor* row = loop->addIterator(*x)->getOutput(0);
-  ITensor* product =
-      session.network
-          ->addMatrixMultiply(*row, MatrixOperation::kVECTOR, *matrix, MatrixOperation::kNONE)
-          ->getOutput(0);
-  ITensor* next =
-      session.network->addElementWise(*sum->getOutput(0), *product, ElementWiseOperation::kSUM)
-          ->getOutput(0);
-  sum->setInput(1, *next);
+  ITensor* product = session.product(row, {1, 0, 0, 1}, "w", MatrixOperation::kVECTOR);
+  sum->setInput(1, *session.sum(sum->getOutput(0), product));
   session.output(loop->addLoopOutput(*sum->getOutput(0), LoopOutput::kLAST_VALUE)->getOutput(0),
                  "y");
   session.config->setFlag(BuilderFlag::kREFIT);
   const Arrays inputs = {{"x", floats({3, 2}, {1, 2, 3, 4, 5, 6})}};
   EXPECT_EQ(session.run(inputs)["y"].values<float>(), (F{9, 12}));
-  std::unique_ptr<IRefitter> refitter(createInferRefitter(*session.engine, session.log));
-  EXPECT_TRUE(refitter->setNamedWeights("w", of(after)));
-  EXPECT_TRUE(refitter->refitCudaEngine()) << session.log.text();
+  session.refit("w", {0, 2, 2, 0});
   EXPECT_EQ(session.run(inputs)["y"].values<float>(), (F{24, 18}));
   EXPECT_EQ(session.log.warnings, std::vector<std::string>());
 }
 
 /// The infinity of a mask is no mistake where the network has it.
 TEST(Refit, InfinitiesStayWhereTheyWere) {
-  Session session;
+  Refitted session;
   session.config->setFlag(BuilderFlag::kREFIT);
   const float infinity = std::numeric_limits<float>::infinity();
   const Weights mask = session.weights({-infinity, 1});
   ASSERT_TRUE(session.network->setWeightsName(mask, "mask"));
   auto* constant = session.network->addConstant(dims({2}), mask);
-  auto* sum = session.network->addElementWise(*session.input("x", DataType::kFLOAT, {2}),
-                                              *constant->getOutput(0), ElementWiseOperation::kSUM);
-  session.output(sum->getOutput(0), "y");
+  session.output(session.sum(session.input("x", DataType::kFLOAT, {2}), constant->getOutput(0)),
+                 "y");
   ASSERT_TRUE(session.build());
-  std::unique_ptr<IRefitter> refitter(createInferRefitter(*session.engine, session.log));
+  const auto refitter = session.refitter();
   const F other = {0, infinity}, same = {-infinity, 2};
   EXPECT_FALSE(refitter->setNamedWeights("mask", of(other)));
   EXPECT_TRUE(session.log.complained("not finite"));
@@ -415,7 +385,7 @@ TEST(Refit, WrongWeightsAreRefused) {
   Network other(1, 2, 3);
   other.config->setFlag(BuilderFlag::kREFIT);
   ASSERT_TRUE(other.build());
-  std::unique_ptr<IRefitter> refitter(createInferRefitter(*other.engine, other.log));
+  const auto refitter = other.refitter();
   EXPECT_FALSE(refitter->setNamedWeights("nothing", of({1})));
   EXPECT_TRUE(other.log.complained("'nothing'"));
   EXPECT_FALSE(refitter->setNamedWeights(nullptr, of({1})));
