@@ -12,49 +12,13 @@
 namespace tenon {
 namespace {
 
-#define __device__
-#define __global__
-#define __grid_constant__
-#define __shared__
-#define __launch_bounds__(...)
-
+using namespace host_block;
 using u16 = unsigned short;
-using u32 = unsigned;
-using u64 = unsigned long long;
 using std::min;
 
-struct TensorMap {};
-struct CachePolicy {};
-
-thread_local host_block::Index3 threadIdx, blockIdx;
-host_block::Index3 gridDim;
-host_block::Barriers* barriers = nullptr;
-int threads_of_block = 0;
 int rows = 0;  ///< Of the left operand.
 
-u32 shared_address(const void*) {
-  return 1024;
-}
-void release_next() {}
-void wait_previous() {}
-void __syncwarp() {}
-void __syncthreads() {
-  barriers->wait_of(0, threads_of_block);
-}
 void cluster_start() {}
-void barriers_visible() {}
-void barrier_create(u32 at, u32 arrivals) {
-  barriers->create(at, static_cast<int>(arrivals));
-}
-void barrier_arrive(u32 at) {
-  barriers->arrive(at);
-}
-void barrier_expect(u32 at, u32 bytes) {
-  barriers->arrive(at, bytes);
-}
-void barrier_wait(u32 at, u32 phase) {
-  barriers->wait(at, phase);
-}
 void barrier_wait_cluster(u32, u32) {}
 void barrier_of(int number, int count) {
   barriers->wait_of(number, count);
@@ -62,10 +26,6 @@ void barrier_of(int number, int count) {
 void barrier_arrive_of(int number, int count) {
   barriers->arrive_of(number, count);
 }
-int warp_of_block() {
-  return static_cast<int>(threadIdx.x / 32);
-}
-void fetch_map(const TensorMap&) {}
 void fetch_box(u32, const TensorMap&, u32, int, int, int) {}
 u32 address_in_block(u32 address, u32) {
   return address;

@@ -110,4 +110,49 @@ inline std::string run_warps(int count, Barriers& barriers, const std::function<
   return failure;
 }
 
+// CUDA's names and the prelude's for kernels that are compiled inside `using namespace host_block`.
+#define __device__
+#define __global__
+#define __grid_constant__
+#define __shared__
+#define __launch_bounds__(...)
+
+using u32 = unsigned;
+using u64 = unsigned long long;
+
+struct TensorMap {};
+struct CachePolicy {};
+
+inline thread_local Index3 threadIdx, blockIdx;
+inline Index3 gridDim;
+inline Barriers* barriers = nullptr;  ///< Of the block that runs.
+inline int threads_of_block = 0;
+
+inline u32 shared_address(const void*) {
+  return 1024;
+}
+inline int warp_of_block() {
+  return static_cast<int>(threadIdx.x / 32);
+}
+inline void release_next() {}
+inline void wait_previous() {}
+inline void __syncwarp() {}
+inline void __syncthreads() {
+  barriers->wait_of(0, threads_of_block);
+}
+inline void barriers_visible() {}
+inline void barrier_create(u32 at, u32 arrivals) {
+  barriers->create(at, static_cast<int>(arrivals));
+}
+inline void barrier_arrive(u32 at) {
+  barriers->arrive(at);
+}
+inline void barrier_expect(u32 at, u32 bytes) {
+  barriers->arrive(at, bytes);
+}
+inline void barrier_wait(u32 at, u32 phase) {
+  barriers->wait(at, phase);
+}
+inline void fetch_map(const TensorMap&) {}
+
 }  // namespace tenon::host_block

@@ -11,55 +11,23 @@
 namespace tenon {
 namespace {
 
-#define __device__
-#define __global__
-#define __grid_constant__
-#define __shared__
-#define __launch_bounds__(...)
 #define __forceinline__ inline
 // Without the instructions, which have values for their compiler alone.
 #define asm
 #define volatile(...)
 
-using u32 = unsigned;
-using u64 = unsigned long long;
+using namespace host_block;
 using std::min;
 
-struct TensorMap {};
-struct CachePolicy {};
 struct float4 {
   float x, y, z, w;
 };
 
-thread_local host_block::Index3 threadIdx, blockIdx;
-host_block::Index3 gridDim;
-host_block::Barriers* barriers = nullptr;
-int threads_of_block = 0;
 int images = 0;
 
-u32 shared_address(const void*) {
-  return 1024;
-}
-void release_next() {}
-void wait_previous() {}
-void __syncwarp() {}
-void __syncthreads() {
-  barriers->wait_of(0, threads_of_block);
-}
 float __int_as_float(int) {
   return 0;
 }
-void barriers_visible() {}
-void barrier_create(u32 at, u32 arrivals) {
-  barriers->create(at, static_cast<int>(arrivals));
-}
-void barrier_expect(u32 at, u32 bytes) {
-  barriers->arrive(at, bytes);
-}
-int warp_of_block() {
-  return static_cast<int>(threadIdx.x / 32);
-}
-void fetch_map(const TensorMap&) {}
 void products_begin() {}
 void products_commit() {}
 
