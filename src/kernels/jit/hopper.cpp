@@ -34,6 +34,24 @@ std::string each(std::string_view constraint, std::string_view array, int count)
   return listed(before, 0, count, "])");
 }
 
+/// A function of 64 rows of sums. `kind`: the instruction's depth and types; `behind`: its operands
+/// behind the one that says whether sums are kept.
+std::string product_text(std::string_view name, int columns, bool a_in_registers, bool is_integer,
+                         std::string_view kind, std::string_view behind) {
+  const int sums = columns / 2, a = a_in_registers ? 4 : 1;
+  const std::string left =
+      a_in_registers ? fmt::format("{{{}}}", places(sums, 4)) : fmt::format("%{}", sums);
+  return fmt::format(
+      "__device__ inline void {}({} (&d)[{}], {}, u64 b, int keep) {{\n"
+      "  asm volatile(\"{{\\n.reg .pred keep;\\nsetp.ne.b32 keep, %{}, 0;\\n\"\n"
+      "    \"wgmma.mma_async.sync.aligned.m64n{}{} {{{}}}, {}, %{}, keep{};\\n}}\"\n"
+      "    : {}\n    : {}, \"l\"(b), \"r\"(keep));\n}}\n",
+      name, is_integer ? "int" : "float", sums, a_in_registers ? "const u32 (&a)[4]" : "u64 a",
+      sums + a + 1, columns, kind, places(0, sums), left, sums + a, behind,
+      each(is_integer ? "+r" : "+f", "d", sums),
+      a_in_registers ? each("r", "a", 4) : std::string("\"l\"(a)"));
+}
+
 }  // namespace
 
 void add_group_product(KernelCode& code, std::string_view name, const GroupProduct& p) {
@@ -60,38 +78,20 @@ void write_group_product(const TextRecord& record, std::string& text) {
                        .a_in_registers = record.numbers[2] != 0,
                        .a_by_columns = record.numbers[3] != 0,
                        .b_by_columns = record.numbers[4] != 0};
-  const int sums = p.columns / 2, a = p.a_in_registers ? 4 : 1;
-  const std::string left =
-      p.a_in_registers ? fmt::format("{{{}}}", places(sums, 4)) : fmt::format("%{}", sums);
+  const std::string_view type = p.bf16 ? "bf16" : "f16";
   const int a_turned = p.a_by_columns ? 1 : 0, b_turned = p.b_by_columns ? 1 : 0;
   const std::string orders =
       p.a_in_registers ? fmt::format("{}", b_turned) : fmt::format("{}, {}", a_turned, b_turned);
-  const char* type = p.bf16 ? "bf16" : "f16";
-  text += fmt::format(
-      "__device__ inline void {}(float (&d)[{}], {}, u64 b, int keep) {{\n"
-      "  asm volatile(\"{{\\n.reg .pred keep;\\nsetp.ne.b32 keep, %{}, 0;\\n\"\n"
-      "    \"wgmma.mma_async.sync.aligned.m64n{}k16.f32.{}.{} {{{}}}, {}, %{}, keep, 1, 1, "
-      "{};\\n}}\"\n    : {}\n    : {}, \"l\"(b), \"r\"(keep));\n}}\n",
-      record.words[0], sums, p.a_in_registers ? "const u32 (&a)[4]" : "u64 a", sums + a + 1,
-      p.columns, type, type, places(0, sums), left, sums + a, orders, each("+f", "d", sums),
-      p.a_in_registers ? each("r", "a", 4) : std::string("\"l\"(a)"));
+  text += product_text(record.words[0], p.columns, p.a_in_registers, false,
+                       fmt::format("k16.f32.{}.{}", type, type), ", 1, 1, " + orders);
 }
 
 void write_byte_group_product(const TextRecord& record, std::string& text) {
   const ByteGroupProduct p{static_cast<int>(record.numbers[0]), record.words[1], record.words[2],
                            record.numbers[1] != 0};
-  const int sums = p.columns / 2, a = p.a_in_registers ? 4 : 1;
-  text += fmt::format(
-      "__device__ inline void {}({} (&d)[{}], {}, u64 b, int keep) {{\n"
-      "  asm volatile(\"{{\\n.reg .pred keep;\\nsetp.ne.b32 keep, %{}, 0;\\n\"\n"
-      "    \"wgmma.mma_async.sync.aligned.m64n{}k32.{}.{}.{} {{{}}}, {}, %{}, keep{};\\n}}\"\n"
-      "    : {}\n    : {}, \"l\"(b), \"r\"(keep));\n}}\n",
-      record.words[0], p.is_integer() ? "int" : "float", sums,
-      p.a_in_registers ? "const u32 (&a)[4]" : "u64 a", sums + a + 1, p.columns,
-      p.is_integer() ? "s32" : "f32", p.a, p.b, places(0, sums),
-      p.a_in_registers ? fmt::format("{{{}}}", places(sums, 4)) : fmt::format("%{}", sums),
-      sums + a, p.is_integer() ? "" : ", 1, 1", each(p.is_integer() ? "+r" : "+f", "d", sums),
-      p.a_in_registers ? each("r", "a", 4) : std::string("\"l\"(a)"));
+  text += product_text(record.words[0], p.columns, p.a_in_registers, p.is_integer(),
+                       fmt::format("k32.{}.{}.{}", p.is_integer() ? "s32" : "f32", p.a, p.b),
+                       p.is_integer() ? "" : ", 1, 1");
 }
 
 void write_sparse_group_product(const TextRecord& record, std::string& text) {
