@@ -58,7 +58,7 @@ Spelling spelling_of(OpKind kind, std::string_view attribute) {
   return {attribute, {}};
 }
 
-/// What is asked for under ONNX's names.
+/// An operator's attributes under ONNX's names.
 class OnnxAttributes : public AttributeVisitor {
  public:
   using AttributeVisitor::visit;
