@@ -9,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <regex>
 #include <sstream>
@@ -227,6 +228,14 @@ int architecture_of(int count, const char* const* options) {
   return 800;
 }
 
+/// Of all that code follows from, so that caches of kernels keep no older code.
+int version() {
+  std::string all = HOST_COMPILER;
+  for (const char* file : {"block.h", "assembly.h", "functions.h", "host_nvrtc.cpp"})
+    all += contents_of(std::string(HOST_HEADERS "/") + file);
+  return static_cast<int>(std::hash<std::string>()(all) % 1000000);
+}
+
 int take(const std::string& text, char* to) {
   std::memcpy(to, text.c_str(), text.size());
   return 0;
@@ -238,7 +247,7 @@ int take(const std::string& text, char* to) {
 extern "C" {
 
 int nvrtcVersion(int* major, int* minor) {
-  *major = 13, *minor = 0;
+  *major = 13, *minor = version();
   return 0;
 }
 const char* nvrtcGetErrorString(int) {
