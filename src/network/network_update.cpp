@@ -29,12 +29,15 @@ void give_name(const Graph& graph, Value& value) {
 }
 
 /// "(Unnamed Layer* 3) [Convolution]", as the surface has it.
-std::string default_name(size_t index, LayerType type) {
+std::string default_name(size_t index, const ILayer& layer) {
   static constexpr std::string_view kNames[] = {
 #define TENON_LAYER_NAME(name) name,
 #include "network/layer_names.def"
   };
-  return fmt::format("(Unnamed Layer* {}) [{}]", index, kNames[static_cast<size_t>(type)]);
+  const auto* normalization = dynamic_cast<const nvinfer1::INormalizationLayer*>(&layer);
+  const bool second = normalization != nullptr && normalization->isV2();
+  return fmt::format("(Unnamed Layer* {}) [{}{}]", index,
+                     kNames[static_cast<size_t>(layer.getType())], second ? "V2" : "");
 }
 
 /// An imported node reads its layer's operands as they are.
@@ -99,7 +102,7 @@ bool Network::attach(const char* method, std::unique_ptr<LayerCore> layer,
     if (handle == nullptr) return false;
     layer->operands_.push_back(handle);
   }
-  layer->name_ = default_name(listed_.size(), layer->layer().getType());
+  layer->name_ = default_name(listed_.size(), layer->layer());
   // Until it is asked for types the layer has a node without meaning, for its outputs to exist.
   Node* node = graph_->add_node(std::make_unique<Identity>(), {}, results, layer->name_);
   try {

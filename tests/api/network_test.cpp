@@ -308,9 +308,13 @@ TEST(Network, DefaultNamesAreThoseOfTensorRT) {
   ILayer* product = session.network->addMatrixMultiply(*x, none, *x, none);
   ILayer* shares = session.network->addSoftMax(*product->getOutput(0));
   ILayer* leaky = session.network->addParametricReLU(*shares->getOutput(0), *x);
+  ILayer* first = session.network->addNormalization(*x, *x, *x, 2);
+  ILayer* second = session.network->addNormalizationV2(*x, *x, *x, 2);
   EXPECT_STREQ(product->getName(), "(Unnamed Layer* 0) [Matrix Multiply]");
   EXPECT_STREQ(shares->getName(), "(Unnamed Layer* 1) [Softmax]");
   EXPECT_STREQ(leaky->getName(), "(Unnamed Layer* 2) [Parametric ReLU]");
+  EXPECT_STREQ(first->getName(), "(Unnamed Layer* 3) [Normalization]");
+  EXPECT_STREQ(second->getName(), "(Unnamed Layer* 4) [NormalizationV2]");
 }
 
 TEST(Network, DynamicShapes) {
