@@ -101,7 +101,7 @@ void set_flags(IBuilderConfig& config, const Arguments& arguments) {
 }
 
 Status set_pools(IBuilderConfig& config, const std::string& text) {
-  TENON_ASSIGN(const std::vector<NamedText> entries, parse_map(text));
+  TENON_ASSIGN(const std::vector<NamedText> entries, parse_map("--memPoolSize", text));
   for (const NamedText& entry : entries) {
     const PoolRow* found = nullptr;
     for (const PoolRow& row : kPools) {

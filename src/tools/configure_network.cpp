@@ -64,6 +64,12 @@ bool is_real(nvinfer1::DataType type) {
 Status set_layer_outputs(ILayer& layer, const NamedText& entry) {
   const auto words = split_outside_quotes(entry.text, '+');
   const bool is_named = entry.name == layer.getName();
+  const auto outputs = static_cast<size_t>(layer.getNbOutputs());
+  if (is_named && words.size() > 1 && words.size() != outputs)
+    return user_error(
+        "--layerOutputTypes: {} types for the {} outputs of '{}'; give one for all or "
+        "one for each",
+        words.size(), outputs, entry.name);
   for (int32_t i = 0; i < layer.getNbOutputs() && !words.empty(); ++i) {
     const size_t at = std::min<size_t>(i, words.size() - 1);
     TENON_ASSIGN(const nvinfer1::DataType type, type_for("--layerOutputTypes", words[at]));
@@ -82,14 +88,13 @@ bool is_some_layer(const INetworkDefinition& network, std::string_view pattern) 
 
 Status for_layers(INetworkDefinition& network, std::string_view flag, const std::string& text,
                   Status (*apply)(ILayer&, const NamedText&), Console& console) {
-  Result<std::vector<NamedText>> entries = parse_map(text);
-  if (!entries.ok()) return std::move(entries).error().with_context(flag);
-  for (int32_t i = 0; i < network.getNbLayers() && !entries->empty(); ++i) {
+  TENON_ASSIGN(const std::vector<NamedText> entries, parse_map(flag, text));
+  for (int32_t i = 0; i < network.getNbLayers() && !entries.empty(); ++i) {
     ILayer* layer = network.getLayer(i);
-    const NamedText* entry = find_entry(*entries, layer->getName());
+    const NamedText* entry = find_entry(entries, layer->getName());
     if (entry) TENON_TRY(apply(*layer, *entry));
   }
-  for (const NamedText& entry : *entries)
+  for (const NamedText& entry : entries)
     if (!is_some_layer(network, entry.name))
       console.warning("{}: no layer is called '{}'", flag, entry.name);
   return {};

@@ -95,7 +95,8 @@ class Dump final : public nvinfer1::IDebugListener {
       : all_(arguments.text(OptionId::saveAllDebugTensors)), console_(console), gpu_(gpu) {}
 
   Status read_names(const Arguments& arguments) {
-    TENON_ASSIGN(files_, parse_map(arguments.text(OptionId::saveDebugTensors)));
+    TENON_ASSIGN(files_,
+                 parse_map("--saveDebugTensors", arguments.text(OptionId::saveDebugTensors)));
     return {};
   }
 

@@ -58,7 +58,7 @@ void allow_plugins_in_plans(IRuntime& runtime, const Arguments& arguments) {
   if (arguments.has(OptionId::tempdir))
     runtime.setTemporaryDirectory(arguments.text(OptionId::tempdir).c_str());
   nvinfer1::TempfileControlFlags flags = runtime.getTempfileControlFlags();
-  const auto entries = parse_map(arguments.text(OptionId::tempfileControls));
+  const auto entries = parse_map("--tempfileControls", arguments.text(OptionId::tempfileControls));
   for (const NamedText& entry : entries.ok() ? *entries : std::vector<NamedText>()) {
     const auto flag = entry.name == "in_memory"
                           ? nvinfer1::TempfileControlFlag::kALLOW_IN_MEMORY_FILES

@@ -47,7 +47,7 @@ Result<BindingRequest> binding_request(const ICudaEngine& engine, const Argument
   if (arguments.has(OptionId::shapes)) {
     TENON_ASSIGN(request.shapes, parse_shape_list(arguments.text(OptionId::shapes)));
   }
-  TENON_ASSIGN(request.files, parse_map(arguments.text(OptionId::loadInputs)));
+  TENON_ASSIGN(request.files, parse_map("--loadInputs", arguments.text(OptionId::loadInputs)));
   return request;
 }
 

@@ -115,7 +115,7 @@ Status check_dump_forms(const Arguments& arguments) {
 /// --tempfileControls: "in_memory:allow,temporary:deny".
 Status check_tempfile_controls(const Arguments& arguments) {
   TENON_ASSIGN(const std::vector<NamedText> entries,
-               parse_map(arguments.text(OptionId::tempfileControls)));
+               parse_map("--tempfileControls", arguments.text(OptionId::tempfileControls)));
   for (const NamedText& entry : entries) {
     const bool known = entry.name == "in_memory" || entry.name == "temporary";
     if (!known || (entry.text != "allow" && entry.text != "deny"))
@@ -138,10 +138,9 @@ Status check_tempdir(const Arguments& arguments) {
 /// name. They are looked at whether or not they come to bind.
 Status check_layer_types(const Arguments& arguments) {
   for (const OptionId id : {OptionId::layerPrecisions, OptionId::layerOutputTypes}) {
-    Result<std::vector<NamedText>> entries = parse_map(arguments.text(id));
-    if (!entries.ok())
-      return std::move(entries).error().with_context(fmt::format("--{}", name_of(id)));
-    for (const NamedText& entry : *entries)
+    TENON_ASSIGN(const auto entries,
+                 parse_map(fmt::format("--{}", name_of(id)), arguments.text(id)));
+    for (const NamedText& entry : entries)
       for (const std::string_view word : split_outside_quotes(entry.text, '+'))
         if (!parse_type(word))
           return user_error("--{}: '{}' is no type (fp32, fp16, bf16, int8, ...)", name_of(id),

@@ -165,7 +165,11 @@ Result<std::vector<NamedText>> parse_entries(std::string_view text) {
     if (colon == std::string_view::npos || name.empty()) {
       return user_error("'{}' is not of the form name:value", piece);
     }
-    entries.push_back({std::string(name), std::string(piece.substr(colon + 1))});
+    NamedText entry{std::string(name), std::string(piece.substr(colon + 1))};
+    const auto same = std::ranges::find(entries, entry.name, &NamedText::name);
+    if (same != entries.end() && same->text != entry.text)
+      return user_error("'{}' is given twice in '{}'", entry.name, text);
+    if (same == entries.end()) entries.push_back(std::move(entry));
   }
   return entries;
 }
@@ -177,9 +181,6 @@ Result<std::vector<NamedShape>> parse_shape_list(std::string_view text) {
   TENON_ASSIGN(const std::vector<NamedText> entries, parse_entries(text));
   for (const NamedText& entry : entries) {
     TENON_ASSIGN(std::vector<int64_t> dims, parse_dims(entry.text, entry.name + ":" + entry.text));
-    if (find_shape(shapes, entry.name) && find_shape(shapes, entry.name)->name == entry.name) {
-      return user_error("'{}' is given two shapes in '{}'", entry.name, text);
-    }
     shapes.push_back({entry.name, std::move(dims)});
   }
   if (shapes.empty()) return user_error("the shape list is empty (expected name:1x3x224x224)");
@@ -201,10 +202,12 @@ std::string shape_text(const int64_t* dims, int count) {
   return fmt::format("{}", fmt::join(dims, dims + count, "x"));
 }
 
-Result<std::vector<NamedText>> parse_map(std::string_view text) {
-  TENON_ASSIGN(std::vector<NamedText> entries, parse_entries(text));
-  for (const NamedText& entry : entries)
-    if (entry.text.empty()) return user_error("'{}:' is not of the form name:value", entry.name);
+Result<std::vector<NamedText>> parse_map(std::string_view flag, std::string_view text) {
+  Result<std::vector<NamedText>> entries = parse_entries(text);
+  if (!entries.ok()) return std::move(entries).error().with_context(flag);
+  for (const NamedText& entry : *entries)
+    if (entry.text.empty())
+      return user_error("{}: '{}:' is not of the form name:value", flag, entry.name);
   return entries;
 }
 

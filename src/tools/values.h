@@ -50,8 +50,9 @@ struct NamedText {
   std::string name;
   std::string text;
 };
-/// name:text[,name:text], as for files, sizes and types by layer; no text is empty.
-Result<std::vector<NamedText>> parse_map(std::string_view text);
+/// name:text[,name:text], as for files, sizes and types by layer; no text is empty, and no name has
+/// two. Errors name the flag.
+Result<std::vector<NamedText>> parse_map(std::string_view flag, std::string_view text);
 
 /// 90,95,99: each from 0 to 100.
 Result<std::vector<double>> parse_percentiles(std::string_view text);

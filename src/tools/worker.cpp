@@ -123,7 +123,7 @@ class Worker {
     if (!shapes.empty()) {
       TENON_ASSIGN(binding.shapes, parse_shape_list(shapes));
     }
-    TENON_ASSIGN(binding.files, parse_map(request.value("inputs", "")));
+    TENON_ASSIGN(binding.files, parse_map("inputs", request.value("inputs", "")));
     NullLogger log;
     constexpr auto kStatic = nvinfer1::ExecutionContextAllocationStrategy::kSTATIC;
     nvinfer1::ICudaEngine& engine = *model.engine.engine;

@@ -54,7 +54,7 @@ Status hunt(Session& session, const CommandLine& line) {
   if (arguments.has(OptionId::shapes)) {
     TENON_ASSIGN(shapes, parse_shape_list(arguments.text(OptionId::shapes)));
   }
-  TENON_ASSIGN(const auto files, parse_map(arguments.text(OptionId::loadInputs)));
+  TENON_ASSIGN(const auto files, parse_map("--loadInputs", arguments.text(OptionId::loadInputs)));
   const nvinfer1::IOptimizationProfile& profile = usual_profile(*builder, *network, shapes);
   TENON_ASSIGN(const auto contents, read_inputs(*network, shapes, files));
   std::vector<const void*> addresses;

@@ -230,7 +230,8 @@ class ByRounding final : public ReducedModel {
     if (arguments_.has(OptionId::shapes)) {
       TENON_ASSIGN(shapes, parse_shape_list(arguments_.text(OptionId::shapes)));
     }
-    TENON_ASSIGN(const auto files, parse_map(arguments_.text(OptionId::loadInputs)));
+    TENON_ASSIGN(const auto files,
+                 parse_map("--loadInputs", arguments_.text(OptionId::loadInputs)));
     profile_ = &usual_profile(*made_.builder, *made_.network, shapes);
     TENON_ASSIGN(contents_, read_inputs(*made_.network, shapes, files));
     return {};
