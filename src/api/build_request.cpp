@@ -111,7 +111,7 @@ Result<std::vector<KeptNode>> set_passes(const BuilderConfig& config, const Netw
   Device& device = *request.backend.device;
   const bool strongly_typed = network.getFlag(NetworkDefinitionCreationFlag::kSTRONGLY_TYPED);
   request.passes = pass_options(config, device, strongly_typed, logger);
-  TENON_TRY(apply_precisions(config, network, request));
+  TENON_TRY(apply_precisions(config, network, request, logger));
   std::vector<KeptNode> kept = keep_within_budget(config, request, logger);
   TENON_TRY(lower_plugins(*request.graph, request.passes));
   report_unmatched(request.passes, *request.graph, logger);

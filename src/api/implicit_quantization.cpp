@@ -1,6 +1,7 @@
 #include "api/implicit_quantization.h"
 
 #include <algorithm>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -14,10 +15,14 @@
 namespace tenon::api {
 namespace {
 
-/// Layers that are to compute in a floating point type, by name.
-std::map<std::string, std::string> constrained_layers(const BuilderConfig& config,
-                                                      const network::Network& network) {
-  std::map<std::string, std::string> layers;
+/// Layers that setPrecision binds to a type, by name.
+struct BoundLayers {
+  std::map<std::string, std::string> floats;  ///< With the words for it.
+  std::set<std::string> bytes;
+};
+
+BoundLayers bound_layers(const BuilderConfig& config, const network::Network& network) {
+  BoundLayers layers;
   if (!config.getFlag(BuilderFlag::kOBEY_PRECISION_CONSTRAINTS) &&
       !config.getFlag(BuilderFlag::kPREFER_PRECISION_CONSTRAINTS))
     return layers;
@@ -26,9 +31,19 @@ std::map<std::string, std::string> constrained_layers(const BuilderConfig& confi
     if (!layer->precisionIsSet()) continue;
     const tenon::DataType type = network::from_public(layer->getPrecision());
     if (is_real(type) && byte_size(type) > 1)
-      layers[layer->getName()] = fmt::format("setPrecision asks for {}", name_of(type));
+      layers.floats[layer->getName()] = fmt::format("setPrecision asks for {}", name_of(type));
+    if (type == tenon::DataType::kInt8) layers.bytes.insert(layer->getName());
   }
   return layers;
+}
+
+/// The layers whose type time may choose.
+std::set<std::string> choosable(const std::vector<std::string>& layers,
+                                const std::set<std::string>& bound) {
+  std::set<std::string> left;
+  for (const std::string& name : layers)
+    if (!bound.contains(name)) left.insert(name);
+  return left;
 }
 
 /// From this optimization level on layers are quantized where that is faster alone.
@@ -127,17 +142,18 @@ Result<ImplicitQuantization> quantize_by_ranges(const BuilderConfig& config,
   // Extents that profiles fix are known to the passes that weights go through first.
   TENON_TRY(apply_profiles(*request.graph, request.profiles));
   TENON_TRY(infer_graph(*request.graph));
-  Quantizing quantizing(ranges, constrained_layers(config, network), keep_weights,
-                        request.passes.quantized_groups);
+  const BoundLayers bound = bound_layers(config, network);
+  Quantizing quantizing(ranges, bound.floats, keep_weights, request.passes.quantized_groups);
   const std::shared_ptr<const Graph> plain = request.graph->clone();
   TENON_ASSIGN(QuantizedGraph quantized, quantizing.apply(*request.graph));
   if (request.select.level >= kTimedLevel) {
     const LayerChoice choice{
-        *plain,
-        *request.graph,
-        {quantized.layers.begin(), quantized.layers.end()},
+        *plain, *request.graph, choosable(quantized.layers, bound.bytes),
         [&](const auto& layers) { return quantizing.without(*plain, layers); }};
-    const auto slower = layers_faster_plain(choice, request, cache, logger);
+    auto slower = layers_faster_plain(choice, request, cache, logger);
+    // The cache may have the choice of a build that bound no layer.
+    if (slower.ok())
+      std::erase_if(*slower, [&](const auto& name) { return bound.bytes.contains(name); });
     if (!slower.ok()) {
       logger.verbose("INT8: layers are not timed: {}", slower.error().message);
     } else if (!slower->empty()) {

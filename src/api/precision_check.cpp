@@ -1,5 +1,9 @@
 #include "api/precision_check.h"
 
+#include <map>
+#include <set>
+
+#include "api/quantized_operands.h"
 #include "network/convert.h"
 #include "quantizer/pair_budget.h"
 
@@ -28,9 +32,12 @@ class Constraints {
       : config_(config), on_gpu_(on_gpu), options_(options) {}
 
   Status apply(const nvinfer1::ILayer& layer) {
-    if (layer.precisionIsSet()) TENON_TRY(check_allowed(layer, layer.getPrecision()));
-    bool keeps = layer.precisionIsSet() && layer.getPrecision() == PublicType::kFLOAT;
-    if (layer.precisionIsSet()) want_type(layer);
+    bool keeps = false;
+    if (layer.precisionIsSet()) {
+      TENON_TRY(check_allowed(layer, layer.getPrecision()));
+      keeps = layer.getPrecision() == PublicType::kFLOAT;
+      want_type(layer);
+    }
     for (int32_t i = 0; i < layer.getNbOutputs(); ++i) {
       if (!layer.outputTypeIsSet(i)) continue;
       TENON_TRY(check_allowed(layer, layer.getOutputType(i)));
@@ -41,7 +48,31 @@ class Constraints {
     return {};
   }
 
+  /// Products that the network quantizes itself and layers want in a floating point type multiply
+  /// the rounded numbers in it.
+  void keep_in_floats(const Graph& graph) {
+    for (const auto& node : graph.nodes()) {
+      for (const auto& body : node->bodies) keep_in_floats(*body);
+      if (in_floats_.contains(node->name) && has_products(*node) &&
+          byte_size(quantized_type(node->input(0))) == 1)
+        for (const char* pass : {"fuse_quantized", "fuse_quantized_attention"})
+          options_.disabled.push_back(fmt::format("{}:{}", pass, node->name));
+    }
+  }
+
+  void report_unmet(Logger& logger) const {
+    for (const auto& [type, layers] : unmet_)
+      logger.warning(
+          "setPrecision({}) (--layerPrecisions) has no effect on {} of the layers, which compute "
+          "in "
+          "floating point: {}",
+          name_of(network::from_public(type)), layers.size(), listed(layers));
+  }
+
  private:
+  static bool is_wide_real(PublicType type) {
+    return type == PublicType::kFLOAT || type == PublicType::kHALF || type == PublicType::kBF16;
+  }
   Status check_allowed(const nvinfer1::ILayer& layer, PublicType type) const {
     for (const Allowed& allowed : kAllowed)
       if (allowed.type == type && !config_.getFlag(allowed.flag))
@@ -51,10 +82,22 @@ class Constraints {
     return {};
   }
 
+  static bool is_narrow(PublicType type) {
+    return type == PublicType::kINT8 || type == PublicType::kFP8 || type == PublicType::kINT4;
+  }
+  static bool gives_reals(const nvinfer1::ILayer& layer) {
+    return layer.getNbOutputs() > 0 && is_real(network::from_public(layer.getOutputType(0))) &&
+           layer.getType() != nvinfer1::LayerType::kCONSTANT;
+  }
+
   /// The CPU has one 16-bit type, which stands for both.
   void want_type(const nvinfer1::ILayer& layer) {
     const PublicType type = layer.getPrecision();
-    const bool is_half = type == PublicType::kHALF || type == PublicType::kBF16;
+    if (is_wide_real(type))
+      in_floats_.insert(layer.getName());
+    else if (!is_narrow(type) && gives_reals(layer))
+      unmet_[type].emplace_back(layer.getName());
+    const bool is_half = is_wide_real(type) && type != PublicType::kFLOAT;
     if (is_half && on_gpu_ && options_.precision.has_value())
       options_.types.emplace_back(layer.getName(), network::from_public(type));
   }
@@ -62,12 +105,14 @@ class Constraints {
   const BuilderConfig& config_;
   const bool on_gpu_;
   PassOptions& options_;
+  std::set<std::string> in_floats_;
+  std::map<PublicType, std::vector<std::string>> unmet_;  ///< Layers by a type that none has.
 };
 
 }  // namespace
 
 Status apply_precisions(const BuilderConfig& config, const nvinfer1::INetworkDefinition& network,
-                        CompileRequest& request) {
+                        CompileRequest& request, Logger& logger) {
   if (!config.getFlag(BuilderFlag::kOBEY_PRECISION_CONSTRAINTS) &&
       !config.getFlag(BuilderFlag::kPREFER_PRECISION_CONSTRAINTS))
     return {};
@@ -75,6 +120,8 @@ Status apply_precisions(const BuilderConfig& config, const nvinfer1::INetworkDef
   Constraints constraints(config, on_gpu, request.passes);
   for (int32_t i = 0; i < network.getNbLayers(); ++i)
     TENON_TRY(constraints.apply(*network.getLayer(i)));
+  constraints.keep_in_floats(*request.graph);
+  constraints.report_unmet(logger);
   return {};
 }
 

@@ -7,10 +7,11 @@
 namespace tenon::api {
 
 /// The application's precisions for single layers, where precisions are constraints: layers wanted
-/// in 32 bits keep them, layers wanted in one of a GPU's two 16-bit types get it, and types that
-/// the configuration does not allow are refused.
+/// in 32 bits keep them, layers wanted in one of a GPU's two 16-bit types get it, layers wanted in
+/// floating point multiply no 8-bit numbers, and types that the configuration does not allow are
+/// refused.
 Status apply_precisions(const BuilderConfig& config, const nvinfer1::INetworkDefinition& network,
-                        CompileRequest& request);
+                        CompileRequest& request, Logger& logger);
 
 /// Where the configuration has a budget for precision (include/tenon/precision.h) and lets layers
 /// compute in 16 bits: leaves those in 32 bits that the budget does not allow, and gives them.

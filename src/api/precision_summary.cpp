@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 
+#include "api/quantized_operands.h"
 #include "kernels/sparse_weights.h"
 #include "ops/ops.h"
 #include "passes/pass.h"
@@ -15,34 +16,7 @@
 namespace tenon::api {
 namespace {
 
-/// Names that a line lists before it only counts.
-constexpr size_t kMostNames = 6;
-
 constexpr auto kBytesFirst = "8-bit numbers go first";
-
-bool has_products(const Node& node) {
-  return node.is<Conv>() || node.is<Deconv>() || node.is<MatMul>() || node.is<Attention>() ||
-         node.is<Rnn>();
-}
-
-/// The Dequantize that gives the value, over operators that only move its elements; null: none.
-const Node* dequantize_of(const Value* value) {
-  while (value != nullptr && value->producer() != nullptr) {
-    const Node* node = value->producer();
-    if (node->is<Dequantize>()) return node;
-    if (!node->is<Transpose>() && !node->is<Reshape>() && !node->is<Cast>() &&
-        !node->is<Identity>())
-      return nullptr;
-    value = node->input(0);
-  }
-  return nullptr;
-}
-
-tenon::DataType quantized_type(const Value* value) {
-  const Node* node = dequantize_of(value);
-  if (node != nullptr) return node->input(0)->type.type;
-  return value == nullptr ? tenon::DataType::kFloat32 : value->type.type;
-}
 
 /// A DynamicQuantize gives the value, less its zero point, as integers are multiplied.
 bool is_dynamically_quantized(const Value* value) {
@@ -122,15 +96,6 @@ std::optional<std::string> switch_against(const BuilderConfig& config, std::stri
 void note_names(const Node& node, std::set<std::string>& names) {
   names.insert(node.name);
   names.insert(node.origins.begin(), node.origins.end());
-}
-
-std::string listed(const std::vector<std::string>& names) {
-  std::vector<std::string> shown;
-  for (size_t i = 0; i < names.size() && i < kMostNames; ++i)
-    shown.push_back(fmt::format("'{}'", names[i]));
-  const std::string text = fmt::format("{}", fmt::join(shown, ", "));
-  return names.size() > kMostNames ? fmt::format("{} and {} more", text, names.size() - kMostNames)
-                                   : text;
 }
 
 }  // namespace
@@ -288,6 +253,8 @@ std::string PrecisionSummary::reason_for(const Row& row, const Layer& layer) con
     return std::ranges::find(kept_, layer.name, &KeptNode::name) != kept_.end()
                ? "the budget keeps it in FP32"
                : "its layer precision (setPrecision, setOutputType) keeps it in FP32";
+  if (is_fusion && is_kept_from(disabled_, row.pass, layer.name))
+    return "its layer precision (setPrecision) keeps it in floating point";
   if (row.chosen.has_value())
     return "the device has no such kernels for it, or types of the network ask for others";
   if (!row.is(layer.activations, layer.weights))

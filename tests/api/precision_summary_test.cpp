@@ -53,11 +53,14 @@ class Summary {
     auto* quantize = network->addQuantize(*x, *scales, type);
     return network->addDequantize(*quantize->getOutput(0), *scales, DataType::kFLOAT)->getOutput(0);
   }
-  const Lines& build(ITensor* rows, ITensor* columns) {
+  ILayer& product(ITensor* rows, ITensor* columns) {
     auto* product =
         network->addMatrixMultiply(*rows, MatrixOperation::kNONE, *columns, MatrixOperation::kNONE);
     product->setName("product");
-    return build_up_to(*product);
+    return *product;
+  }
+  const Lines& build(ITensor* rows, ITensor* columns) {
+    return build_up_to(product(rows, columns));
   }
   const Lines& build_up_to(ILayer& last) {
     network->markOutput(*last.getOutput(0));
@@ -75,6 +78,51 @@ class Summary {
   float scale = 0.05F;
   ITensor* x = nullptr;
 };
+
+TEST(PrecisionSummaryOfABuild, LayersBoundToFloatsMultiplyNoBytes) {
+  for (const DataType type : {DataType::kFLOAT, DataType::kBF16}) {
+    Summary bound(
+        {BuilderFlag::kINT8, BuilderFlag::kBF16, BuilderFlag::kOBEY_PRECISION_CONSTRAINTS});
+    ILayer& product =
+        bound.product(bound.rounded(DataType::kINT8), bound.dequantized(DataType::kINT8));
+    product.setPrecision(type);
+    bound.build_up_to(product);
+    EXPECT_TRUE(
+        bound.lines.has("INT8: 1 does not, since its layer precision (setPrecision) keeps "
+                        "it in floating point: 'product'"))
+        << bound.lines.all;
+  }
+}
+
+TEST(PrecisionSummaryOfABuild, LayersBoundToBytesAreNotLeftOutForTime) {
+  for (const bool is_bound : {false, true}) {
+    Summary ranges({BuilderFlag::kINT8, BuilderFlag::kOBEY_PRECISION_CONSTRAINTS});
+    ranges.config->setBuilderOptimizationLevel(3);
+    ILayer& product = ranges.product(ranges.x, ranges.floats());
+    ranges.x->setDynamicRange(-1, 1);
+    product.getOutput(0)->setDynamicRange(-4, 4);
+    if (is_bound) product.setPrecision(DataType::kINT8);
+    ranges.build_up_to(product);
+    EXPECT_EQ(ranges.lines.has("INT8: the network takes"), !is_bound) << ranges.lines.all;
+    if (!is_bound) continue;
+    EXPECT_TRUE(ranges.lines.has("INT8: 1 of 1 layers with products compute in 8-bit integers"))
+        << ranges.lines.all;
+  }
+}
+
+TEST(PrecisionSummaryOfABuild, OfTypesThatNoLayerComputesIn) {
+  for (const DataType type : {DataType::kBOOL, DataType::kINT32}) {
+    Summary bound({BuilderFlag::kOBEY_PRECISION_CONSTRAINTS});
+    ILayer& product = bound.product(bound.x, bound.floats());
+    product.setPrecision(type);
+    bound.build_up_to(product);
+    EXPECT_EQ(
+        bound.lines.count("has no effect on 1 of the layers, which compute in floating point: "
+                          "'product'"),
+        1)
+        << bound.lines.all;
+  }
+}
 
 TEST(PrecisionSummaryOfABuild, OfInt8) {
   Summary plain({BuilderFlag::kINT8});
