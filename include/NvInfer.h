@@ -2585,7 +2585,7 @@ class IAlgorithmIOInfo : public INoCopy {
   Dims getStrides() const noexcept;
   /// Returns the axis that is vectorized, or -1; here always -1.
   int64_t getVectorizedDim() const noexcept;
-  /// Returns the number of values in a vector, or -1; here always -1.
+  /// Returns the number of values in a vector; here always 1.
   int64_t getComponentsPerElement() const noexcept;
 
  protected:
@@ -3213,8 +3213,8 @@ inline IBuilder* createInferBuilder(ILogger& logger) noexcept {
 
 }  // namespace
 
-/// Returns the registry that builders look plugins up in; it is the same for every engine
-/// capability. Thread-safe.
+/// Returns the registry that builders look plugins up in; null for engine capabilities other than
+/// kSTANDARD. Thread-safe.
 extern "C" TENSORRTAPI IPluginRegistry* getBuilderPluginRegistry(
     EngineCapability capability) noexcept;
 

@@ -45,7 +45,7 @@ class AlgorithmIOInfo final : public surface::Implementation<nvinfer1::IAlgorith
   nvinfer1::DataType getDataType() const noexcept override { return type_; }
   nvinfer1::Dims getStrides() const noexcept override { return strides_; }
   int64_t getVectorizedDim() const noexcept override { return -1; }
-  int64_t getComponentsPerElement() const noexcept override { return -1; }
+  int64_t getComponentsPerElement() const noexcept override { return 1; }
 
  private:
   nvinfer1::DataType type_;

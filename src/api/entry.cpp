@@ -77,8 +77,8 @@ TENON_EXPORT nvinfer1::IPluginRegistry* getPluginRegistry() noexcept {
 }
 
 namespace nvinfer1 {
-TENON_EXPORT IPluginRegistry* getBuilderPluginRegistry(EngineCapability) noexcept {
-  return &tenon::plugin::registry();
+TENON_EXPORT IPluginRegistry* getBuilderPluginRegistry(EngineCapability capability) noexcept {
+  return capability == EngineCapability::kSTANDARD ? &tenon::plugin::registry() : nullptr;
 }
 TENON_EXPORT safe::IPluginRegistry* getBuilderSafePluginRegistry(EngineCapability) noexcept {
   return nullptr;

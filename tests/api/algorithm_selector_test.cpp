@@ -131,7 +131,7 @@ TEST(AlgorithmSelectors, SeeTheLayersOperands) {
       EXPECT_EQ(info->getStrides().nbDims, 4);
       EXPECT_EQ(info->getStrides().d[0], 16 * 20 * 20);
       EXPECT_EQ(info->getVectorizedDim(), -1);
-      EXPECT_EQ(info->getComponentsPerElement(), -1);
+      EXPECT_EQ(info->getComponentsPerElement(), 1);
     }
     EXPECT_EQ(context.getDimensions(2, OptProfileSelector::kOPT).nbDims, -1);
     EXPECT_EQ(choice.getAlgorithmIOInfoByIndex(2), nullptr);

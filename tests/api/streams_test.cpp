@@ -202,6 +202,8 @@ TEST(Symbols, AreFoundByName) {
         "initLibNvInferPlugins"})
     EXPECT_NE(dlsym(self, name), nullptr) << name;
   EXPECT_EQ(getBuilderPluginRegistry(EngineCapability::kSTANDARD), getPluginRegistry());
+  EXPECT_EQ(getBuilderPluginRegistry(EngineCapability::kSAFETY), nullptr);
+  EXPECT_EQ(getBuilderPluginRegistry(EngineCapability::kDLA_STANDALONE), nullptr);
   EXPECT_TRUE(setInternalLibraryPath("/"));
   EXPECT_FALSE(setInternalLibraryPath(nullptr));
   EXPECT_FALSE(setInternalLibraryPath("/nowhere"));

@@ -222,7 +222,7 @@ class Asking final : public IAlgorithmSelector {
     EXPECT_EQ(operand->getDataType(), DataType::kFLOAT);
     EXPECT_EQ(operand->getStrides().nbDims, 2);
     EXPECT_EQ(operand->getVectorizedDim(), -1);
-    EXPECT_EQ(operand->getComponentsPerElement(), -1);
+    EXPECT_EQ(operand->getComponentsPerElement(), 1);
   }
 };
 
