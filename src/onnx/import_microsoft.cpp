@@ -284,8 +284,33 @@ void import_matmul_bnb4(NodeImporter& n, const OpRow&) {
   n.output(n.matmul(n.input(0), weights, false, n.flag("transB", true)));
 }
 
+namespace {
+
+/// Slices of a table that has a type of 4 bits, along any axis but that of the blocks.
+void gather_nibbles(NodeImporter& n, DataType as) {
+  const int rank = n.rank(n.input(0));
+  const int64_t axis = n.normalized(n.integer_attribute("gather_axis", 0), rank),
+                blocks = n.normalized(n.integer_attribute("quantize_axis", 1), rank);
+  if (axis == blocks)
+    return n.fail(ImportCode::kUnsupportedNodeAttr, "gather_axis and quantize_axis are the same");
+  Gather slices;
+  slices.axis = axis;
+  const auto picked = [&](Value* from) { return n.add(slices, {from, n.input(1)}); };
+  Dequantize op;
+  op.block_size = n.integer_attribute("block_size", 128);
+  op.axis = blocks < axis ? blocks : blocks - 1 + n.rank(n.input(1));
+  op.to = n.type(n.input(2));
+  Value* zeros = n.has_input(3) ? picked(n.cast(n.input(3), as)) : nullptr;
+  n.output(n.add(op, {picked(n.cast(n.input(0), as)), picked(n.input(2)), zeros}));
+}
+
+}  // namespace
+
 /// Rows of a table of 4 or 8 bits with a scale for each block of a row.
 void import_gather_block_quantized(NodeImporter& n, const OpRow&) {
+  const DataType stored = n.type(n.input(0));
+  if (stored == DataType::kInt4 || stored == DataType::kUInt4)
+    return gather_nibbles(n, stored == DataType::kInt4 ? DataType::kInt8 : DataType::kUInt8);
   const Tensor *table = n.contents(0), *zeros = n.contents(3);
   const int64_t bits = n.integer_attribute("bits", 4),
                 block = n.integer_attribute("block_size", 128);

@@ -189,6 +189,26 @@ g (int64[b,s] ids, float[4,2] w_scale) => (y, z) {
   z = com.microsoft.GatherBlockQuantized <block_size = 16, quantize_axis = 1> (table, ids, w_scale, zeros)
 }""", *SIZES)
 
+# Tables that have a type of 4 bits, along either axis.
+pattern("microsoft_gather_of_nibbles", 21, """
+g (int64[b,s] ids, float[4,2] w_scale, float[2,3] w_columns) => (y, z, c) {
+  rows = Constant <value = int8[4,32] {-1,-4,3,7,-6,-8,7,0,-1,-2,7,7,4,-4,-1,-4,4,-8,-6,-3,-7,1,-8,0,7,4,5,4,6,-4,3,-5,-7,-4,
+    7,-2,0,5,1,5,4,3,5,-1,2,-8,0,-3,2,-5,-2,0,1,-5,-6,7,7,-6,3,-6,5,-4,-8,1,5,5,-5,-7,-7,4,2,0,-1,-7,1,-8,-6,-5,-7,-2,5,1,0,
+    -4,-7,2,2,3,-4,4,4,6,4,-5,0,5,-1,1,5,0,1,2,-8,5,2,-8,4,-4,-7,2,6,3,3,0,7,-8,-7,-8,3,0,6,1,2,-3,3,-3,2,3}> ()
+  columns = Constant <value = uint8[32,3] {8,9,12,3,0,4,9,7,8,7,10,5,13,3,3,10,10,7,14,5,2,10,6,14,8,7,3,1,6,10,5,8,10,2,11,4,
+    13,9,8,14,11,13,9,13,13,1,13,4,6,0,15,13,7,1,14,9,10,7,2,9,3,7,1,1,6,13,1,0,15,3,5,9,7,0,13,1,3,10,4,8,15,1,11,7,6,3,3,5,
+    7,8,4,0,15,12,1,8}> ()
+  shifts = Constant <value = int8[4,2] {3,-4,0,7,-8,1,2,-1}> ()
+  three = Constant <value = int64 {3}> ()
+  fewer = Mod (ids, three)
+  table = Cast <to = 22> (rows)
+  turned = Cast <to = 21> (columns)
+  zeros = Cast <to = 22> (shifts)
+  y = com.microsoft.GatherBlockQuantized <block_size = 16> (table, ids, w_scale)
+  z = com.microsoft.GatherBlockQuantized <block_size = 16> (table, ids, w_scale, zeros)
+  c = com.microsoft.GatherBlockQuantized <block_size = 16, gather_axis = 1, quantize_axis = 0> (turned, fewer, w_columns)
+}""", *SIZES)
+
 pattern("microsoft_quantized_embedding", 17, """
 g (int32[b,s] ids, int32[b,s] segments, int32[b,s] drawn, uint8[9,8] w_w, uint8[9,8] w_p, uint8[4,8] w_s, uint8[8] w_g, uint8[8] w_b)
     => (y, count) {
