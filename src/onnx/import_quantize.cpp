@@ -111,6 +111,11 @@ void import_trt_quantize(NodeImporter& n, const OpRow&) {
 }
 
 void import_trt_dequantize(NodeImporter& n, const OpRow&) {
+  // The operator's name says how bytes are meant: integers would be other numbers.
+  if (n.type(n.input(0)) != trt_type(n))
+    return n.fail(ImportCode::kUnsupportedNodeDatatype,
+                  fmt::format("it reads {}, not {}; give the initializer that type",
+                              name_of(trt_type(n)), name_of(n.type(n.input(0)))));
   Dequantize op;
   op.axis = n.integer_attribute("axis", n.op_type().starts_with("TRT_MXFP8") ? -1 : 1);
   op.block_size = trt_block(n);

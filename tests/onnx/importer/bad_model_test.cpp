@@ -261,5 +261,25 @@ TEST(BadModel, ZeroPointsThatAreNotAsManyAsScalesNameTheNode) {
   }
 }
 
+TEST(BadModel, BytesAreNoFloatsOfEightBitsForWantOfATypeToSaySo) {
+  for (const char* operation :
+       {"TRT_FP8DequantizeLinear", "TRT_MXFP8DequantizeLinear", "TRT_INT4DequantizeLinear"}) {
+    ModelBuilder model;
+    auto* opset = model.model().add_opset_import();
+    opset->set_domain("trt");
+    opset->set_version(1);
+    model.output("y");
+    auto& bytes = model.weight("w", {4});
+    bytes.set_data_type(::onnx::TensorProto::UINT8);
+    bytes.set_raw_data("abcd");
+    model.weight("scale", {}).add_float_data(0.5F);
+    auto& node = model.node(operation, {"w", "scale"}, {"y"});
+    node.set_domain("trt");
+    node.set_name("step");
+    EXPECT_REFUSED(model, "not u8; give the initializer that type");
+    EXPECT_REFUSED(model, "step");
+  }
+}
+
 }  // namespace
 }  // namespace tenon
