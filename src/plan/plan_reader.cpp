@@ -299,8 +299,8 @@ Status infer_as_stored(Graph& graph) {
 }
 
 /// Kernels rely on the types that shape inference gives a node, so a file must say the same.
-/// Inference also notes ranges of symbols, which bodies and earlier nodes see the next time: what
-/// is written of the graph must be read alike.
+/// Inference also notes ranges of symbols, which bodies and earlier nodes see the next time: a
+/// graph that is written must be read as the same.
 Status check_types(Graph& graph) {
   constexpr int kMostRounds = 8;
   for (int round = 0; round < kMostRounds; ++round) {
@@ -308,7 +308,7 @@ Status check_types(Graph& graph) {
     TENON_TRY(infer_as_stored(graph));
     if (ranges_of(graph) == before) return {};
   }
-  return damaged("the ranges of symbols of '{}' do not settle", graph.name);
+  return damaged("the ranges of symbols of '{}' do not converge", graph.name);
 }
 
 /// `profiles` of a graph that runs: contents of inputs that they give have symbols.

@@ -1,4 +1,4 @@
-// What is read from a file, whatever the file is, is written and read again as the same.
+// A plan that was read, whatever its file is, is written and read again as the same.
 #include <flatbuffers/flatbuffers.h>
 #include <gtest/gtest.h>
 
