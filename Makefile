@@ -6,7 +6,7 @@ JOBS ?= $(shell nproc)
 MODEL ?= resnet50
 MODELS ?= build/models
 SHAPES ?= input:1x3x224x224
-SECONDS_EACH ?= 60
+RUNS ?= 10000
 SEED ?= 1
 PREFIX ?= /usr/local
 PYTHONS ?=
@@ -54,9 +54,9 @@ gpu: build  ## Measure everything that docs/performance.md says about a GPU (nee
 wheel: build  ## Wheels of the Python packages in build/wheels, repaired and tried in an empty environment
 	@bash tools/wheel.sh $(abspath $(VENV)) $(abspath $(BUILD)) $(abspath build/wheels) $(PYTHONS)
 
-fuzz: build  ## Fuzz the parser and the plan loader for a minute each
+fuzz: build  ## Fuzz the parser and the plan loader with RUNS inputs, the same everywhere, or for SECONDS_EACH
 	@bash tools/setup.sh $(VENV) clang libclang-rt-dev
-	@bash tools/fuzz.sh $(abspath $(VENV)) $(SECONDS_EACH) $(BUILD)/bin/trtexec $(SEED)
+	@bash tools/fuzz.sh $(abspath $(VENV)) $(BUILD)/bin/fuzz_plans $(if $(SECONDS_EACH),$(SECONDS_EACH)s,$(RUNS)) $(SEED)
 
 sanitize:  ## Build and pass the tests with address and undefined-behaviour sanitizers, and threads with theirs
 	@bash tools/setup.sh $(VENV)

@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
-# fuzz.sh VENV SECONDS [PROGRAM [SEED]]: builds the fuzz targets with clang and sanitizers and runs each for SECONDS.
-# PROGRAM is a trtexec that writes the plans to start from. The same SEED (1 unless given) tries the same inputs in the
-# same order, so that a change is judged by its own effect; 0 takes another each time. Fails on a finding, which is left
-# in build/fuzz/findings; without clang it says so and succeeds.
+# fuzz.sh VENV PLANS [AMOUNT [SEED]]: builds the fuzz targets with clang and sanitizers and runs both.
+#
+# AMOUNT is a number of inputs (10000 unless given; of models four times as many, which take as long). They are the same in the
+# same order wherever this runs, whatever else a machine does: a change is judged by its own effect. Of seconds ("600s") each runs
+# for so long, and goes on from what it found before; SEED 0 takes another order each time. PLANS is the program that writes plans
+# to start from. Fails on a finding, which is left in build/fuzz/findings; without clang it says so and succeeds.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 venv=$1
-seconds=${2:-60}
-program=${3:-build/release/bin/trtexec}
+plans=$2
+amount=${3:-10000}
 seed=${4:-1}
 
 if ! command -v clang++ >/dev/null; then
@@ -22,34 +24,41 @@ if ! cmake --build build/fuzz --target fuzz_parser fuzz_plan >build/fuzz/build.l
   exit 1
 fi
 
-corpus=build/fuzz/corpus
-mkdir -p "$corpus/parser" "$corpus/plan" build/fuzz/findings
-"$venv/bin/python" fuzz/make_corpus.py "$corpus/parser"
-# As imported, and with fused regions and packed weights.
-for model in "$corpus"/parser/*.onnx; do
-  for level in 0 2; do
-    plan="$corpus/plan/$(basename "$model" .onnx).$level.plan"
-    [ -f "$plan" ] || "$program" --onnx="$model" --saveEngine="$plan" --skipInference --builderOptimizationLevel=$level \
-      >/dev/null 2>&1 || true
-  done
-done
-if ! ls "$corpus"/plan/*.plan >/dev/null 2>&1; then
-  echo "fuzz: $program wrote no plan to start from"
-  exit 1
-fi
+seeds=build/fuzz/seeds
+rm -rf "$seeds"
+mkdir -p "$seeds/plan" build/fuzz/corpus/parser build/fuzz/corpus/plan build/fuzz/findings
+"$venv/bin/python" fuzz/make_corpus.py "$seeds/parser"
+"$plans" "$seeds/parser" "$seeds/plan"
+
 # Leaks are looked for at the end only; the options make undefined behaviour a finding too.
 export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
-echo "fuzz: parser and plan for $seconds seconds"
+# Places in memory decide how full hash tables' rows are, which counts as reached, and are among what is compared: they are the
+# same each time, where the system allows it.
+fixed=(setarch -R)
+"${fixed[@]}" true 2>/dev/null || fixed=()
+run() {
+  local target=$1 times=$2 files
+  local options=(-timeout=60 -rss_limit_mb=2048 -max_len=65536 -seed="$seed" -print_final_stats=1
+    -artifact_prefix=build/fuzz/findings/"$target"-)
+  files=$(printf '%s\n' "$seeds/$target"/* | LC_ALL=C sort | paste -sd,)
+  case $amount in
+    *s) build/fuzz/bin/fuzz_"$target" "${options[@]}" -max_total_time="${amount%s}" build/fuzz/corpus/"$target" "$seeds/$target" ;;
+    *) "${fixed[@]}" build/fuzz/bin/fuzz_"$target" "${options[@]}" -runs=$((times * amount)) -use_cmp=0 -reload=0 -seed_inputs="$files" ;;
+  esac
+}
+status=0
 for target in parser plan; do
-  build/fuzz/bin/fuzz_$target -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len=65536 \
-    -seed="$seed" -print_final_stats=1 -artifact_prefix=build/fuzz/findings/$target- "$corpus/$target" >build/fuzz/$target.log 2>&1 &
+  [ $target = parser ] && times=4 || times=1
+  run $target $times >build/fuzz/$target.log 2>&1 &
   declare "${target}_process=$!"
 done
-status=0
+stat() { sed -n "s/^stat::$2: *//p" build/fuzz/"$1".log; }
 for target in parser plan; do
   process=${target}_process
   if wait "${!process}"; then
-    echo "fuzz: $target: $(sed -n 's/^stat::number_of_executed_units: *//p' build/fuzz/$target.log) runs without a finding"
+    reached=$(grep -o ' cov: [0-9]* ft: [0-9]*' build/fuzz/$target.log | tail -n 1)
+    echo "fuzz: $target: $(stat $target number_of_executed_units) runs without a finding, $(stat $target new_units_added) new," \
+      "$(echo $reached)"
   else
     status=1
     tail -n 60 build/fuzz/$target.log
