@@ -185,17 +185,23 @@ TEST(BuildWatch, AStepAheadIsForeseenFromTheKernelsSoFar) {
 }
 
 TEST(BuildWatch, BudgetsKeepTimeForTheCheck) {
-  BuildWatch watch(nullptr, 0.4);
+  BuildWatch watch(nullptr, 30);
   EXPECT_TRUE(watch.has_budget());
+  foresee(watch, Step::kCheck, 12);
   EXPECT_FALSE(watch.tuning_is_over());
-  foresee(watch, Step::kCheck, 0.15);
-  wait(0.3);
+  foresee(watch, Step::kWrite, 18);
   EXPECT_TRUE(watch.tuning_is_over());
   EXPECT_TRUE(watch.was_cut_short());
   EXPECT_FALSE(watch.has_no_time_to_check());
-  foresee(watch, Step::kCheck, 10);  // More than half: it is not waited for.
+  foresee(watch, Step::kCheck, 20);  // More than half: it is not waited for.
   EXPECT_TRUE(watch.has_no_time_to_check());
   EXPECT_FALSE(BuildWatch().tuning_is_over());
+}
+
+TEST(BuildWatch, BudgetsAreOverInTime) {
+  BuildWatch watch(nullptr, 0.02);
+  wait(0.03);
+  EXPECT_TRUE(watch.tuning_is_over());
 }
 
 /// The kernels that were chosen are made after the budget's tuning, and the plan is written.
