@@ -1,5 +1,5 @@
 #!/bin/sh
-# corpus_test.sh PYTHON FUZZ_PLANS FOLDER: models and plans to start fuzzing from are written, the plans read as what was written,
+# corpus_test.sh PYTHON FUZZ_PLANS FOLDER: models and plans to start fuzzing from are written, the plans are read as the same,
 # and a second time they are the same bytes.
 set -eu
 for time in first second; do

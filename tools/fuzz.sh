@@ -3,7 +3,7 @@
 #
 # AMOUNT is a number of inputs (10000 unless given; of models four times as many, which take as long). They are the same in the
 # same order wherever this runs, whatever else a machine does: a change is judged by its own effect. Of seconds ("600s") each runs
-# for so long, and goes on from what it found before; SEED 0 takes another order each time. PLANS is the program that writes plans
+# for so long, and goes on from earlier findings; SEED 0 takes another order each time. PLANS is the program that writes plans
 # to start from. Fails on a finding, which is left in build/fuzz/findings; without clang it says so and succeeds.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -32,7 +32,7 @@ mkdir -p "$seeds/plan" build/fuzz/corpus/parser build/fuzz/corpus/plan build/fuz
 
 # Leaks are looked for at the end only; the options make undefined behaviour a finding too.
 export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
-# Places in memory decide how full hash tables' rows are, which counts as reached, and are among what is compared: they are the
+# Places in memory decide how full hash tables' rows are, which counts as reached, and are among compared numbers: they are the
 # same each time, where the system allows it.
 fixed=(setarch -R)
 "${fixed[@]}" true 2>/dev/null || fixed=()

@@ -8,7 +8,7 @@
 namespace tenon {
 
 inline constexpr uint32_t kPlanMagic = 0x74727466;
-/// Moves with every change of what a plan holds; tools/engine_file.cpp has it too.
+/// Moves with every change of the contents of a plan; tools/engine_file.cpp has it too.
 ///
 /// A field is appended to the end of its table in plan.fbs, and files without it mean what they
 /// meant: then older formats are read on, back to kOldestPlanFormat. A field that changes or loses

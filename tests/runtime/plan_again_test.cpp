@@ -21,7 +21,7 @@ std::unique_ptr<Graph> copying_body() {
   return body;
 }
 
-/// A branch ahead of the places of what is not 0, whose number is a symbol.
+/// A branch ahead of the places of numbers other than 0, whose number is a symbol.
 Plan branch_plan() {
   Plan plan;
   plan.device = DeviceKind::kCpu;
@@ -41,7 +41,7 @@ Plan branch_plan() {
   return plan;
 }
 
-/// The file written of what is read from this one.
+/// The file written of the plan that is read from this one.
 LargeBytes again(const LargeBytes& file) {
   const auto plan = read_plan(file, nullptr);
   EXPECT_TRUE(plan.ok()) << plan.error().message;

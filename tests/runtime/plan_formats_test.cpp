@@ -1,6 +1,6 @@
 // A plan file of each format that this library or one before it wrote: it is read as it was meant,
 // or refused for what it is. tests/runtime/plans has them as lines of offset and bytes, in
-// hexadecimal; what is not there is zero.
+// hexadecimal; all else is zero.
 #include <gtest/gtest.h>
 
 #include <algorithm>
