@@ -195,8 +195,7 @@ class Damage:
     def __init__(self, build: Path, folder: Path, seed: int, device: str, kinds: list[str]):
         self.kinds, self.device = kinds, ["--device=-1"] if device == "cpu" else []
         self.program, self.folder, self.draw, self.checksums = Program(build, device), folder, random.Random(seed), Checksums()
-        self.models = [make() for make in make_corpus.MODELS.values()]
-        self.models = [proto.SerializeToString() for proto in self.models]
+        self.models = [make().SerializeToString() for make in make_corpus.MODELS]
         self.plans, self.caches = [], []
         for i, data in enumerate(self.models):
             (folder / f"{i}.onnx").write_bytes(data)
