@@ -9,7 +9,7 @@ the shape when it met it first, in a process without a kernel cache: kernels com
 A model is a name of models/, one of bench/zoo_models.py as zoo:NAME (exported here, its inputs' first axis open, or the
 one of --axis: 1 are the lengths of sequences), or a file.
 
-With --plans all plans are kept, and those that lie there from an earlier run are timed again rather than built. With
+With --plans all plans are kept, and plans of an earlier run are timed again rather than built. With
 --least times are the least, not medians: for machines on which others work.
 
 With --steps N also the N steps that lose most, each timed alone: steps are told apart by their names, and one that the

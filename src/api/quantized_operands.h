@@ -7,7 +7,7 @@
 
 namespace tenon::api {
 
-/// Whether the node's time goes into products: those that types of few bits are for.
+/// Whether the node's time goes into products, which types of few bits make faster.
 bool has_products(const Node& node);
 
 /// The Dequantize that gives the value, over operators that only move its elements; null: none.

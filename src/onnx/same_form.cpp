@@ -139,7 +139,7 @@ class AddedAttributes final : public OnnxAttributes {
   AddedNode& node_;
 };
 
-/// Passes on an operator's attributes under their names in ONNX, those that ONNX has.
+/// Passes on an operator's attributes under their names in ONNX; others than ONNX's are left out.
 class Renamed final : public AttributeVisitor {
  public:
   Renamed(OpKind kind, OnnxAttributes& theirs) : kind_(kind), theirs_(theirs) {}

@@ -50,7 +50,7 @@ struct Labelled {
 using LabelExtents = std::unordered_map<char, Dim>;
 
 /// Labels of a product of two operands: those of both and the result, of the first and the result,
-/// of the second and the result, and those that are summed.
+/// of the second and the result, and of the sum.
 struct Roles {
   std::string batch, rows, columns, inner;
 

@@ -35,7 +35,7 @@ inline constexpr int kColdRuns = 8;
 /// Most runs on a host's cores instead of one during which others had some of them.
 inline constexpr int kTimesAgain = 3;
 /// Candidates there that take up to so many times the best's time are timed again behind all
-/// others, as one thread of two may have waited, and those that are close then once more.
+/// others, as one thread of two may have waited, and close ones then once more.
 inline constexpr double kMayHaveWaited = 2.2, kClose = 1.1;
 inline constexpr int kRunsAgain = 4;
 inline int launches_of_trial(double milliseconds, int asked, bool is_cold = false) {

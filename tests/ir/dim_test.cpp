@@ -61,7 +61,7 @@ TEST(Dim, DeepFunctionsAreReadAgainOrBecomeASymbol) {
     const auto again = Dim::parse(deep.to_string());
     ASSERT_TRUE(again.ok()) << level << ": " << again.error().message;
     ASSERT_EQ(*again, deep) << level;
-    if (deep.as_symbol()) return;  // What is deeper has no value.
+    if (deep.as_symbol()) return;  // Beyond the bound.
   }
   ADD_FAILURE() << "depth has no bound";
 }

@@ -6,6 +6,7 @@
 
 #include "device/device.h"
 #include "device/streams.h"
+#include "kernels/tactic.h"
 
 namespace tenon {
 
@@ -110,5 +111,14 @@ class MadeUpDevice : public Device, public Streams {
   DeviceProperties properties_;
   int elapsed_ = 0;
 };
+
+/// A row for a made-up device that runs anything; the test gives it its kernel.
+inline Tactic made_up_tactic(std::string_view name) {
+  Tactic tactic = cpu_tactics().back();
+  tactic.name = name;
+  tactic.device = DeviceKind::kCuda;
+  tactic.traits = {};
+  return tactic;
+}
 
 }  // namespace tenon

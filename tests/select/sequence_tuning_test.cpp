@@ -36,10 +36,7 @@ class Counted final : public Kernel {
 };
 
 template <char kName> Tactic row(std::string_view name) {
-  Tactic tactic = cpu_tactics().back();
-  tactic.name = name;
-  tactic.device = DeviceKind::kCuda;
-  tactic.traits = {};
+  Tactic tactic = made_up_tactic(name);
   tactic.create = [](const Problem& problem, std::string_view) -> Result<std::unique_ptr<Kernel>> {
     auto& device = static_cast<MadeUpDevice&>(*problem.device);
     return std::unique_ptr<Kernel>(std::make_unique<Counted>(device, kName));

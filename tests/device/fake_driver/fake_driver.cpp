@@ -1,5 +1,5 @@
 // libcuda.so.1 of a GPU that does not exist, for tests of everything around kernels: memory is the
-// host's, copies copy, kernels do nothing but those that tests/device/host_gpu has compiled, and
+// host's, copies copy, only kernels that tests/device/host_gpu has compiled do something, and
 // any call can be made to fail. Counts live objects.
 #include <cuda.h>
 #include <dlfcn.h>
