@@ -64,8 +64,7 @@ class Constraints {
     for (const auto& [type, layers] : unmet_)
       logger.warning(
           "setPrecision({}) (--layerPrecisions) has no effect on {} of the layers, which compute "
-          "in "
-          "floating point: {}",
+          "in floating point: {}",
           name_of(network::from_public(type)), layers.size(), listed(layers));
   }
 
