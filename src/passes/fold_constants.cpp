@@ -131,8 +131,12 @@ void replace(Graph& graph, Value* old, Value* with) {
 
 /// Contents of constants are row-major: the reader of a channels-last one gets it through a
 /// reformat.
+bool is_channels_last(const Value& value) {
+  return value.type.layout == Layout::kChannelsLast;
+}
+
 bool gives_channels_last(const Node& node) {
-  return node.is<Reformat>() && node.output()->type.layout == Layout::kChannelsLast;
+  return node.is<Reformat>() && is_channels_last(*node.output());
 }
 
 /// A constant under another name is that constant, with the name that its weights are refitted by.
@@ -220,7 +224,7 @@ bool fold_elements(Graph& graph, Node& node) {
   for (Value* output : node.outputs()) {
     const bool integer =
         output->type.type == DataType::kInt64 || output->type.type == DataType::kInt32;
-    if (!output->elements.has_value() || !integer ||
+    if (!output->elements.has_value() || !integer || is_channels_last(*output) ||
         (output->uses().empty() && !graph.is_output(output)))
       continue;
     if (Value* source = source_of(graph, *output)) {
