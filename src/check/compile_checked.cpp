@@ -365,9 +365,8 @@ class CheckedBuild {
       const auto examined = examine(plan, end);
       if (!examined.ok()) return not_done(std::move(plan), examined.error().message);
       if (report_.wrong.empty()) break;
-      if (round == kMaxWrongKernels || end.passed())
+      if (round == kMaxWrongKernels || end.passed() || !leave_out_wrong_kernels())
         return failed(std::move(plan), report_.wrong[0].description);
-      leave_out_wrong_kernels();
       TENON_ASSIGN(plan, compile_again(logger_));
     }
     if (outputs_->agrees() && !with_regions() && !passes_differ()) return passed(std::move(plan));
@@ -545,12 +544,22 @@ class CheckedBuild {
     return outputs_->compare_passes(*outputs);
   }
 
-  void leave_out_wrong_kernels() {
+  /// Nothing takes the place of the one that computes anything; true where there are others.
+  bool leave_out_wrong_kernels() {
+    const size_t before = excluded_.size();
     for (const WrongRegion& region : report_.wrong) {
-      if (!wrong_kernels_.insert(region.tactic).second) continue;
+      if (computes_anything(region.tactic) || !wrong_kernels_.insert(region.tactic).second)
+        continue;
       logger_.warning("self-check: {}; the plan does without that kernel", region.description);
       excluded_.push_back(region.tactic);
     }
+    return excluded_.size() > before;
+  }
+
+  bool computes_anything(std::string_view tactic) const {
+    return std::ranges::any_of(request_.backend.tactics, [&](const Tactic& row) {
+      return row.name == tactic && row.traits.fallback == Fallback::kAnything;
+    });
   }
 
   Result<Plan> without_wrong_passes(Plan plan, const Deadline& end) {

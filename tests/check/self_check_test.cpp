@@ -304,6 +304,26 @@ TEST(SelfCheck, FindsAWrongKernel) {
   }
 }
 
+/// Nothing computes in the reference's place: without it the build would end for want of a kernel.
+TEST(SelfCheck, LeavesNoReferenceOut) {
+  CompileRequest request = request_of(graph_of_text());
+  std::vector<Tactic> tactics = tactics_with_wrong_softmax();
+  std::erase_if(tactics, [](const Tactic& row) { return row.name.starts_with("cpu.softmax."); });
+  tactics.back().create = [](const Problem& problem,
+                             std::string_view config) -> Result<std::unique_ptr<Kernel>> {
+    TENON_ASSIGN(auto inner, cpu_tactics().back().create(problem, config));
+    if (!problem.operation.is<Softmax>()) return inner;
+    const int64_t count = problem.outputs[0].count();
+    return std::unique_ptr<Kernel>(std::make_unique<WrongSoftmax>(std::move(inner), count));
+  };
+  request.backend.tactics = tactics;
+  const auto [plan, log] = build(std::move(request), {});
+  ASSERT_FALSE(plan.ok());
+  EXPECT_NE(plan.error().message.find("failed: region 'softmax1', kernel cpu.reference: distance"),
+            std::string::npos)
+      << plan.error().message << log;
+}
+
 /// The reference's reduction, whose first result is off by as much as sums in another order are.
 struct NudgedReduction final : Kernel {
   explicit NudgedReduction(std::unique_ptr<Kernel> k) : inner(std::move(k)) {}
