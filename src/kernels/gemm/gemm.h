@@ -42,14 +42,17 @@ struct GemmProblem {
   /// B's contents are known to prepare(), or lie packed here (see tenon::Problem).
   bool constant_b = false;
   std::span<const std::byte> packed;
+  /// B is the same for the whole batch, and comes from GemmArguments::panels.
+  bool makes_panels = false;
 };
 
 struct GemmArguments {
   const void* a = nullptr;
-  const void* b = nullptr;  ///< not used when B was packed by prepare
+  const void* b = nullptr;  ///< not used when B was packed by prepare, or with `panels`
   void* c = nullptr;
   std::span<const EpilogueOperand> operands;  ///< parallel to the problem's steps
   std::span<const std::byte> ahead;           ///< See tenon::LaunchArguments.
+  const PanelSource* panels = nullptr;        ///< Where the problem says so.
 };
 
 /// Longest epilogue.
@@ -76,6 +79,7 @@ class Gemm {
   int64_t batch_count() const;
   int64_t b_count() const;
   int64_t task_count() const;
+  bool packs_b() const { return !problem_.constant_b && !problem_.makes_panels; }
   void pack_all_b(const void* b, ThreadPool& pool, void* to) const;
   void run_strassen(const GemmArguments& arguments, ThreadPool& pool, void* scratch) const;
   void run_task(const GemmArguments& arguments, const void* packed, const void* staged,

@@ -5,6 +5,7 @@
 #include "base/arithmetic.h"
 #include "device/cpu/aligned_buffer.h"
 #include "device/cpu/prefetch.h"
+#include "kernels/gemm/pack.h"
 
 namespace tenon::cpu {
 namespace {
@@ -49,6 +50,9 @@ struct Scratch {
   }
   static size_t prepared_panel_bytes(const ProductPlan& plan) {
     const Preparation* preparation = plan.kernels->preparation;
+    if (plan.makes_panels)
+      return align_up(2 * panel_stride(*plan.kernels, plan.k_block) *
+                      element_size(plan.kernels->type));
     if (preparation == nullptr) return 0;
     return align_up(preparation->row_stride(plan.k_block) * plan.kernels->panel * sizeof(float));
   }
@@ -76,7 +80,7 @@ struct Run {
   }
 
   int64_t panel_elements() const {
-    return round_up(plan.k, plan.kernels->k_unit) * plan.kernels->panel;
+    return panel_stride(*plan.kernels, plan.makes_panels ? plan.k_block : plan.k);
   }
   /// The packed panel that begins with this column, from step k on.
   const char* panel_at(int64_t first, int64_t k) const {
@@ -88,6 +92,7 @@ struct Run {
   /// The panel that comes behind that of column c: then the next part of k, then the next columns.
   /// Behind the last one lies other memory, which other threads may write.
   const char* panel_behind(size_t index, int64_t c, int64_t next) const {
+    if (plan.makes_panels) return scratch.prepared_panel;
     if (next < columns) return panel_at(column + next, plan.depths[index].first);
     if (index + 1 < plan.depths.size()) return panel_at(column, plan.depths[index + 1].first);
     if (column + next < plan.n) return panel_at(column + next, plan.depths[0].first);
@@ -105,10 +110,10 @@ struct Run {
     const int64_t height = std::min(ceil_div(rows, tiles), plan.tile_height());
     const int step = plan.kernels->columns_for(static_cast<int>(height));
     for (int64_t c = 0; c < columns; c += step) {
-      tile.b = panel_at(column + c, k);
+      tile.b = plan.makes_panels ? nullptr : panel_at(column + c, k);
       tile.columns = static_cast<int>(std::min<int64_t>(step, columns - c));
       const char* next = panel_behind(index, c, c + step);
-      prepare_panel(count, tile);
+      prepare_panel(c, k, count, tile);
       if (!last) fetch_rows(plan.depths[index + 1], c, c + step);
       int64_t lines = lines_a_step(*plan.kernels, step);
       if (c + step >= columns) next_rows(k, tile.k, next, lines);
@@ -138,10 +143,19 @@ struct Run {
         __builtin_prefetch(a + r * operands.a_stride + at, 0, 2);
   }
 
-  void prepare_panel(int64_t count, Tile& tile) const {
+  void prepare_panel(int64_t c, int64_t k, int64_t count, Tile& tile) const {
+    if (plan.makes_panels) return make_panels(c, k, count, tile);
     const Preparation* preparation = plan.kernels->preparation;
     if (preparation == nullptr) return;
     preparation->panel(static_cast<const float*>(tile.b), count, scratch.prepared_panel);
+    tile.b = scratch.prepared_panel;
+  }
+
+  void make_panels(int64_t c, int64_t k, int64_t count, Tile& tile) const {
+    const int64_t bytes = panel_elements() * element_size(plan.kernels->type);
+    char* to = scratch.prepared_panel;
+    for (int64_t at = 0; at < tile.columns; at += plan.kernels->panel, to += bytes)
+      (*operands.panels)(column + c + at, k, count, to);
     tile.b = scratch.prepared_panel;
   }
 

@@ -17,6 +17,10 @@ namespace tenon::cpu {
 using RowSource = FunctionRef<void(int64_t row, int64_t rows, int64_t k, int64_t count, void* to,
                                    int64_t to_stride)>;
 
+/// Writes steps [k, k + count) of the panel of B that begins with this column to `to`, packed as
+/// for Microkernels: B lies elsewhere in another form.
+using PanelSource = FunctionRef<void(int64_t column, int64_t k, int64_t count, void* to)>;
+
 /// Output rows that do not all lie side by side: lines of them, some lines an image. Steps are in
 /// rows of the output.
 struct OutputLines {
@@ -64,6 +68,7 @@ struct ProductPlan {
   int64_t row_groups = 1;
   /// Several tasks would gather the same rows of A: they are gathered once, before the tasks.
   bool staged = false;
+  bool makes_panels = false;  ///< B comes from a PanelSource.
 
   /// Rows of most tiles.
   int64_t tile_height() const;
@@ -86,17 +91,19 @@ struct ProductPlan {
 };
 
 /// Chooses blocks for `threads` threads and `batch` such products a run; `gathered` tells that A
-/// goes through a RowSource.
+/// goes through a RowSource, `makes_panels` that B goes through a PanelSource.
 ProductPlan plan_product(const Microkernels& kernels, int64_t m, int64_t n, int64_t k,
                          ElementType output_type, std::vector<EpilogueStep> steps, int64_t batch,
-                         int threads, bool gathered, const PartialProduct& part = {});
+                         int threads, bool gathered, const PartialProduct& part = {},
+                         bool makes_panels = false);
 
 /// One product's addresses.
 struct ProductOperands {
   const void* a = nullptr;  ///< in the kernels' type; null when `source` serves
   int64_t a_stride = 0;
   const RowSource* source = nullptr;
-  const void* b = nullptr;  ///< packed
+  const void* b = nullptr;              ///< packed; null when `panels` serves
+  const PanelSource* panels = nullptr;  ///< Where the plan makes them.
   void* output = nullptr;
   int64_t output_stride = 0;
   const EpilogueOperand* operands = nullptr;  ///< parallel to the plan's steps

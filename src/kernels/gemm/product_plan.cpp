@@ -67,7 +67,8 @@ int64_t even_block(int64_t panels, int64_t block, int64_t others, int64_t thread
 void choose_blocks(ProductPlan& plan, int64_t batch, int threads, bool gathered) {
   const int64_t panel = plan.kernels->panel, rows = plan.kernels->max_rows;
   const int64_t wanted = threads > 1 ? threads * kTasksPerThread : 1;
-  const int64_t most = plan.kernels->row_unit > 1 ? kWholeRows : kRowBlock;
+  const bool prepares = plan.kernels->row_unit > 1 || plan.makes_panels;
+  const int64_t most = prepares ? kWholeRows : kRowBlock;
   const bool whole = plan.m <= kWholeRows && batch * ceil_div(plan.n, 2 * panel) >= wanted;
   plan.row_block = std::min(plan.m, whole ? kWholeRows : std::max(rows, most / rows * rows));
   if (batch * plan.row_tasks() < threads && plan.m >= threads * rows &&
@@ -164,7 +165,8 @@ size_t ProductPlan::staged_bytes() const {
 
 ProductPlan plan_product(const Microkernels& kernels, int64_t m, int64_t n, int64_t k,
                          ElementType output_type, std::vector<EpilogueStep> steps, int64_t batch,
-                         int threads, bool gathered, const PartialProduct& part) {
+                         int threads, bool gathered, const PartialProduct& part,
+                         bool makes_panels) {
   ProductPlan plan{.kernels = &kernels,
                    .finish = finish_function(kernels.isa),
                    .m = m,
@@ -172,7 +174,8 @@ ProductPlan plan_product(const Microkernels& kernels, int64_t m, int64_t n, int6
                    .k = k,
                    .output_type = output_type,
                    .steps = std::move(steps),
-                   .lines = part.lines};
+                   .lines = part.lines,
+                   .makes_panels = makes_panels};
   plan.registers = register_epilogue(plan.steps, output_type);
   plan.finish_in_place = output_type == ElementType::f32 && columns_of_result(plan.steps) == 1 &&
                          !has_full_operand(plan.steps);
