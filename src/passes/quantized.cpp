@@ -101,17 +101,21 @@ bool takes_block(int64_t block, DataType rows) {
 
 /// One scale, one a column, or blocks of them along the depth.
 bool scales_columns(const Node& dequantize, int64_t columns) {
-  const Value *scale = dequantize.input(1), *zero = dequantize.input(2);
-  if (scale->constant() == nullptr) return false;
-  if (dequantize.has_input(2) &&
-      (zero->constant() == nullptr || zero->constant()->count() != scale->constant()->count()))
-    return false;
   const bool along_columns = positive_axis(dequantize) == columns;
   if (block_size_of(dequantize) > 0) return !along_columns;
-  return scale->constant()->count() == 1 || along_columns;
+  return dequantize.input(1)->constant()->count() == 1 || along_columns;
 }
 
-/// Whether all of the value's axes but the last make at most so many rows.
+/// The scale is constant, and so are as many zero points where there are any.
+bool knows_numbers(const Node& node) {
+  const Tensor* scale = node.input(1)->constant();
+  if (scale == nullptr || scale->count() == 0) return false;
+  if (!node.has_input(2)) return true;
+  const Tensor* zero = node.input(2)->constant();
+  return zero != nullptr && zero->count() == scale->count();
+}
+
+/// Whether all of the value's axes but the last make at most kFewRows rows.
 bool has_few_rows(const Graph& graph, const Value& value) {
   Dim rows(1);
   const Shape& shape = value.type.shape;
@@ -125,13 +129,12 @@ bool multiplies_weights(const Graph& graph, const Node& node, DataType rows) {
   if (matmul == nullptr || matmul->transpose_a || produced_by<Dequantize>(node.input(1)) == nullptr)
     return false;
   const Node& dequantize = *node.input(1)->producer();
-  const Tensor* weights = dequantize.input(0)->constant();
   const Value* x = node.input(0);
-  return weights != nullptr && weights->rank() == 2 && is_small_weight(weights->type()) &&
+  return small_weights(node.input(1)) != nullptr &&
          scales_columns(dequantize, matmul->transpose_b ? 0 : 1) &&
          takes_block(block_size_of(dequantize), rows) &&
          x->type.type == dequantize.output()->type.type && x->type.shape.size() >= 2 &&
-         x->constant() == nullptr && has_few_rows(graph, *x);
+         x->constant() == nullptr && (!is_half(rows) || has_few_rows(graph, *x));
 }
 
 /// Transposed weights, which may become weights that are transposed.
@@ -146,12 +149,8 @@ bool feeds_product(const Value& value, const PassOptions& options) {
 }  // namespace
 
 bool has_known_scaling(const Node& node) {
-  if ((!node.is<Quantize>() && !node.is<Dequantize>()) || block_size_of(node) != 0) return false;
-  const Tensor* scale = node.input(1)->constant();
-  if (scale == nullptr || scale->count() == 0) return false;
-  if (!node.has_input(2)) return true;
-  const Tensor* zero = node.input(2)->constant();
-  return zero != nullptr && zero->count() == scale->count();
+  const bool has_numbers = node.is<Quantize>() || node.is<Dequantize>();
+  return has_numbers && block_size_of(node) == 0 && knows_numbers(node);
 }
 
 bool is_per_tensor(const Node& node) {
@@ -204,6 +203,16 @@ Node* per_tensor_bytes(const Value* value, const PassOptions& options) {
 bool is_single(const Value& value) {
   return std::all_of(value.type.shape.begin(), value.type.shape.end(),
                      [](const Dim& dim) { return dim == Dim(1); });
+}
+
+Node* small_weights(const Value* value) {
+  if (produced_by<Dequantize>(value) == nullptr) return nullptr;
+  Node* node = value->producer();
+  const Tensor* weights = node->input(0)->constant();
+  return weights != nullptr && weights->rank() == 2 && is_small_weight(weights->type()) &&
+                 knows_numbers(*node)
+             ? node
+             : nullptr;
 }
 
 Node* computed_bytes(const Value* value, const PassOptions& options) {

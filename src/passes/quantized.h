@@ -42,13 +42,17 @@ Node* computed_bytes(const Value* value, const PassOptions& options);
 /// The Dequantize of such constant bytes that gives `value`, else null.
 Node* constant_bytes(const Value* value, const PassOptions& options);
 
+/// The Dequantize of a constant matrix of 4 or 8 bits with known numbers that gives `value`, else
+/// null.
+Node* small_weights(const Value* value);
+
 /// A convolution or matmul of dequantized bytes with dequantized constant bytes that the device's
 /// kernels compute: one group, one scale for the activations, one scale or one per output channel
 /// for the weights; of integers, weights that fit i8 once their zero point is taken off, and sums
 /// that fit i32.
 bool can_anchor_quantized(const Node& node, const PassOptions& options);
-/// A product of real rows, at most kFewRows of them, with constant weights of 4 or 8 bits, whose
-/// bytes decide its time: kernels read them as they are.
+/// A product of real rows, of 16 bits at most kFewRows of them, with constant weights of 4 or 8
+/// bits: kernels read them as they are.
 bool multiplies_small_weights(const Graph& graph, const Node& node, const PassOptions& options);
 /// The Dequantize gives nothing but the weights of such products, or of products that become such
 /// by lower_precision.

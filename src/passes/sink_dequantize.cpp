@@ -62,19 +62,31 @@ bool sink_behind(Graph& graph, Node& node) {
   return true;
 }
 
-/// Weights may have a scale for each slice of an axis that the transpose moves.
+/// The Dequantize of constant weights whose scales a transpose moves: one for each slice of an
+/// axis, or one for each block.
+Node* scaled_weights(const Value* value, const PassOptions& options) {
+  Node* source = constant_bytes(value, options);
+  if (source == nullptr) source = small_weights(value);
+  return source != nullptr && !is_per_tensor(*source) ? source : nullptr;
+}
+
 bool sink_behind_transpose(Graph& graph, Node& node, const PassOptions& options) {
   const auto* transpose = node.as<Transpose>();
   if (transpose == nullptr || transpose->permutation.empty()) return false;
-  Node* source = constant_bytes(node.input(0), options);
-  if (source == nullptr || is_per_tensor(*source)) return false;
+  Node* source = scaled_weights(node.input(0), options);
+  if (source == nullptr) return false;
   const auto& permutation = transpose->permutation;
   const auto rank = static_cast<int64_t>(permutation.size());
   const int64_t axis = (source->as<Dequantize>()->axis + rank) % rank;
   node.set_input(0, source->input(0));
   dequantize_behind(graph, node, *source);
-  node.output()->uses()[0].node->as<Dequantize>()->axis =
+  Node& after = *node.output()->uses()[0].node;
+  after.as<Dequantize>()->axis =
       std::find(permutation.begin(), permutation.end(), axis) - permutation.begin();
+  if (source->as<Dequantize>()->block_size == 0) return true;
+  for (int i = 1; i < static_cast<int>(after.inputs().size()); ++i)
+    if (after.has_input(i))
+      after.set_input(i, add_op(graph, node.op->clone(), {after.input(i)}, *source));
   return true;
 }
 
