@@ -5,8 +5,8 @@
 
 #include "device/cpu/isa.h"
 
-/// Products of f32 rows with weights of 4 or 8 bits that are dequantized in registers, so that
-/// memory gives the quantized ones only.
+/// Products of f32 rows with weights of 4 or 8 bits that are dequantized in registers, or a part at
+/// a time in the first-level cache, so that memory gives the quantized ones only.
 namespace tenon::cpu {
 
 /// Columns of the weights that lie side by side.
@@ -43,9 +43,21 @@ struct WeightTile {
   float* sums = nullptr;  ///< rows x kWeightPanel: the result.
 };
 
-using WeightFunction = void (*)(const WeightForm& form, const WeightTile& tile);
-void weight_tile_generic(const WeightForm& form, const WeightTile& tile);
-void weight_tile_avx2(const WeightForm& form, const WeightTile& tile);
-void weight_tile_avx512(const WeightForm& form, const WeightTile& tile);
+/// Steps [k, k + count) of columns [column, column + width) of a panel.
+struct WeightPart {
+  const std::byte* panel = nullptr;
+  int64_t column = 0, width = 0;
+  int64_t k = 0, count = 0;
+  float* to = nullptr;  ///< count x width: the weights as floats.
+};
+
+/// The functions of one instruction set.
+struct WeightFunctions {
+  void (*multiply)(const WeightForm& form, const WeightTile& tile);
+  void (*unpack)(const WeightForm& form, const WeightPart& part);
+};
+const WeightFunctions& weight_functions_generic();
+const WeightFunctions& weight_functions_avx2();
+const WeightFunctions& weight_functions_avx512();
 
 }  // namespace tenon::cpu

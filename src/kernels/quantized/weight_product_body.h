@@ -92,11 +92,59 @@ void weight_rows(const WeightForm& f, const WeightTile& t) {
   }
 }
 
+/// Vectors [first, first + count) of a part's steps.
+template <class B, bool kNibbles>
+[[gnu::always_inline]] inline void unpack_vectors(const WeightForm& f, const WeightPart& part,
+                                                  int first, int count) {
+  using V = typename B::Vector;
+  using Columns = WeightColumns<B>;
+  float* to = part.to;
+  const int64_t step = f.step_bytes(), end = part.k + part.count;
+  for (int64_t k = part.k; k < end;) {
+    const int64_t block = k / f.block, block_end = std::min((block + 1) * f.block, end);
+    const std::byte* from = part.panel + block * (f.scale_bytes() + f.block * step);
+    const auto* scales = reinterpret_cast<const float*>(from);
+    const std::byte* weights = from + f.scale_bytes() + (k - block * f.block) * step;
+    V scale[Columns::kVectors], zero[Columns::kVectors];
+    for (int i = 0; i < Columns::kVectors; ++i) {
+      scale[i] = V::load(scales + i * V::kWidth);
+      zero[i] = f.has_zeros ? V::load(scales + kWeightPanel + i * V::kWidth) : V::zero();
+    }
+    for (; k < block_end; ++k, weights += step, to += part.width) {
+      const Columns w = Columns::template of<kNibbles>(weights, f.is_signed, f.zero);
+#pragma GCC unroll 4
+      for (int i = 0; i < count; ++i)
+        ((w.v[first + i] - zero[first + i]) * scale[first + i]).store(to + i * V::kWidth);
+    }
+  }
+}
+
+/// A whole panel and its halves have code of their own.
+template <class B, bool kNibbles> void unpack_part(const WeightForm& f, const WeightPart& part) {
+  constexpr int kVectors = WeightColumns<B>::kVectors, kWidth = B::Vector::kWidth;
+  const int first = static_cast<int>(part.column) / kWidth;
+  const int count = static_cast<int>(part.width) / kWidth;
+  if (count == kVectors) return unpack_vectors<B, kNibbles>(f, part, 0, kVectors);
+  if (2 * count != kVectors) return unpack_vectors<B, kNibbles>(f, part, first, count);
+  if (first == 0) return unpack_vectors<B, kNibbles>(f, part, 0, kVectors / 2);
+  unpack_vectors<B, kNibbles>(f, part, kVectors / 2, kVectors / 2);
+}
+
+template <class B> void weight_unpack(const WeightForm& f, const WeightPart& part) {
+  f.nibbles ? unpack_part<B, true>(f, part) : unpack_part<B, false>(f, part);
+}
+
 template <class B, int... kLess>
-void weight_tile(const WeightForm& f, const WeightTile& t, std::integer_sequence<int, kLess...>) {
-  static constexpr WeightFunction kNibbles[] = {weight_rows<B, true, kLess + 1>...};
-  static constexpr WeightFunction kBytes[] = {weight_rows<B, false, kLess + 1>...};
+void weight_tile_of(const WeightForm& f, const WeightTile& t,
+                    std::integer_sequence<int, kLess...>) {
+  using Function = void (*)(const WeightForm& form, const WeightTile& tile);
+  static constexpr Function kNibbles[] = {weight_rows<B, true, kLess + 1>...};
+  static constexpr Function kBytes[] = {weight_rows<B, false, kLess + 1>...};
   (f.nibbles ? kNibbles : kBytes)[t.rows - 1](f, t);
+}
+
+template <class B> void weight_tile(const WeightForm& f, const WeightTile& t) {
+  weight_tile_of<B>(f, t, std::make_integer_sequence<int, kWeightRows>());
 }
 
 }  // namespace

@@ -4,8 +4,10 @@
 
 namespace tenon::cpu {
 
-void TENON_OF_ISA(weight_tile)(const WeightForm& form, const WeightTile& tile) {
-  weight_tile<vector_math::IsaBytes>(form, tile, std::make_integer_sequence<int, kWeightRows>());
+const WeightFunctions& TENON_OF_ISA(weight_functions)() {
+  static constexpr WeightFunctions kFunctions{weight_tile<vector_math::IsaBytes>,
+                                              weight_unpack<vector_math::IsaBytes>};
+  return kFunctions;
 }
 
 }  // namespace tenon::cpu

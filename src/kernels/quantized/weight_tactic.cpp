@@ -1,4 +1,6 @@
-// Products of few f32 rows with constant weights of 4 or 8 bits, whose bytes decide the time.
+// Products of f32 rows with constant weights of 4 or 8 bits. Of few rows the weights' bytes decide
+// the time: they become floats in registers. For many rows a panel does in the first-level cache,
+// and is multiplied like one of floats.
 #include <algorithm>
 #include <cstring>
 
@@ -9,6 +11,7 @@
 #include "kernels/cpu_tactic.h"
 #include "kernels/dequantized_weights.h"
 #include "kernels/epilogue/region_epilogue.h"
+#include "kernels/gemm/gemm.h"
 #include "kernels/quantized/weight_product.h"
 #include "kernels/strides.h"
 #include "ops/math.h"
@@ -55,9 +58,11 @@ WeightForm form_of(const Problem& problem, const DequantizedWeights& w) {
   WeightForm form{
       .depth = w.depth, .block = w.block, .nibbles = w.nibbles(), .is_signed = w.is_signed()};
   const Tensor* zeros = w.zeros < 0 ? nullptr : problem.input(w.zeros).constant;
-  const double first = zeros == nullptr || zeros->bytes() == nullptr ? 0 : zeros->as_double(0);
-  for (int64_t i = 1; zeros != nullptr && i < zeros->count(); ++i)
-    form.has_zeros |= zeros->as_double(i) != first;
+  // Different ones are packed, and a plan need not have them as well.
+  form.has_zeros = zeros != nullptr && zeros->bytes() == nullptr;
+  const double first = zeros == nullptr || form.has_zeros ? 0 : zeros->as_double(0);
+  for (int64_t i = 1; zeros != nullptr && !form.has_zeros && i < zeros->count(); ++i)
+    form.has_zeros = zeros->as_double(i) != first;
   // Of signed 4-bit weights the packed form is counted from -8 on.
   const double least = form.nibbles && form.is_signed ? -8 : 0;
   form.zero = static_cast<float>((form.has_zeros ? 0 : first) - least);
@@ -146,16 +151,47 @@ void pack(const Problem& problem, const Description& d, void* target) {
     }
 }
 
-class WeightKernel final : public Kernel {
+const cpu::WeightFunctions& functions_of(const Problem& problem) {
+  return TENON_BY_ISA(cpu::isa_up_to(problem.isa_limit), cpu::weight_functions_generic(),
+                      cpu::weight_functions_avx2(), cpu::weight_functions_avx512());
+}
+
+/// What both ways share.
+class WeightKernel : public Kernel {
  public:
   WeightKernel(Description description, cpu::PackedWeights packed, const Problem& problem)
       : d_(std::move(description)),
         packed_(std::move(packed)),
-        plain_steps_(cpu::plain_steps(d_.steps)),
-        finish_(cpu::finish_function(cpu::isa_up_to(problem.isa_limit))),
-        tile_(TENON_BY_ISA(cpu::isa_up_to(problem.isa_limit), &cpu::weight_tile_generic,
-                           &cpu::weight_tile_avx2, &cpu::weight_tile_avx512)),
+        functions_(functions_of(problem)),
         threads_(std::max(1, problem.threads)) {}
+
+  bool uses_input(int input) const override {
+    return input == d_.x || cpu::reads_input(d_.steps, input);
+  }
+  std::span<const std::byte> packed() const override { return packed_.bytes(); }
+  bool packs_input(int input) const override {
+    return input == d_.weights.weights || input == d_.weights.scales ||
+           (d_.form.has_zeros && input == d_.weights.zeros);
+  }
+
+ protected:
+  const std::byte* panel_at(int64_t panel) const {
+    return reinterpret_cast<const std::byte*>(
+        packed_.at(static_cast<size_t>(panel * d_.form.panel_bytes())));
+  }
+
+  Description d_;
+  cpu::PackedWeights packed_;
+  const cpu::WeightFunctions& functions_;
+  int threads_;
+};
+
+class FewRowsKernel final : public WeightKernel {
+ public:
+  FewRowsKernel(Description description, cpu::PackedWeights packed, const Problem& problem)
+      : WeightKernel(std::move(description), std::move(packed), problem),
+        plain_steps_(cpu::plain_steps(d_.steps)),
+        finish_(cpu::finish_function(cpu::isa_up_to(problem.isa_limit))) {}
 
   Status run(const LaunchArguments& arguments) const override {
     TENON_TRY(cpu::check_threads(arguments.queue.pool->threads(), threads_));
@@ -176,11 +212,6 @@ class WeightKernel final : public Kernel {
     const int64_t sums = d_.form.has_zeros ? d_.rows * d_.form.blocks() : 0;
     return static_cast<size_t>(threads_ * own_floats() + sums) * sizeof(float);
   }
-  bool uses_input(int input) const override {
-    return input == d_.x || cpu::reads_input(d_.steps, input);
-  }
-  std::span<const std::byte> packed() const override { return packed_.bytes(); }
-  bool packs_input(int input) const override { return input == d_.weights.weights; }
 
  private:
   int64_t own_floats() const {
@@ -202,24 +233,63 @@ class WeightKernel final : public Kernel {
             const float* block_sums, const cpu::EpilogueOperand* operands) const {
     const int64_t rows = std::min<int64_t>(kWeightRows, d_.rows - row);
     const int64_t column = panel * kWeightPanel;
-    tile_(d_.form, {static_cast<const float*>(arguments.inputs[d_.x]) + row * d_.x_stride,
-                    d_.x_stride, block_sums + row * d_.form.blocks(), static_cast<int>(rows),
-                    reinterpret_cast<const std::byte*>(
-                        packed_.at(static_cast<size_t>(panel * d_.form.panel_bytes()))),
-                    sums});
+    functions_.multiply(
+        d_.form,
+        {static_cast<const float*>(arguments.inputs[d_.x]) + row * d_.x_stride, d_.x_stride,
+         block_sums + row * d_.form.blocks(), static_cast<int>(rows), panel_at(panel), sums});
     finish_(
         {sums, kWeightPanel, rows, std::min(kWeightPanel, d_.weights.columns - column), row, column,
          static_cast<float*>(arguments.outputs[0]) + row * d_.y_stride + column, d_.y_stride},
         plain_steps_, operands);
   }
 
-  Description d_;
-  cpu::PackedWeights packed_;
   std::vector<cpu::EpilogueStep> plain_steps_;
   cpu::FinishFunction finish_;
-  cpu::WeightFunction tile_;
-  int threads_;
 };
+
+class ManyRowsKernel final : public WeightKernel {
+ public:
+  ManyRowsKernel(Description description, cpu::PackedWeights packed, cpu::Gemm gemm,
+                 const Problem& problem)
+      : WeightKernel(std::move(description), std::move(packed), problem), gemm_(std::move(gemm)) {}
+
+  Status run(const LaunchArguments& arguments) const override {
+    TENON_TRY(cpu::check_threads(arguments.queue.pool->threads(), threads_));
+    cpu::EpilogueOperand operands[kMaxSteps];
+    cpu::bind_operands(d_.steps, arguments, operands);
+    const int64_t width = gemm_.plan().kernels->panel;
+    const auto unpack = [&](int64_t column, int64_t k, int64_t count, void* to) {
+      functions_.unpack(d_.form, {panel_at(column / kWeightPanel), column % kWeightPanel, width, k,
+                                  count, static_cast<float*>(to)});
+    };
+    const cpu::PanelSource panels(unpack);
+    gemm_.run({.a = arguments.inputs[d_.x],
+               .c = arguments.outputs[0],
+               .operands = {operands, d_.steps.size()},
+               .ahead = arguments.ahead,
+               .panels = &panels},
+              *arguments.queue.pool, arguments.workspace);
+    return {};
+  }
+  size_t workspace_bytes() const override { return gemm_.scratch_bytes(); }
+  size_t fetch_capacity() const override { return gemm_.fetch_capacity(); }
+
+ private:
+  cpu::Gemm gemm_;
+};
+
+Result<cpu::Gemm> gemm_of(const Problem& problem, const Description& d) {
+  return cpu::Gemm::prepare({.m = d.rows,
+                             .n = d.weights.columns,
+                             .k = d.weights.depth,
+                             .a = {.row_stride = d.x_stride},
+                             .c = {.row_stride = d.y_stride},
+                             .steps = cpu::plain_steps(d.steps),
+                             .isa = cpu::isa_up_to(problem.isa_limit),
+                             .threads = std::max(1, problem.threads),
+                             .strassen = false,
+                             .makes_panels = true});
+}
 
 }  // namespace
 
@@ -235,7 +305,10 @@ Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view)
       cpu::PackedWeights packed,
       cpu::PackedWeights::make(static_cast<size_t>(bytes), problem.packed, weights.bytes()));
   if (!packed.filled()) pack(problem, d, packed.target());
-  return make_kernel<WeightKernel>(std::move(d), std::move(packed), problem);
+  if (d.rows <= kWeightRows)
+    return make_kernel<FewRowsKernel>(std::move(d), std::move(packed), problem);
+  TENON_ASSIGN(cpu::Gemm gemm, gemm_of(problem, d));
+  return make_kernel<ManyRowsKernel>(std::move(d), std::move(packed), std::move(gemm), problem);
 }
 
 }  // namespace tenon::tactics::quantized_weights
