@@ -262,7 +262,8 @@ std::string PrecisionSummary::reason_for(const Row& row, const Layer& layer) con
                              : "there are no such kernels for its operation";
   if (row.flag == BuilderFlag::kINT4)
     return "no kernel of the device reads them there: they are dequantized when the plan is built "
-           "(products of FP32 rows read them on the CPU, of at most 8 rows of 16 bits on a GPU)";
+           "(products of FP32 and BF16 rows read them on the CPU, of at most 8 rows of 16 bits on "
+           "a GPU)";
   if (layer.dynamic)
     return "its scale is computed in the run, and the device has no kernel for that (integers are "
            "multiplied as floats)";

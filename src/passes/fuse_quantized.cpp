@@ -2,8 +2,8 @@
 // the dequantization of both operands, the product, what follows it (bias, activation, a residual
 // that is dequantized on the way) and, where there is one, the quantization of the result. A pair
 // of quantization and dequantization inside the chain stays where it rounds, and so does one at its
-// end that normalization or softmax reads. So do products of few rows of reals with weights of 4 or
-// 8 bits, without any quantization behind. Must run after the propagation of quantization, before
+// end that normalization or softmax reads. So do products of rows of reals with weights of 4 or 8
+// bits, without any quantization behind. Must run after the propagation of quantization, before
 // fuse_epilogue and lower_precision, and once more between these two, for rows of 16 bits.
 #include <algorithm>
 
@@ -166,12 +166,22 @@ std::string region_name(const std::vector<Node*>& steps) {
   return name;
 }
 
+/// A product with small weights, once its rows have the type that lower_precision gives them.
+bool anchors_small_weights(const Graph& graph, const Node& node, const PassContext& context) {
+  const PassOptions& options = context.options();
+  if (!multiplies_small_weights(graph, node, options)) return false;
+  if (!options.precision) return true;
+  const DataType rows = context.type_of(node).value_or(*options.precision);
+  return rows == node.input(0)->type.type ||
+         !multiplies_small_weights_in(rows, graph, node, options);
+}
+
 }  // namespace
 
 bool fuse_quantized(Graph& graph, PassContext& context) {
   const std::vector<Node*> anchors = fusible_nodes(graph, context, [&](const Node& node) {
     return can_anchor_quantized(node, context.options()) ||
-           multiplies_small_weights(graph, node, context.options());
+           anchors_small_weights(graph, node, context);
   });
   // From the back: where two anchors meet in a sum, the later one takes it.
   return for_each_from_back(anchors, [&](Node& anchor) {

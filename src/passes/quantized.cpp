@@ -94,9 +94,9 @@ bool is_small_weight(DataType type) {
   return is_byte_integer(type) || type == DataType::kInt4 || type == DataType::kUInt4;
 }
 
-/// Kernels for rows of 16 bits take steps of these, and whole numbers of the last.
-bool takes_block(int64_t block, DataType rows) {
-  return !is_half(rows) || block == 32 || block == 64 || block % 128 == 0;
+/// Kernels of GPUs take steps of these, and whole numbers of the last.
+bool takes_block(int64_t block) {
+  return block == 32 || block == 64 || block % 128 == 0;
 }
 
 /// One scale, one a column, or blocks of them along the depth.
@@ -123,8 +123,17 @@ bool has_few_rows(const Graph& graph, const Value& value) {
   return rows.range(graph.symbol_ranges).max <= kFewRows;
 }
 
+/// Rows of 16 bits on GPUs have kernels for some blocks, and few of them.
+bool fits_halves(const Graph& graph, const Node& dequantize, const Value& x) {
+  return takes_block(block_size_of(dequantize)) && has_few_rows(graph, x);
+}
+
 /// The product is one with small weights, of rows that kernels see in that type.
-bool multiplies_weights(const Graph& graph, const Node& node, DataType rows) {
+bool multiplies_weights(const Graph& graph, const Node& node, DataType rows,
+                        const PassOptions& options) {
+  const bool on_host =
+      options.small_weights && (rows == DataType::kFloat32 || rows == DataType::kBFloat16);
+  if (!on_host && !(options.small_half_weights && is_half(rows))) return false;
   const auto* matmul = node.as<MatMul>();
   if (matmul == nullptr || matmul->transpose_a || produced_by<Dequantize>(node.input(1)) == nullptr)
     return false;
@@ -132,9 +141,8 @@ bool multiplies_weights(const Graph& graph, const Node& node, DataType rows) {
   const Value* x = node.input(0);
   return small_weights(node.input(1)) != nullptr &&
          scales_columns(dequantize, matmul->transpose_b ? 0 : 1) &&
-         takes_block(block_size_of(dequantize), rows) &&
          x->type.type == dequantize.output()->type.type && x->type.shape.size() >= 2 &&
-         x->constant() == nullptr && (!is_half(rows) || has_few_rows(graph, *x));
+         x->constant() == nullptr && (on_host || fits_halves(graph, dequantize, *x));
 }
 
 /// Transposed weights, which may become weights that are transposed.
@@ -250,22 +258,25 @@ bool can_anchor_quantized(const Node& node, const PassOptions& options) {
 }
 
 bool multiplies_small_weights(const Graph& graph, const Node& node, const PassOptions& options) {
-  if (!node.is<MatMul>()) return false;
-  const DataType rows = node.input(0)->type.type;
-  const bool has_kernels = rows == DataType::kFloat32 ? options.small_weights
-                                                      : options.small_half_weights && is_half(rows);
-  return options.quantized_regions && has_kernels && multiplies_weights(graph, node, rows);
+  return options.quantized_regions && node.is<MatMul>() &&
+         multiplies_weights(graph, node, node.input(0)->type.type, options);
+}
+
+bool multiplies_small_weights_in(DataType rows, const Graph& graph, const Node& node,
+                                 const PassOptions& options) {
+  return options.quantized_regions && node.is<MatMul>() &&
+         node.output()->type.type == DataType::kFloat32 &&
+         multiplies_weights(graph, node, rows, options);
 }
 
 bool gives_small_weights(const Graph& graph, const Node& node, const PassOptions& options) {
   const auto uses = node.output()->uses();
-  const bool is_lowered = options.quantized_regions && options.small_half_weights &&
-                          options.precision && node.output()->type.type == DataType::kFloat32;
   return node.is<Dequantize>() && !graph.is_output(node.output()) && !uses.empty() &&
          std::all_of(uses.begin(), uses.end(), [&](const Use& use) {
            return use.index == 1 &&
                   (multiplies_small_weights(graph, *use.node, options) ||
-                   (is_lowered && multiplies_weights(graph, *use.node, *options.precision)));
+                   (options.precision &&
+                    multiplies_small_weights_in(*options.precision, graph, *use.node, options)));
          });
 }
 

@@ -54,6 +54,9 @@ bool can_anchor_quantized(const Node& node, const PassOptions& options);
 /// A product of real rows, of 16 bits at most kFewRows of them, with constant weights of 4 or 8
 /// bits: kernels read them as they are.
 bool multiplies_small_weights(const Graph& graph, const Node& node, const PassOptions& options);
+/// The same of a product of f32 whose rows lower_precision makes of that type.
+bool multiplies_small_weights_in(DataType rows, const Graph& graph, const Node& node,
+                                 const PassOptions& options);
 /// The Dequantize gives nothing but the weights of such products, or of products that become such
 /// by lower_precision.
 bool gives_small_weights(const Graph& graph, const Node& node, const PassOptions& options);

@@ -48,7 +48,9 @@ struct WeightPart {
   const std::byte* panel = nullptr;
   int64_t column = 0, width = 0;
   int64_t k = 0, count = 0;
-  float* to = nullptr;  ///< count x width: the weights as floats.
+  /// The weights as a panel of a product (gemm/microkernel.h): floats, or pairs of bf16.
+  void* to = nullptr;
+  bool pairs = false;
 };
 
 /// The functions of one instruction set.
@@ -59,5 +61,6 @@ struct WeightFunctions {
 const WeightFunctions& weight_functions_generic();
 const WeightFunctions& weight_functions_avx2();
 const WeightFunctions& weight_functions_avx512();
+const WeightFunctions& weight_functions_avx512bf16();
 
 }  // namespace tenon::cpu

@@ -92,13 +92,62 @@ void weight_rows(const WeightForm& f, const WeightTile& t) {
   }
 }
 
+/// Steps of a panel as floats, one after the other.
+template <class V> class FloatPanel {
+ public:
+  FloatPanel(void* to, int64_t width) : to_(static_cast<float*>(to)), width_(width) {}
+  /// Takes one step or more of so many, whose vectors `at(step, i)` gives; returns how many.
+  template <class At> [[gnu::always_inline]] int64_t take(int64_t, int count, const At& at) {
+    for (int i = 0; i < count; ++i) at(0, i).store(to_ + i * V::kWidth);
+    to_ += width_;
+    return 1;
+  }
+  void end(int) {}
+
+ private:
+  float* to_;
+  int64_t width_;
+};
+
+/// As bf16, two steps of a column side by side; an odd last one beside zeros.
+template <class V> class PairPanel {
+ public:
+  PairPanel(void* to, int64_t width) : to_(static_cast<uint16_t*>(to)), width_(width) {}
+  template <class At> [[gnu::always_inline]] int64_t take(int64_t left, int count, const At& at) {
+    if (left > 1 && !is_half_) {
+      for (int i = 0; i < count; ++i)
+        V::store_bf16_pairs(to_ + 2 * i * V::kWidth, at(0, i), at(1, i));
+      to_ += 2 * width_;
+      return 2;
+    }
+    for (int i = 0; i < count; ++i) add_half(at(0, i), to_ + 2 * i * V::kWidth);
+    if (is_half_) to_ += 2 * width_;
+    is_half_ = !is_half_;
+    return 1;
+  }
+  void end(int count) {
+    if (is_half_) take(1, count, [](int, int) { return V::zero(); });
+  }
+
+ private:
+  void add_half(V weights, uint16_t* to) const {
+    uint16_t half[V::kWidth];
+    weights.store_bf16(half);
+    for (int c = 0; c < V::kWidth; ++c) to[2 * c + is_half_] = half[c];
+  }
+
+  uint16_t* to_;
+  int64_t width_;
+  bool is_half_ = false;  ///< The last step had no other beside it.
+};
+
 /// Vectors [first, first + count) of a part's steps.
-template <class B, bool kNibbles>
+template <class B, bool kNibbles, class Panel>
 [[gnu::always_inline]] inline void unpack_vectors(const WeightForm& f, const WeightPart& part,
                                                   int first, int count) {
   using V = typename B::Vector;
   using Columns = WeightColumns<B>;
-  float* to = part.to;
+  Panel panel(part.to, part.width);
   const int64_t step = f.step_bytes(), end = part.k + part.count;
   for (int64_t k = part.k; k < end;) {
     const int64_t block = k / f.block, block_end = std::min((block + 1) * f.block, end);
@@ -110,28 +159,37 @@ template <class B, bool kNibbles>
       scale[i] = V::load(scales + i * V::kWidth);
       zero[i] = f.has_zeros ? V::load(scales + kWeightPanel + i * V::kWidth) : V::zero();
     }
-    for (; k < block_end; ++k, weights += step, to += part.width) {
-      const Columns w = Columns::template of<kNibbles>(weights, f.is_signed, f.zero);
-#pragma GCC unroll 4
-      for (int i = 0; i < count; ++i)
-        ((w.v[first + i] - zero[first + i]) * scale[first + i]).store(to + i * V::kWidth);
+    for (int64_t taken; k < block_end; k += taken, weights += taken * step) {
+      const Columns w[] = {Columns::template of<kNibbles>(weights, f.is_signed, f.zero),
+                           Columns::template of<kNibbles>(weights + (k + 1 < block_end ? step : 0),
+                                                          f.is_signed, f.zero)};
+      taken = panel.take(block_end - k, count, [&](int ahead, int i) {
+        return (w[ahead].v[first + i] - zero[first + i]) * scale[first + i];
+      });
     }
   }
+  panel.end(count);
 }
 
 /// A whole panel and its halves have code of their own.
-template <class B, bool kNibbles> void unpack_part(const WeightForm& f, const WeightPart& part) {
+template <class B, bool kNibbles, class Panel>
+void unpack_part(const WeightForm& f, const WeightPart& part) {
   constexpr int kVectors = WeightColumns<B>::kVectors, kWidth = B::Vector::kWidth;
   const int first = static_cast<int>(part.column) / kWidth;
   const int count = static_cast<int>(part.width) / kWidth;
-  if (count == kVectors) return unpack_vectors<B, kNibbles>(f, part, 0, kVectors);
-  if (2 * count != kVectors) return unpack_vectors<B, kNibbles>(f, part, first, count);
-  if (first == 0) return unpack_vectors<B, kNibbles>(f, part, 0, kVectors / 2);
-  unpack_vectors<B, kNibbles>(f, part, kVectors / 2, kVectors / 2);
+  if (count == kVectors) return unpack_vectors<B, kNibbles, Panel>(f, part, 0, kVectors);
+  if (2 * count != kVectors) return unpack_vectors<B, kNibbles, Panel>(f, part, first, count);
+  if (first == 0) return unpack_vectors<B, kNibbles, Panel>(f, part, 0, kVectors / 2);
+  unpack_vectors<B, kNibbles, Panel>(f, part, kVectors / 2, kVectors / 2);
 }
 
 template <class B> void weight_unpack(const WeightForm& f, const WeightPart& part) {
-  f.nibbles ? unpack_part<B, true>(f, part) : unpack_part<B, false>(f, part);
+  using Floats = FloatPanel<typename B::Vector>;
+  using Pairs = PairPanel<typename B::Vector>;
+  if (part.pairs)
+    f.nibbles ? unpack_part<B, true, Pairs>(f, part) : unpack_part<B, false, Pairs>(f, part);
+  else
+    f.nibbles ? unpack_part<B, true, Floats>(f, part) : unpack_part<B, false, Floats>(f, part);
 }
 
 template <class B, int... kLess>

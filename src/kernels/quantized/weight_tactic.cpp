@@ -1,6 +1,6 @@
-// Products of f32 rows with constant weights of 4 or 8 bits. Of few rows the weights' bytes decide
-// the time: they become floats in registers. For many rows a panel does in the first-level cache,
-// and is multiplied like one of floats.
+// Products of f32 and bf16 rows with constant weights of 4 or 8 bits. Of few rows the weights'
+// bytes decide the time: they become floats in registers. For many rows a panel does in the
+// first-level cache, and is multiplied like one of floats.
 #include <algorithm>
 #include <cstring>
 
@@ -31,14 +31,15 @@ struct Description {
   int x = 0;  ///< Problem input.
   DequantizedWeights weights;
   int64_t rows = 0;
-  int64_t x_stride = 0, y_stride = 0;
+  cpu::GemmMatrix x_rows, y_rows;
   WeightForm form;
   std::vector<cpu::BoundStep> steps;
 };
 
-/// Elements from one row to the next, all axes but the last being rows.
-Result<int64_t> rows_of(const Operand& operand) {
-  if (operand.type != DataType::kFloat32) return unsupported("rows of {}", name_of(operand.type));
+/// All axes but the last being rows.
+Result<cpu::GemmMatrix> rows_of(const Operand& operand) {
+  const auto type = cpu::element_type(operand.type);
+  if (!type) return unsupported("rows of {}; takes f32, bf16", name_of(operand.type));
   const std::vector<int64_t> strides = strides_of(operand);
   const int last = operand.rank() - 1;
   if (operand.extents[last] != 1 && strides[last] != 1)
@@ -50,7 +51,7 @@ Result<int64_t> rows_of(const Operand& operand) {
     if (strides[axis] != expected) return unsupported("rows at unequal distances");
     expected *= operand.extents[axis];
   }
-  return stride == 0 ? operand.extents[last] : stride;
+  return cpu::GemmMatrix{.type = *type, .row_stride = stride == 0 ? operand.extents[last] : stride};
 }
 
 /// How the weights are packed.
@@ -75,7 +76,8 @@ Status check_steps(const Problem& problem, Description& d) {
     const bool moves = bound.input >= 0 && bound.copy.empty();
     if (moves && problem.input(bound.input).extents == problem.output().extents) {
       bound.step.operand = cpu::OperandKind::full;
-      TENON_ASSIGN(bound.row_stride, rows_of(problem.input(bound.input)));
+      TENON_ASSIGN(const auto rows, rows_of(problem.input(bound.input)));
+      bound.row_stride = rows.row_stride;
     } else if (bound.step.operand == cpu::OperandKind::full) {
       return unsupported("a residual that broadcasts");
     } else if (bound.step.operand == cpu::OperandKind::per_row) {
@@ -97,14 +99,13 @@ Result<Description> describe(const Problem& problem) {
   if (dequantize == nullptr) return unsupported("weights that are not dequantized in the region");
   Description d;
   d.x = region.anchor_inputs[0];
-  if (d.x < 0 || matmul.transpose_a || problem.input(d.x).rank() < 2 ||
-      problem.output().type != DataType::kFloat32)
-    return unsupported("operands that are computed in the region, transposed, or not f32");
+  if (d.x < 0 || matmul.transpose_a || problem.input(d.x).rank() < 2)
+    return unsupported("rows that are computed in the region, or transposed");
   TENON_ASSIGN(d.weights, dequantized_weights(problem, matmul, *dequantize));
   d.form = form_of(problem, d.weights);
   if (problem.input(d.x).count() == 0) return unsupported("an empty tensor");
-  TENON_ASSIGN(d.x_stride, rows_of(problem.input(d.x)));
-  TENON_ASSIGN(d.y_stride, rows_of(problem.output()));
+  TENON_ASSIGN(d.x_rows, rows_of(problem.input(d.x)));
+  TENON_ASSIGN(d.y_rows, rows_of(problem.output()));
   d.rows = problem.output().count() / d.weights.columns;
   TENON_ASSIGN(d.steps, cpu::matrix_steps(problem, region));
   if (d.steps.size() > kMaxSteps) return unsupported("an epilogue of {} steps", d.steps.size());
@@ -152,8 +153,12 @@ void pack(const Problem& problem, const Description& d, void* target) {
 }
 
 const cpu::WeightFunctions& functions_of(const Problem& problem) {
-  return TENON_BY_ISA(cpu::isa_up_to(problem.isa_limit), cpu::weight_functions_generic(),
-                      cpu::weight_functions_avx2(), cpu::weight_functions_avx512());
+  const cpu::Isa isa = cpu::isa_up_to(problem.isa_limit);
+#if defined(__x86_64__)
+  if (isa >= cpu::Isa::avx512_bf16) return cpu::weight_functions_avx512bf16();
+#endif
+  return TENON_BY_ISA(isa, cpu::weight_functions_generic(), cpu::weight_functions_avx2(),
+                      cpu::weight_functions_avx512());
 }
 
 /// What both ways share.
@@ -195,33 +200,51 @@ class FewRowsKernel final : public WeightKernel {
 
   Status run(const LaunchArguments& arguments) const override {
     TENON_TRY(cpu::check_threads(arguments.queue.pool->threads(), threads_));
-    auto* block_sums = static_cast<float*>(arguments.workspace) + threads_ * own_floats();
-    if (d_.form.has_zeros)
-      sum_blocks(static_cast<const float*>(arguments.inputs[d_.x]), block_sums);
+    auto* shared = static_cast<float*>(arguments.workspace) + threads_ * own_floats();
+    const Rows x = floats_of(arguments.inputs[d_.x], shared + sum_floats());
+    if (d_.form.has_zeros) sum_blocks(x, shared);
     cpu::EpilogueOperand operands[kMaxSteps];
     cpu::bind_operands(d_.steps, arguments, operands);
     arguments.queue.pool->for_each(
         ceil_div(d_.weights.columns, kWeightPanel), 1, [&](int64_t panel, int worker) {
           float* sums = static_cast<float*>(arguments.workspace) + worker * own_floats();
-          for (int64_t row = 0; row < d_.rows; row += kWeightRows)
-            tile(arguments, panel, row, sums, block_sums, operands);
+          tile(x, panel, sums, shared, operands, arguments.outputs[0]);
         });
     return {};
   }
   size_t workspace_bytes() const override {
-    const int64_t sums = d_.form.has_zeros ? d_.rows * d_.form.blocks() : 0;
-    return static_cast<size_t>(threads_ * own_floats() + sums) * sizeof(float);
+    return static_cast<size_t>(threads_ * own_floats() + sum_floats() + row_floats()) *
+           sizeof(float);
   }
 
  private:
+  struct Rows {
+    const float* data;
+    int64_t stride;
+  };
+
   int64_t own_floats() const {
     return cpu::worker_stride(kWeightRows * kWeightPanel * sizeof(float), threads_) / sizeof(float);
   }
+  int64_t sum_floats() const { return d_.form.has_zeros ? d_.rows * d_.form.blocks() : 0; }
+  int64_t row_floats() const {
+    return d_.x_rows.type == cpu::ElementType::f32 ? 0 : d_.rows * d_.form.depth;
+  }
 
-  void sum_blocks(const float* x, float* sums) const {
+  /// Rows of bf16 are widened once.
+  Rows floats_of(const void* x, float* to) const {
+    if (row_floats() == 0) return {static_cast<const float*>(x), d_.x_rows.row_stride};
+    const auto* from = static_cast<const uint16_t*>(x);
+    for (int64_t r = 0; r < d_.rows; ++r)
+      for (int64_t k = 0; k < d_.form.depth; ++k)
+        to[r * d_.form.depth + k] = cpu::bf16_to_float(from[r * d_.x_rows.row_stride + k]);
+    return {to, d_.form.depth};
+  }
+
+  void sum_blocks(const Rows& x, float* sums) const {
     for (int64_t r = 0; r < d_.rows; ++r)
       for (int64_t block = 0; block < d_.form.blocks(); ++block) {
-        const float* from = x + r * d_.x_stride + block * d_.form.block;
+        const float* from = x.data + r * x.stride + block * d_.form.block;
         const int64_t count = std::min(d_.form.block, d_.form.depth - block * d_.form.block);
         float sum = 0;
         for (int64_t k = 0; k < count; ++k) sum += from[k];
@@ -229,18 +252,22 @@ class FewRowsKernel final : public WeightKernel {
       }
   }
 
-  void tile(const LaunchArguments& arguments, int64_t panel, int64_t row, float* sums,
-            const float* block_sums, const cpu::EpilogueOperand* operands) const {
-    const int64_t rows = std::min<int64_t>(kWeightRows, d_.rows - row);
+  void tile(const Rows& x, int64_t panel, float* sums, const float* block_sums,
+            const cpu::EpilogueOperand* operands, void* output) const {
     const int64_t column = panel * kWeightPanel;
     functions_.multiply(
-        d_.form,
-        {static_cast<const float*>(arguments.inputs[d_.x]) + row * d_.x_stride, d_.x_stride,
-         block_sums + row * d_.form.blocks(), static_cast<int>(rows), panel_at(panel), sums});
-    finish_(
-        {sums, kWeightPanel, rows, std::min(kWeightPanel, d_.weights.columns - column), row, column,
-         static_cast<float*>(arguments.outputs[0]) + row * d_.y_stride + column, d_.y_stride},
-        plain_steps_, operands);
+        d_.form, {x.data, x.stride, block_sums, static_cast<int>(d_.rows), panel_at(panel), sums});
+    const cpu::ElementType type = d_.y_rows.type;
+    finish_({.tile = sums,
+             .tile_stride = kWeightPanel,
+             .rows = d_.rows,
+             .columns = std::min(kWeightPanel, d_.weights.columns - column),
+             .row = 0,
+             .column = column,
+             .output = static_cast<char*>(output) + column * cpu::element_size(type),
+             .output_stride = d_.y_rows.row_stride,
+             .output_type = type},
+            plain_steps_, operands);
   }
 
   std::vector<cpu::EpilogueStep> plain_steps_;
@@ -257,10 +284,11 @@ class ManyRowsKernel final : public WeightKernel {
     TENON_TRY(cpu::check_threads(arguments.queue.pool->threads(), threads_));
     cpu::EpilogueOperand operands[kMaxSteps];
     cpu::bind_operands(d_.steps, arguments, operands);
-    const int64_t width = gemm_.plan().kernels->panel;
+    const cpu::Microkernels& kernels = *gemm_.plan().kernels;
     const auto unpack = [&](int64_t column, int64_t k, int64_t count, void* to) {
-      functions_.unpack(d_.form, {panel_at(column / kWeightPanel), column % kWeightPanel, width, k,
-                                  count, static_cast<float*>(to)});
+      functions_.unpack(
+          d_.form, {panel_at(column / kWeightPanel), column % kWeightPanel, kernels.panel, k, count,
+                    to, kernels.type == cpu::ElementType::bf16});
     };
     const cpu::PanelSource panels(unpack);
     gemm_.run({.a = arguments.inputs[d_.x],
@@ -282,8 +310,9 @@ Result<cpu::Gemm> gemm_of(const Problem& problem, const Description& d) {
   return cpu::Gemm::prepare({.m = d.rows,
                              .n = d.weights.columns,
                              .k = d.weights.depth,
-                             .a = {.row_stride = d.x_stride},
-                             .c = {.row_stride = d.y_stride},
+                             .a = d.x_rows,
+                             .c = d.y_rows,
+                             .compute = d.x_rows.type,
                              .steps = cpu::plain_steps(d.steps),
                              .isa = cpu::isa_up_to(problem.isa_limit),
                              .threads = std::max(1, problem.threads),

@@ -60,6 +60,11 @@ struct F32x8 {
     store_bf16(full);
     for (int i = 0; i < n && i < kWidth; ++i) p[i] = full[i];
   }
+  TENON_VECTOR static void store_bf16_pairs(uint16_t* p, F32x8 even, F32x8 odd) {
+    uint16_t halves[2][kWidth];
+    even.store_bf16(halves[0]), odd.store_bf16(halves[1]);
+    for (int i = 0; i < 2 * kWidth; ++i) p[i] = halves[i % 2][i / 2];
+  }
 
   TENON_VECTOR friend F32x8 operator+(F32x8 a, F32x8 b) { return {_mm256_add_ps(a.v, b.v)}; }
   TENON_VECTOR friend F32x8 operator-(F32x8 a, F32x8 b) { return {_mm256_sub_ps(a.v, b.v)}; }

@@ -8,10 +8,10 @@
 ///
 /// load(p, n) and store(p, n) touch the first n <= kWidth elements only; the rest reads as zero.
 /// load_bf16 and store_bf16 convert, rounding to nearest even; load_bf16_pairs parts 2 * kWidth
-/// values into those at even and odd places. max and min give their second
-/// operand where one is NaN. scale_by_power(a, n) is a * 2^n for an integral n, split_exponent(a,
-/// m) gives e and m in [1, 2) with |a| = m * 2^e. Mixed lanes never influence each other, so a tail
-/// gives the same bits as a full register.
+/// values into those at even and odd places, store_bf16_pairs joins them. max and min give their
+/// second operand where one is NaN. scale_by_power(a, n) is a * 2^n for an integral n,
+/// split_exponent(a, m) gives e and m in [1, 2) with |a| = m * 2^e. Mixed lanes never influence
+/// each other, so a tail gives the same bits as a full register.
 namespace tenon::vector_math {
 
 #define TENON_VECTOR [[gnu::always_inline]] inline
@@ -61,6 +61,19 @@ struct F32x16 {
   }
   TENON_VECTOR void store_bf16(uint16_t* p, int n) const {
     _mm256_mask_storeu_epi16(p, first(n), to_bf16());
+  }
+  TENON_VECTOR static void store_bf16_pairs(uint16_t* p, F32x16 even, F32x16 odd) {
+#ifdef __AVX512BF16__
+    const __m512i halves = (__m512i)_mm512_cvtne2ps_pbh(odd.v, even.v);
+    const __m512i place = _mm512_set_epi32(
+        0x1f000f, 0x1e000e, 0x1d000d, 0x1c000c, 0x1b000b, 0x1a000a, 0x190009, 0x180008, 0x170007,
+        0x160006, 0x150005, 0x140004, 0x130003, 0x120002, 0x110001, 0x100000);
+    _mm512_storeu_si512(p, _mm512_permutexvar_epi16(place, halves));
+#else
+    const __m512i low = _mm512_cvtepu16_epi32(even.to_bf16());
+    const __m512i high = _mm512_slli_epi32(_mm512_cvtepu16_epi32(odd.to_bf16()), 16);
+    _mm512_storeu_si512(p, _mm512_or_si512(low, high));
+#endif
   }
 
   TENON_VECTOR friend F32x16 operator+(F32x16 a, F32x16 b) {

@@ -33,6 +33,9 @@ struct F32x1 {
   void store_bf16(uint16_t* p, int n) const {
     if (n > 0) store_bf16(p);
   }
+  static void store_bf16_pairs(uint16_t* p, F32x1 even, F32x1 odd) {
+    even.store_bf16(p), odd.store_bf16(p + 1);
+  }
 
   friend F32x1 operator+(F32x1 a, F32x1 b) { return {a.v + b.v}; }
   friend F32x1 operator-(F32x1 a, F32x1 b) { return {a.v - b.v}; }
