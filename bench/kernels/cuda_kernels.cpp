@@ -345,9 +345,9 @@ CaseInput byte_weights(Extents extents) {
   return constant(random_integers(DataType::kInt8, std::move(extents), 2, -128, 127));
 }
 
-/// A convolution of 8-bit integers with relu, to such ones.
+/// A convolution of 8-bit integers with relu, to such ones; relu may be of a sum with others.
 KernelCase& add_byte_conv(Cases& cases, const std::string& name, const Extents& image,
-                          Extents weights, int64_t stride) {
+                          Extents weights, int64_t stride, bool adds = false) {
   const bool is_first = image[1] <= 4;  // Reals, rounded by the same kernel.
   auto& c = is_first ? add(cases, name, Quantize(), scaled(input(filled(kFloat, image)), 0x1p-6))
                      : add(cases, name, Dequantize(),
@@ -362,6 +362,11 @@ KernelCase& add_byte_conv(Cases& cases, const std::string& name, const Extents& 
   inputs.push_back(constant(random_reals(kFloat, {weights[0]}, 3, 0.002, 0.02)));
   c.into_op(op, c.aside(by_column, std::move(inputs)),
             {constant(random_reals(kFloat, {weights[0]}, 4))});
+  if (adds) {
+    const Extents sums = {image[0], weights[0], image[2], image[3]};
+    Value* others = c.aside(Dequantize(), scaled(input(filled(DataType::kInt8, sums), kNhwc), 0.1));
+    c.into_op(Pointwise(PointwiseFunction::k_add), others, {});
+  }
   return c.then(PointwiseFunction::k_relu);
 }
 
@@ -383,6 +388,14 @@ void add_bytes(Cases& cases) {
           .into_op(Quantize(), inputs)
           .output_layout(kNhwc);
     }
+    for (const int64_t channels : {64, 128, 256})
+      for (const bool adds : {true, false}) {
+        const int64_t side = 56 * 64 / channels;
+        add_byte_conv(cases, fmt::format("bytes {} {} of {}", adds ? "sum" : "to", channels, batch),
+                      {batch, channels, side, side}, {channels * 4, channels, 1, 1}, 1, adds)
+            .into_op(Quantize(), inputs)
+            .output_layout(kNhwc);
+      }
   }
 }
 

@@ -732,6 +732,21 @@ bool has_small_sums(const Problem& problem, const DeviceQuantized& d) {
   return !is_float8(problem.input(d.region.x).type) && greatest_sum(problem, d) < int64_t{1} << 22;
 }
 
+std::optional<std::vector<int>> addends(const Problem& problem, const DeviceQuantized& d) {
+  const Operand& y = problem.output();
+  std::vector<int> found;
+  for (size_t i = d.first_step; i < d.region.steps.size(); ++i) {
+    const int input = d.region.steps[i].function.operand;
+    if (input < 0) continue;
+    const Operand& operand = problem.input(input);
+    if (byte_size(operand.type) != byte_size(y.type) || operand.extents != y.extents ||
+        operand.layout != y.layout || !operand.dense() || operand.alignment < 16)
+      return std::nullopt;
+    found.push_back(input);
+  }
+  return found;
+}
+
 JitPlan quantized_plan(JitLaunch launch, const Problem& problem, const DeviceQuantized& d,
                        JitConstant weights, const std::vector<int>& operands) {
   launch.add({JitArgument::input(d.region.x), JitArgument::constant(0), JitArgument::output(),

@@ -98,6 +98,9 @@ int64_t greatest_sum(const Problem& problem, const DeviceQuantized& d);
 /// Whether sums are integers below 2^22, which become floats without a conversion.
 bool has_small_sums(const Problem& problem, const DeviceQuantized& d);
 
+/// The tensors like the result that steps take; nothing where others are among their operands.
+std::optional<std::vector<int>> addends(const Problem& problem, const DeviceQuantized& d);
+
 /// How packed weights lie: [columns][row], a tap's channels `tap_pitch` bytes behind the last
 /// one's, zeros between; integers without their zero point. With a `slab` columns are in whole
 /// slabs of so many, and of those of a slab each group of 8 has two of every quarter.

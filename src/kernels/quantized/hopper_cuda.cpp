@@ -140,22 +140,6 @@ int64_t kept_stages(const Problem& problem, const DeviceQuantized& d) {
   return many && is_float8(problem.input(d.region.x).type) ? kept : 0;
 }
 
-/// The tensors like the result that steps take; nothing where others are among their operands.
-std::optional<std::vector<int>> addends(const Problem& problem, const DeviceQuantized& d) {
-  const Operand& y = problem.output();
-  std::vector<int> found;
-  for (size_t i = d.first_step; i < d.region.steps.size(); ++i) {
-    const int input = d.region.steps[i].function.operand;
-    if (input < 0) continue;
-    const Operand& operand = problem.input(input);
-    if (byte_size(operand.type) != byte_size(y.type) || operand.extents != y.extents ||
-        operand.layout != y.layout || !operand.dense() || operand.alignment < 16)
-      return std::nullopt;
-    found.push_back(input);
-  }
-  return found;
-}
-
 /// Whether results and their addends pass through TMA in boxes of rows.
 bool takes_boxes(const Tiling& t, const Problem& problem, const DeviceQuantized& d) {
   const Operand& y = problem.output();

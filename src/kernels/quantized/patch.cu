@@ -3,7 +3,8 @@
 // of these lines, as far apart as the image's, so that a tap sees 64 of them as 64 rows behind each other. The weights of a
 // block's columns, which are always the same, stay in shared memory, and their scales in registers. kAcross warp groups share
 // the parts that come, each with columns of its own; such a set takes tiles of its own, and the next kStages - 1 parts come
-// meanwhile. Windows of one tap (kFlat) see all pixels as one line, and have up to kPanels rows of channels for each.
+// meanwhile. Windows of one tap (kFlat) see all pixels as one line, and have up to kPanels rows of channels for each; a
+// tensor like the result that they add may come with each part, too (ADDEND_COMES), in boxes of a slab's columns.
 
 enum : int { kBlock = kGroups * 128, kSets = kGroups / kAcross, kTaps = kKernel1 * kKernel2 };
 enum : int { kSpan = kFlat ? kParts * 64 : kOut2 + kKernel2 - 1 };  // Places of a line.
@@ -45,9 +46,27 @@ __device__ inline Index pixel_of(const Tile& tile, int place, bool& exists) {
 #endif
 }
 
+// What the addend's boxes are, behind the image's part.
+#if ADDEND_COMES
+#define ADDEND_PARAMETERS , const __grid_constant__ TensorMap addends
+#define ADDEND_ARGUMENTS , &addends, columns
+enum : int { kAddendBoxes = kOwnN / kSlab, kAddendBoxBytes = kSpan * kSlab };
+static_assert(kFlat && kSlab == 64, "boxes have lines of 64 bytes");
+#else
+#define ADDEND_PARAMETERS
+#define ADDEND_ARGUMENTS
+enum : int { kAddendBoxes = 0, kAddendBoxBytes = 0 };
+#endif
+
 /// A set's ring of parts. Barriers "full" lie at 16 bytes a part, "empty" 8 bytes behind.
 struct Patches {
   u32 memory, barriers;
+#if ADDEND_COMES
+  const TensorMap* addends;
+  int column;  ///< The block's first one.
+
+  __device__ u32 addend(int stage, int box) const { return patch(stage) + kAddendAt + box * kAddendBoxBytes; }
+#endif
 
   __device__ u32 patch(int stage) const { return memory + stage * kPatchPitch; }
   __device__ u32 full(int stage) const { return barriers + stage * 16; }
@@ -57,11 +76,17 @@ struct Patches {
     if (number >= kTiles) return;
     const Tile tile = tile_of(number WALK_ARGUMENTS);
     const CachePolicy policy = POLICY_OF(kImage, IMAGE_ALONE);
-    barrier_expect(full(stage), kPatchBytes);
+    barrier_expect(full(stage), kPatchBytes + kAddendBoxes * kAddendBoxBytes);
 #if FLAT
 #pragma unroll
     for (int i = 0; i < kPanels; ++i)
       fetch_box(patch(stage) + i * kPanelBytes, x, full(stage), i * kRowBytes, tile.line, 0, 0, policy);
+#if ADDEND_COMES
+    const CachePolicy addend_policy = POLICY_OF(kAddend0, ADDENDS_ALONE);
+#pragma unroll 1
+    for (int i = 0; i < kAddendBoxes; ++i)
+      fetch_box(addend(stage, i), *addends, full(stage), column + i * kSlab, tile.line, 0, addend_policy);
+#endif
 #else
     fetch_box(patch(stage), x, full(stage), 0, -kBegin2, tile.line - kBegin1, tile.image, policy);
 #endif
@@ -126,6 +151,25 @@ __device__ inline void fetch_operands(Operands& to, int number, int column WALK_
       }
     }
 }
+#if ADDEND_COMES
+/// From a part that is there, of the group's slabs from that one on.
+__device__ inline void take_operands(Operands& to, const Patches& from, int stage, int first_slab) {
+#pragma unroll
+  for (int part = 0; part < kParts; ++part)
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int row = place_of(part, half);
+#pragma unroll
+      for (int slab = 0; slab < kSlabs; ++slab) {
+        // As TMA swizzles pieces of 16 bytes.
+        const uint4 piece = load_shared_piece(from.addend(stage, first_slab + slab) + row * kSlab +
+                                              (threadIdx.x % 4 ^ row / 2 % 4) * 16);
+        static_assert(sizeof(to.of[part][slab][half].o0.v) == 16);
+        memcpy(to.of[part][slab][half].o0.v, &piece, 16);
+      }
+    }
+}
+#endif
 __device__ inline void store_tile(const Accumulator (&sums)[kParts][kTileN / 2], const Operands& operands, Y* y,
                                   Factors& factors, const Tile& tile, int column) {
 #pragma unroll
@@ -151,7 +195,7 @@ __device__ inline void store_tile(const Accumulator (&sums)[kParts][kTileN / 2],
 }
 
 extern "C" __global__ void __launch_bounds__(kBlock, 1)
-    kernel(const __grid_constant__ TensorMap x, const __grid_constant__ TensorMap w, Y* __restrict__ y,
+    kernel(const __grid_constant__ TensorMap x, const __grid_constant__ TensorMap w ADDEND_PARAMETERS, Y* __restrict__ y,
            const float4* __restrict__ factors EPILOGUE_PARAMETERS WALK_PARAMETERS) {
   extern __shared__ unsigned char raw[];
   release_next();
@@ -166,7 +210,7 @@ extern "C" __global__ void __launch_bounds__(kBlock, 1)
   __syncthreads();
   wait_previous();
   const bool speaks = threadIdx.x % (128 * kAcross) == 0;
-  const Patches own{patches + set * (kStages * kPatchPitch), barriers + set * (kStages * 16)};
+  const Patches own{patches + set * (kStages * kPatchPitch), barriers + set * (kStages * 16) ADDEND_ARGUMENTS};
   // Neighbouring blocks have neighbouring tiles.
   const int first = set * gridDim.x + blockIdx.x;
   if (speaks)
@@ -187,10 +231,15 @@ extern "C" __global__ void __launch_bounds__(kBlock, 1)
     }
     __syncwarp();
     Operands operands;
-    if constexpr (!kFetchesAhead) fetch_operands(operands, number, column WALK_ARGUMENTS EPILOGUE_ARGUMENTS);
+    if constexpr (!kFetchesAhead && kAddendBoxes == 0)
+      fetch_operands(operands, number, column WALK_ARGUMENTS EPILOGUE_ARGUMENTS);
     barrier_wait(own.full(stage), phase);
     Accumulator sums[kParts][kTileN / 2];
     multiply_tile(sums, own.patch(stage), weights + own_columns * kRowBytes);
+#if ADDEND_COMES
+    take_operands(operands, own, stage, own_columns / kSlab);
+    __syncwarp();
+#endif
     if (threadIdx.x % 32 == 0) barrier_arrive(own.empty(stage));
     if (++stage == kStages) stage = 0, phase ^= 1;
     if constexpr (kFetchesAhead) {

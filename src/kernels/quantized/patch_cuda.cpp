@@ -13,7 +13,7 @@
 namespace tenon::tactics::cuda_quantized_patch {
 namespace {
 
-constexpr int64_t kSharedBytes = 226 * 1024, kBox = 256;
+constexpr int64_t kSharedBytes = 226 * 1024, kBox = 256, kAddendLine = 64;
 
 int64_t whole(int64_t bytes) {
   return blocks_for(bytes, 1024) * 1024;
@@ -24,11 +24,13 @@ int64_t whole(int64_t bytes) {
 struct Shape {
   int64_t groups = 2, parts = 1, columns = 64, across = 1;
   int64_t rows = 0;  ///< Lines of a tile that goes down the image (quantized/patch_rolls.cu), or 0.
+  bool takes_addend = false;  ///< The tensor that results are added to comes with the image.
 
   std::string text() const {
     if (rows > 0) return fmt::format("rows={},groups={},n={}", rows, groups, columns);
-    return fmt::format("groups={},parts={},n={}{}", groups, parts, columns,
-                       across > 1 ? fmt::format(",across={}", across) : "");
+    return fmt::format("groups={},parts={},n={}{}{}", groups, parts, columns,
+                       across > 1 ? fmt::format(",across={}", across) : "",
+                       takes_addend ? ",addend=1" : "");
   }
   /// Columns of a block.
   int64_t own_columns() const { return across * columns; }
@@ -48,12 +50,16 @@ struct Shape {
     return (parts * 64 + d.window.kernel[2] - 1) / span(d);
   }
   /// The rows that products read, some of them behind the part that comes.
-  int64_t patch_bytes(const DeviceQuantized& d) const {
+  int64_t image_bytes(const DeviceQuantized& d) const {
     const DeviceWindow& w = d.window;
     if (rows > 0) return whole(span(d) * row_bytes(d));
     const int64_t come = (lines(d) + w.kernel[1] - 1) * span(d);
     const int64_t seen = parts * 64 + (w.kernel[1] - 1) * span(d) + w.kernel[2] - 1;
     return whole(std::max(come, seen) * row_bytes(d) * panels(d));
+  }
+  /// Of a part that comes, behind the image the addend's bytes.
+  int64_t patch_bytes(const DeviceQuantized& d) const {
+    return image_bytes(d) + (takes_addend ? span(d) * own_columns() : 0);
   }
   int64_t weight_bytes(const DeviceQuantized& d) const {
     return whole(d.taps() * panels(d) * own_columns() * row_bytes(d));
@@ -63,7 +69,7 @@ struct Shape {
   }
   /// Parts of the image on their way: more where sets are few.
   int64_t stages(const DeviceQuantized& d) const {
-    int64_t stages = across > 1 || rows > 0 ? 6 : 2;
+    int64_t stages = across > 1 || rows > 0 || takes_addend ? 6 : 2;
     while (stages > 2 && shared_bytes(d, stages) > kSharedBytes) --stages;
     return stages;
   }
@@ -83,17 +89,25 @@ struct Shape {
   int64_t allowed_registers() const { return std::min<int64_t>(65536 / (groups * 128), 255); }
   /// The next tile's operands come while the results of this one are made.
   bool fetches_ahead(const DeviceQuantized& d, const Problem& problem) const {
-    return registers(d, problem, 2) <= allowed_registers();
+    return !takes_addend && registers(d, problem, 2) <= allowed_registers();
   }
   /// Scales and biases stay in registers.
   bool keeps_factors(const DeviceQuantized& d, const Problem& problem) const {
     return rows == 0 || registers(d, problem, 1) + slab() / 2 <= allowed_registers();
+  }
+  /// Steps take one tensor of bytes, which lies as the result does.
+  static bool adds_like_result(const DeviceQuantized& d, const Problem& problem) {
+    const Operand& y = problem.output();
+    if (!is_flat(d) || byte_size(y.type) != 1 || !y.dense() || y.alignment < 16) return false;
+    const auto found = addends(problem, d);
+    return found && found->size() == 1;
   }
   bool fits(const DeviceQuantized& d, const Problem& problem) const {
     if (rows > 0)
       return !is_flat(d) && d.window.kernel[1] >= 2 && d.window.kernel[1] <= 3 &&
              d.columns % columns == 0 && columns <= 64 && stages(d) >= 3 && span(d) <= kBox &&
              registers(d, problem, 1) <= allowed_registers();
+    if (takes_addend && (slab() != kAddendLine || !adds_like_result(d, problem))) return false;
     const int64_t down = lines(d) + d.window.kernel[1] - 1;
     return groups % across == 0 && d.columns % own_columns() == 0 && own_columns() <= kBox &&
            (across == 1 || columns <= 128) && lines(d) >= 1 && down <= kBox && span(d) <= kBox &&
@@ -182,10 +196,14 @@ std::vector<std::string> shapes(const Problem& problem) {
                                                        {4, 1, 64, 2},
                                                        {3, 1, 64, 3},
                                                        {2, 2, 64, 2},
+                                                       {2, 4, 64, 2},
+                                                       {2, 2, 128, 2},
                                                        {2, 1, 128, 2}})
-      if (const Shape shape{groups, parts, std::min(columns, d->columns), across};
-          shape.fits(*d, problem) && (columns <= d->columns || columns == 64))
-        found.emplace_back(shape.estimate(problem, *d), shape.text());
+      for (const bool takes_addend : {false, true})
+        if (const Shape shape{groups, parts, std::min(columns, d->columns), across, 0,
+                              takes_addend};
+            shape.fits(*d, problem) && (columns <= d->columns || columns == 64))
+          found.emplace_back(shape.estimate(problem, *d), shape.text());
   if (d.ok()) {
     // Of so many lines that groups have a tile each.
     Shape shape{2, 1, std::min<int64_t>(d->columns, 64), 1, d->window.output[1]};
@@ -200,6 +218,18 @@ std::vector<std::string> shapes(const Problem& problem) {
   std::vector<std::string> texts;
   for (auto& [time, text] : found) texts.push_back(std::move(text));
   return texts.empty() ? std::vector<std::string>{"groups=2,parts=1,n=64"} : texts;
+}
+
+/// Slabs of a tile's rows.
+JitTensorMap addend_map(int input, const Problem& problem, const DeviceQuantized& d,
+                        const Shape& shape) {
+  return {JitArgument::input(input),
+          problem.input(input).type,
+          {d.columns, d.rows, 1},
+          {1, d.columns, 16},
+          {kAddendLine, static_cast<int>(shape.span(d)), 1},
+          {},
+          kAddendLine};
 }
 
 /// Bytes do not need every digit of the sums' start, which floats have on top (hopper_scale.cu).
@@ -221,7 +251,9 @@ void add_constants(KernelCode& code, const Problem& problem, const DeviceQuantiz
   code.flag("kFlat", Shape::is_flat(d));
   code.text(fmt::format("#define FLAT {}\n", Shape::is_flat(d) ? 1 : 0));
   code.constants("kRowBytes kLines kGroups", Shape::row_bytes(d), shape.lines(d), shape.groups);
-  code.constants("kParts kPatchPitch", shape.parts, shape.patch_bytes(d));
+  code.constants("kParts kPatchPitch kAddendAt", shape.parts, shape.patch_bytes(d),
+                 shape.image_bytes(d));
+  code.text(fmt::format("#define ADDEND_COMES {}\n", shape.takes_addend ? 1 : 0));
   code.constants("kWeightsPitch kAcross", shape.weight_bytes(d), shape.across);
   code.flag("kFetchesAhead", shape.fetches_ahead(d, problem));
   code.flag("kKeepsFactors", shape.keeps_factors(d, problem));
@@ -240,7 +272,8 @@ Result<JitPlan> plan(const Problem& problem, std::string_view given) {
   const Shape shape{
       config_number(config, "groups").value_or(2), config_number(config, "parts").value_or(1),
       config_number(config, "n").value_or(std::min<int64_t>(d.columns, 64)),
-      config_number(config, "across").value_or(1), config_number(config, "rows").value_or(0)};
+      config_number(config, "across").value_or(1), config_number(config, "rows").value_or(0),
+      config_number(config, "addend").value_or(0) != 0};
   if (!shape.fits(d, problem)) return unsupported("a patch that is too large");
   TENON_ASSIGN(KernelCode code, begin_byte_code(problem, d));
   add_constants(code, problem, d, shape);
@@ -271,8 +304,9 @@ Result<JitPlan> plan(const Problem& problem, std::string_view given) {
                   {static_cast<int>(row_bytes), static_cast<int>(shape.own_columns()), 1},
                   {},
                   static_cast<int>(row_bytes)}};
-  launch.add(
-      {JitArgument::map(0), JitArgument::map(1), JitArgument::output(), JitArgument::constant(1)});
+  if (shape.takes_addend) launch.maps.push_back(addend_map(operands[0], problem, d, shape));
+  for (int i = 0; i < static_cast<int>(launch.maps.size()); ++i) launch.add(JitArgument::map(i));
+  launch.add({JitArgument::output(), JitArgument::constant(1)});
   launch.add_inputs(operands);
   if (walks) launch.add(JitArgument::walk());
   JitPlan plan = plan_of(std::move(launch));

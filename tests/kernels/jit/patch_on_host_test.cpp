@@ -22,6 +22,9 @@ using std::min;
 struct float4 {
   float x, y, z, w;
 };
+struct uint4 {
+  u32 x, y, z, w;
+};
 
 int images = 0;
 
@@ -43,9 +46,30 @@ namespace flat {
 #define GROUPS 2
 #define ACROSS 1
 #define STAGES 2
+#define SLAB 16
+#define ADDEND_COMES 0
 #include "kernels/jit/patch_on_host.inc"
 }  // namespace flat
 #undef KERNEL
+#undef ACROSS
+#undef STAGES
+#undef SLAB
+#undef ADDEND_COMES
+namespace sums {
+#define KERNEL run_sums
+#define ACROSS 2
+#define STAGES 3
+#define SLAB 64
+#define ADDEND_COMES 1
+#include "kernels/jit/patch_on_host.inc"
+}  // namespace sums
+#undef KERNEL
+#undef STAGES
+#undef SLAB
+#undef ADDEND_COMES
+#define STAGES 2
+#define SLAB 16
+#define ADDEND_COMES 0
 #undef FLAT
 #undef LINES
 #undef KERNEL1
@@ -96,6 +120,9 @@ template <class Check> void for_each_launch(const Check& check) {
 
 TEST(PatchOnHost, PixelsBehindEachOther) {
   for_each_launch([](int count, int units) { flat::expect_each_result_once(count, units); });
+}
+TEST(PatchOnHost, PixelsWithAddends) {
+  for_each_launch([](int count, int units) { sums::expect_each_result_once(count, units); });
 }
 TEST(PatchOnHost, LinesOfWindows) {
   for_each_launch([](int count, int units) { windows::expect_each_result_once(count, units); });

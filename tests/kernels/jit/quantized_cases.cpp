@@ -353,6 +353,15 @@ void add_convs(Cases& cases) {
   for (const ConvShape& s : {ConvShape{48, 64, 40, 50, 2, 1, 0}, {96, 128, 33, 66, 3, 1, 1}})
     add_conv(cases, fmt::format("hopper quantized conv down images {}", s.kernel), s, plain[1])
         .only("cuda.quantized.patch", "rows=");
+  // Residuals that come with the image, of fewer and of more tiles than a block has at a time.
+  for (const ConvShape& s : {ConvShape{64, 256, 43, 59, 1, 1, 0},
+                             {128, 512, 61, 37, 1, 1, 0},
+                             {208, 192, 50, 67, 1, 1, 0},
+                             {256, 1024, 14, 15, 1, 1, 0},
+                             {64, 256, 110, 110, 1, 1, 0},
+                             {32, 128, 7, 5, 1, 1, 0}})
+    add_conv(cases, fmt::format("hopper quantized conv with a residual {}", s.height), s, plain[1])
+        .only("cuda.quantized.patch", "addend=1");
   // Several tiles a block, in columns that it holds.
   for (const ConvShape& s : {ConvShape{256, 256, 60, 60, 1, 1, 0}, {32, 96, 80, 80, 3, 1, 1}})
     add_conv(cases, fmt::format("hopper quantized conv held {}", s.kernel), s, plain[0])
