@@ -269,11 +269,12 @@ Result<JitPlan> plan(const Problem& problem, std::string_view given) {
   TENON_ASSIGN(const DeviceQuantized d, describe(problem));
   // Which shapes are possible depends on the image's width.
   const std::string config = given.empty() ? shapes(problem).front() : std::string(given);
-  const Shape shape{
-      config_number(config, "groups").value_or(2), config_number(config, "parts").value_or(1),
-      config_number(config, "n").value_or(std::min<int64_t>(d.columns, 64)),
-      config_number(config, "across").value_or(1), config_number(config, "rows").value_or(0),
-      config_number(config, "addend").value_or(0) != 0};
+  const Shape shape{config_number(config, "groups").value_or(2),
+                    config_number(config, "parts").value_or(1),
+                    config_number(config, "n").value_or(std::min<int64_t>(d.columns, 64)),
+                    config_number(config, "across").value_or(1),
+                    config_number(config, "rows").value_or(0),
+                    config_number(config, "addend").value_or(0) != 0};
   if (!shape.fits(d, problem)) return unsupported("a patch that is too large");
   TENON_ASSIGN(KernelCode code, begin_byte_code(problem, d));
   add_constants(code, problem, d, shape);
