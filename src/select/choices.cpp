@@ -63,6 +63,7 @@ class Chooser {
     TENON_TRY(choose(points, true));
     if (known_.size() > 1) TENON_TRY(find_changes_of_form());
     options_.end = RangeEnd::kNone;
+    code_.begin(plan_shapes(plan_), plan_.choices, false);  // Few others are chosen from here on.
     ChoiceMaking making{plan_, backend_, options_, cache_, measurer_, known_, watch_};
     TENON_TRY(refine_choices(making, [this](const Choice& choice) { take_code(choice, false); }));
     Stopwatch watch;
@@ -264,7 +265,7 @@ class Chooser {
       options_.logger->verbose("Kernels under {}: {} others than under the usual shapes{}",
                                to_string(choice.symbols), choice.tactics.size(),
                                choice.form == 0 ? "" : fmt::format(", form {}", choice.form));
-    code_.begin(choice, is_exact);
+    code_.begin({choice.symbols}, {choice}, is_exact);
   }
 
   /// The graphs of all are needed until their code is there.

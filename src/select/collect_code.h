@@ -2,6 +2,7 @@
 
 #include <future>
 #include <memory>
+#include <vector>
 
 #include "base/log.h"
 #include "base/status.h"
@@ -26,13 +27,15 @@ class CodeAhead {
   CodeAhead(const Plan& plan, const Backend& backend);
   ~CodeAhead();
   CodeAhead(const CodeAhead&) = delete;
-  /// These kernels are chosen for their shapes: code for these, or for all extents.
-  void begin(Choice choice, bool is_exact);
+  /// The kernels of the nearest of these choices run these shapes: code for these, or for all
+  /// extents.
+  void begin(std::vector<SymbolValues> shapes, std::vector<Choice> choices, bool is_exact);
   /// Waits for the code of all that was begun.
   std::shared_ptr<CodeLibrary> finish();
 
  private:
-  void collect(const Choice& choice, bool is_exact);
+  void collect(const std::vector<SymbolValues>& shapes, const std::vector<Choice>& choices,
+               bool is_exact);
 
   const Plan& plan_;
   ConstantStore constants_;

@@ -252,14 +252,42 @@ bool is_for(std::string_view source_hash, const CodeTarget& target) {
   return target.family == 0 || source_hash.ends_with('.' + target.text());
 }
 
+namespace {
+
+/// Codes that threads compile for libraries at the moment.
+class Compiling {
+ public:
+  using Key = std::pair<const CodeLibrary*, std::string>;
+  /// False where another thread is at it.
+  bool begin(const Key& key) {
+    const std::lock_guard lock(mutex_);
+    return keys_.insert(key).second;
+  }
+  void end(const Key& key) {
+    const std::lock_guard lock(mutex_);
+    keys_.erase(key);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::set<Key> keys_;
+};
+
+}  // namespace
+
+/// Threads that come to code that another one compiles leave it to that one.
 Status collect_device_code(const DeviceCode& code, const CodeTarget& target, CodeLibrary& library) {
+  static Compiling& compiling = *new Compiling;
   const auto targets =
       target.family == 0 ? std::vector<CodeTarget>{target} : family_targets(target.family);
   for (const CodeTarget& each : targets) {
     const std::string source = source_hash(code, each);
-    if (library.has(source)) continue;
-    TENON_ASSIGN(const std::string binary, compile_device_code(code, each));
-    library.collect(source, binary);
+    const Compiling::Key key(&library, source);
+    if (library.has(source) || !compiling.begin(key)) continue;
+    const Result<std::string> binary = compile_device_code(code, each);
+    if (binary.ok()) library.collect(source, *binary);
+    compiling.end(key);
+    if (!binary.ok()) return binary.error();
   }
   return {};
 }

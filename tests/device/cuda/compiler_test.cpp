@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 
+#include "base/parallel.h"
 #include "device/cuda/cudnn.h"
 #include "device/cuda/kernel_cache.h"
 #include "device/cuda/nvrtc.h"
@@ -170,6 +171,18 @@ TEST_F(KernelCache, CodeOfAFamilyIsMachineCodeOfEachGenerationAndAssembly) {
   });
   for (const char* kind : {".sm_80 machine code", ".sm_90 machine code", ".compute_80 assembly"})
     EXPECT_NE(kinds.find(kind), std::string::npos) << kinds;
+}
+
+TEST_F(KernelCache, ThreadsThatCollectOneCodeCompileItOnce) {
+  if (!load_nvrtc().ok()) GTEST_SKIP() << "no NVRTC: " << load_nvrtc().error().message;
+  const DeviceCode code = code_of("extern \"C\" __global__ void g(int* x) { *x = 4; }");
+  CodeLibrary library(CodeLibrary::Use::kCollect);
+  const int64_t before = compiler_work().compiled;
+  constexpr size_t kThreads = 8;
+  for_each_parallel(kThreads, kThreads,
+                    [&](size_t) { EXPECT_TRUE(collect_device_code(code, 90, library).ok()); });
+  EXPECT_EQ(compiler_work().compiled - before, 1);
+  EXPECT_EQ(library.size(), 1u);
 }
 
 TEST_F(KernelCache, GivesWhatItHasWhereThereIsNoCompiler) {
