@@ -70,9 +70,8 @@ std::vector<int64_t> lengths_between(int64_t least, int64_t most) {
   return values;
 }
 
-/// All where there are few. Else four of each doubling: behind each power of two and each middle,
-/// with which kernels begin another row of tiles or kernels for few rows end, and half way to the
-/// next.
+/// All where there are few. Else the quarters of each doubling, with which rows of tiles end: up to
+/// there, kernels take as long as from the one before on.
 std::vector<int64_t> worth_a_trial(int64_t least, int64_t most) {
   constexpr int64_t kFew = 32, kFirst = 2;
   std::vector<int64_t> values;
@@ -81,7 +80,7 @@ std::vector<int64_t> worth_a_trial(int64_t least, int64_t most) {
     return values;
   }
   for (int64_t power = kFirst; power < most; power *= 2)
-    for (const int64_t value : {power + 1, power * 5 / 4, power * 3 / 2 + 1, power * 7 / 4})
+    for (const int64_t value : {power * 5 / 4, power * 3 / 2, power * 7 / 4})
       if (value > least && value < most) values.push_back(value);
   return values;
 }
@@ -212,10 +211,15 @@ double shape_distance(const SymbolValues& from, const SymbolValues& to) {
 }
 
 const Choice* nearest_choice(const std::vector<Choice>& choices, const SymbolValues& symbols) {
+  const auto is_below = [&](const auto& one) {
+    const auto value = symbols.find(one.first);
+    return value != symbols.end() && one.second < value->second;
+  };
   const Choice* nearest = nullptr;
   double least = 0;
   for (const Choice& choice : choices) {
-    const double far = shape_distance(choice.symbols, symbols);
+    const auto below = static_cast<double>(std::ranges::count_if(choice.symbols, is_below));
+    const double far = shape_distance(choice.symbols, symbols) + below;
     const bool is_larger = nearest != nullptr && choice.symbols > nearest->symbols;
     if (nearest != nullptr && (far > least || (far == least && !is_larger))) continue;
     nearest = &choice;

@@ -26,7 +26,7 @@ std::vector<SymbolValues> profile_points(const Graph& graph, const Profile& prof
 /// Those of all profiles, each once.
 std::vector<SymbolValues> plan_points(const Plan& plan);
 /// Shapes among these and between them at which other kernels may be better than at their
-/// neighbours.
+/// neighbours, and which stand for smaller ones behind these.
 std::vector<SymbolValues> plan_trials(const Plan& plan);
 /// Of those of plan_points() the usual, the smallest and the largest ones of each profile alone.
 std::vector<SymbolValues> plan_ends(const Plan& plan);
@@ -39,7 +39,9 @@ std::vector<SymbolValues> few_plan_shapes(const Plan& plan, size_t most);
 /// How little the work under two shapes has in common: extents of half and of twice the size are
 /// equally far.
 double shape_distance(const SymbolValues& from, const SymbolValues& to);
-/// The choice whose shapes are nearest; of two that are equally far the larger one counts. Null
+/// The choice whose shapes are nearest, where each extent that is smaller than the given one counts
+/// as a doubling further: kernels' times go up in steps, so that one which is good for more rows is
+/// good for fewer, down to the step below. Of two that are equally far the larger one counts. Null
 /// where there is none.
 const Choice* nearest_choice(const std::vector<Choice>& choices, const SymbolValues& symbols);
 /// Its tactics by node.

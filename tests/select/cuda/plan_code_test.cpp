@@ -248,17 +248,35 @@ TEST_F(PlanCode, ThatWasChangedIsRefused) {
       << read.error().message;
 }
 
-TEST(NearestChoice, IsByRatioAndTheLargerOneOfTwo) {
-  const std::vector<Choice> choices = {{{{"b", 8}}}, {{{"b", 1}}}, {{{"b", 32}}}, {{{"b", 2}}}};
+TEST(NearestChoice, IsByRatioAndTheNextLargerOne) {
+  const std::vector<Choice> choices = {
+      {{{"b", 8}}}, {{{"b", 1}}}, {{{"b", 32}}}, {{{"b", 2}}}, {{{"b", 16}}}};
   const auto nearest = [&](int64_t batch) {
     return nearest_choice(choices, {{"b", batch}})->symbols.at("b");
   };
   EXPECT_EQ(nearest(1), 1);
-  EXPECT_EQ(nearest(3), 2);
+  EXPECT_EQ(nearest(2), 2);
+  EXPECT_EQ(nearest(3), 8);
   EXPECT_EQ(nearest(6), 8);
-  EXPECT_EQ(nearest(13), 8);
+  EXPECT_EQ(nearest(9), 16) << "kernels that are good for 8 may take twice as long";
   EXPECT_EQ(nearest(24), 32);
+  EXPECT_EQ(nearest(33), 32);
   EXPECT_EQ(nearest_choice({}, {{"b", 1}}), nullptr);
+}
+
+/// A little more than the usual shapes is not the largest ones.
+TEST(NearestChoice, OfSeveralExtentsCountsASmallerOneAsADoubling) {
+  const std::vector<Choice> choices = {{{{"b", 8}, {"s", 128}}},
+                                       {{{"b", 32}, {"s", 512}}},
+                                       {{{"b", 8}, {"s", 192}}},
+                                       {{{"b", 16}, {"s", 128}}}};
+  const auto nearest = [&](int64_t batch, int64_t length) {
+    return *nearest_choice(choices, {{"b", batch}, {"s", length}});
+  };
+  EXPECT_EQ(nearest(8, 130).symbols, choices[2].symbols);
+  EXPECT_EQ(nearest(12, 128).symbols, choices[3].symbols);
+  EXPECT_EQ(nearest(9, 130).symbols, choices[2].symbols);
+  EXPECT_EQ(nearest(30, 500).symbols, choices[1].symbols);
 }
 
 TEST_F(PlanCode, ChoicesSurviveTheFileAndTheirLayersExist) {
