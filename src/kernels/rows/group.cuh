@@ -14,7 +14,7 @@ struct Row {
   __device__ Row() {
     const Index row = Index(blockIdx.x) * kRowsPerBlock + threadIdx.x / kGroup;
     lane = threadIdx.x % kGroup;
-    active = row < Index(kRows);
+    active = kRowsPerBlock == 1 || row < Index(kRows);
     first = active ? row * Index(kLength) : Index(0);
   }
   __device__ Index column(int step) const { return Index(step * kGroup + lane) * kVector; }
