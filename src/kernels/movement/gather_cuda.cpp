@@ -17,20 +17,24 @@ int64_t resolved(int64_t axis, int rank) {
   return axis < 0 ? axis + rank : axis;
 }
 
+bool takes_table(const Problem& problem) {
+  const auto inputs = problem.operation.node().inputs();
+  return inputs[0] != nullptr && inputs[0]->constant() != nullptr;
+}
+
 /// An index that may count from the end; outside the axis it takes the fill value.
-std::string checked(std::string_view name, int64_t extent) {
+std::string checked(const Pick& pick, std::string_view name, int64_t extent) {
   return fmt::format("  if ({0} < 0) {0} += {1};\n  if ({0} < 0 || {0} >= {1}) return false;\n",
-                     name, extent);
+                     name, number_of_x(pick.of_table, extent));
 }
 
 Result<Pick> pick_gather(const Problem& problem, const Gather& op) {
   const Operand &x = problem.input(0), &indices = problem.input(1);
   const int axis = static_cast<int>(resolved(op.axis, x.rank()));
-  Pick pick;
-  pick.operands = {{"indices", 1}};
+  Pick pick{.operands = {{"indices", 1}}, .of_table = takes_table(problem)};
   pick.statements =
       fmt::format("  i64 g = indices[{}];\n", place_code(indices, axis, indices.rank())) +
-      checked("g", x.extents[axis]);
+      checked(pick, "g", x.extents[axis]);
   for (int i = 0; i < x.rank(); ++i)
     pick.places.push_back(i == axis ? "g"
                                     : fmt::format("c{}", i < axis ? i : i - 1 + indices.rank()));
@@ -43,11 +47,10 @@ Result<Pick> pick_gather(const Problem& problem, const Gather& op) {
 Result<Pick> pick_gather_elements(const Problem& problem, const GatherElements& op) {
   const Operand &x = problem.input(0), &indices = problem.input(1);
   const int axis = static_cast<int>(resolved(op.axis, x.rank()));
-  Pick pick;
-  pick.operands = {{"indices", 1}};
+  Pick pick{.operands = {{"indices", 1}}, .of_table = takes_table(problem)};
   pick.statements =
       fmt::format("  i64 g = indices[{}];\n", place_code(indices, 0, indices.rank())) +
-      checked("g", x.extents[axis]);
+      checked(pick, "g", x.extents[axis]);
   for (int i = 0; i < x.rank(); ++i) pick.places.push_back(i == axis ? "g" : fmt::format("c{}", i));
   return pick;
 }
@@ -58,15 +61,14 @@ Result<Pick> pick_gather_nd(const Problem& problem, const GatherNd& op) {
             tuple = static_cast<int>(indices.extents.back());
   const int kept = indices.rank() - 1;  // Axes of the result that choose the tuple.
   const std::vector<int64_t> strides = strides_of(indices);
-  Pick pick;
-  pick.operands = {{"indices", 1}};
+  Pick pick{.operands = {{"indices", 1}}, .of_table = takes_table(problem)};
   const std::string row = place_code(indices, 0, kept);
   for (int i = 0; i < batch; ++i) pick.places.push_back(fmt::format("c{}", i));
   for (int i = 0; i < tuple; ++i) {
     const std::string name = fmt::format("g{}", i);
     pick.statements +=
         fmt::format("  i64 {} = indices[{} + {}];\n", name, row, i * strides.back()) +
-        checked(name, x.extents[batch + i]);
+        checked(pick, name, x.extents[batch + i]);
     pick.places.push_back(name);
   }
   for (int i = batch + tuple; i < x.rank(); ++i)

@@ -31,8 +31,13 @@ std::string picked_place(const Problem& problem, const Pick& pick) {
   std::string place = "0";
   const std::vector<int64_t> strides = strides_of(problem.input(0));
   for (size_t i = 0; i < pick.places.size(); ++i)
-    place += fmt::format(" + ({}) * i64({})", pick.places[i], strides[i]);
+    place +=
+        fmt::format(" + ({}) * i64({})", pick.places[i], number_of_x(pick.of_table, strides[i]));
   return place;
+}
+
+std::string number_of_x(bool of_table, int64_t number) {
+  return of_table ? fmt::format("{:#x}", number) : std::to_string(number);
 }
 
 namespace {
@@ -58,14 +63,24 @@ struct NamedOperands {
 
 }  // namespace
 
-std::string coordinates_code(const Operand& y) {
+/// Axes of one place have none but 0, and what is left for the slowest other one is its coordinate:
+/// divisions by open numbers take a while.
+std::string coordinates_code(const Operand& y, bool fastest_is_known) {
   std::string text;
   const std::vector<int> order = memory_order(y.rank(), y.layout);
-  for (size_t i = order.size(); i-- > 0;)
-    text += fmt::format(
-        "  [[maybe_unused]] const i64 c{} = at{};\n{}", order[i],
-        i == 0 ? "" : fmt::format(" % {}u", std::max<int64_t>(1, y.extents[order[i]])),
-        i == 0 ? "" : fmt::format("  at /= {}u;\n", std::max<int64_t>(1, y.extents[order[i]])));
+  const auto extent = [&](size_t i) { return y.extents[static_cast<size_t>(order[i])]; };
+  size_t slowest = 0;
+  while (slowest < order.size() && extent(slowest) == 1) ++slowest;
+  for (size_t i = order.size(); i-- > 0;) {
+    std::string coordinate = "0";
+    if (i == slowest) coordinate = "at";
+    if (i > slowest && extent(i) != 1) {
+      const bool is_known = fastest_is_known && i + 1 == order.size();
+      const std::string count = number_of_x(is_known, std::max<int64_t>(1, extent(i)));
+      coordinate = fmt::format("at % {0}u;\n  at /= {0}u", count);
+    }
+    text += fmt::format("  [[maybe_unused]] const i64 c{} = {};\n", order[i], coordinate);
+  }
   return text;
 }
 
@@ -92,7 +107,8 @@ Result<JitPlan> plan_pick(const Problem& problem, const Pick& pick) {
       fmt::format("#define PICK_PARAMETERS{}\n#define PICK_ARGUMENTS{}\n"
                   "__device__ inline bool pick(Index at, i64& from PICK_PARAMETERS) {{\n",
                   " " + named.parameters, " " + named.arguments));
-  code.inner_text(fmt::format("{}{}  from = {};\n", coordinates_code(y), pick.statements,
+  const bool is_known = pick.of_table && y.extents[fastest_axis(y)] == pick.run;
+  code.inner_text(fmt::format("{}{}  from = {};\n", coordinates_code(y, is_known), pick.statements,
                               picked_place(problem, pick)));
   code.text("  return true;\n}\n");
   TENON_TRY(set_source(launch, code, {"movement/pick.cu"}));

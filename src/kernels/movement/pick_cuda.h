@@ -18,7 +18,12 @@ struct Pick {
   /// Elements that, counted from each multiple of it along the result's fastest axis, lie together
   /// in x: 1 where nothing is known.
   int64_t run = 1;
+  bool of_table = false;  ///< x is one of the network's constants: its extents never vary.
 };
+
+/// An extent or stride of x in device code: in hexadecimal digits, which are never open
+/// (OpenText::open_numbers), where x is a table.
+std::string number_of_x(bool of_table, int64_t number);
 
 /// The operator of the problem's node as a choice of elements.
 Result<Pick> describe_pick(const Problem& problem);
@@ -31,8 +36,8 @@ std::string picked_place(const Problem& problem, const Pick& pick);
 Result<JitPlan> plan_pick(const Problem& problem, const Pick& pick);
 
 /// Device code that makes coordinates c0, c1, ... (i64, logical axes) of element `at` (an Index,
-/// used up) of a tensor in memory order.
-std::string coordinates_code(const Operand& tensor);
+/// used up) of a tensor in memory order, whose fastest axis may be known not to vary.
+std::string coordinates_code(const Operand& tensor, bool fastest_is_known = false);
 
 /// A result of which each element is computed by itself from its coordinates.
 struct Elements {

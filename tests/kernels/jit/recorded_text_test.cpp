@@ -190,6 +190,19 @@ TEST(KernelCode, OfWholeUnitsInEachPlaceKnowsOfThem) {
   EXPECT_EQ(values(0, 128, false), std::pair(true, false));
 }
 
+/// Those of a network's constants, say.
+TEST(KernelCode, OfNumbersThatNeverVaryHasThemInHexadecimalDigits) {
+  KernelCode code;
+  code.open_all(true);
+  code.inner_text("#define PLACE(c) ((c) * i64(0x1e0) + (c) % 0x40u + 480 + 96u)\n");
+  const auto sources = code.sources({"rows/softmax.cu"});
+  ASSERT_TRUE(sources.ok());
+  EXPECT_EQ(sources->open.words, (std::vector<uint32_t>{480, 96}));
+  const std::string open = sources->open.text.whole();
+  EXPECT_NE(open.find("(c) * i64(0x1e0) + (c) % 0x40u + open_constant<i64, 0>()"),
+            std::string::npos);
+}
+
 /// The names may lie where those of another kernel lay before.
 TEST(KernelCode, FilesAreKnownByTheirNames) {
   const KernelCode code;
