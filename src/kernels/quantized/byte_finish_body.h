@@ -139,7 +139,7 @@ template <class B> struct RowFinish {
   }
 
   void store_bytes(const float* x, int64_t first, int64_t rows) const {
-    const Limits limits = byte_limits();
+    const Limits limits(byte_limits());
     const V inverse = V::broadcast(t.inverse);
     uint8_t bytes[kTileRows * kBytePanel];
     for (int64_t r = 0; r < rows; r += 2) {
@@ -148,7 +148,8 @@ template <class B> struct RowFinish {
       for (int i = 0; i < 2; ++i)
         for (int v = 0; v * V::kWidth < width; ++v)
           row[i][v] = V::load(x + at[i] * width + v * V::kWidth) * inverse;
-      B::store_rows(bytes + at[0] * kBytePanel, bytes + at[1] * kBytePanel, row, limits);
+      B::template store_rows<false>(bytes + at[0] * kBytePanel, bytes + at[1] * kBytePanel, row,
+                                    limits);
     }
     copy_out(bytes, first, rows);
   }
@@ -157,7 +158,7 @@ template <class B> struct RowFinish {
       std::memcpy(byte_row(first + r), bytes + r * kBytePanel, static_cast<size_t>(t.columns));
   }
 
-  Limits byte_limits() const {
+  vector_math::ByteLimits byte_limits() const {
     return vector_math::ByteLimits::of(t.zero, t.low, t.high, t.type == ByteType::i8, t.is_bounded);
   }
   uint8_t* byte_row(int64_t r) const {
@@ -205,6 +206,19 @@ template <class B> struct RowFinish {
         biases[v] = fma(V::load(b + v * V::kWidth), V::broadcast(factor), V::broadcast(addend));
       }
     }
+    /// Those of a rounding's columns.
+    [[gnu::always_inline]] Linear(const ByteStep& s, const ByteStepOperand& o, float factor,
+                                  float addend) {
+      const bool differ = s.operand == ByteOperand::columns;
+      const auto* from = static_cast<const float*>(o.data);
+      for (int v = 0; v < kVectors; ++v) {
+        const int64_t at = v * V::kWidth;
+        const V scale = differ ? V::load(from + at) : V::broadcast(s.scale);
+        const V bias = differ ? V::load(from + o.row_stride + at) : V::zero();
+        scales[v] = scale * V::broadcast(factor);
+        biases[v] = fma(bias, V::broadcast(factor), V::broadcast(addend));
+      }
+    }
     [[gnu::always_inline]] V operator()(V x, int v) const { return fma(x, scales[v], biases[v]); }
   };
 
@@ -231,14 +245,14 @@ template <class B> struct RowFinish {
       const float end_factor = kLast ? last.inverse : head.after;
       const float factor = add.operand_scale * end_factor;
       const float addend = kAdds ? -add.operand_zero * factor : 0.0f;
-      const Columns columns(first, kFirst ? head.operands[0] : ByteStepOperand{});
+      const ByteStepOperand columns = kFirst ? head.operands[0] : ByteStepOperand{};
       return {.residual = static_cast<const char*>(head.residual.data),
               .stride = head.residual.row_stride,
               .operand_factor = V::broadcast(factor),
               .last_factor = V::broadcast(last.scale * head.after),
               .start = Linear(t.scales, t.biases, kFirst ? first.inverse : end_factor,
                               kFirst ? 0.0f : addend),
-              .middle = Linear(columns.scales, columns.biases, end_factor, addend),
+              .middle = Linear(first, columns, end_factor, addend),
               .round_first = Rounding(first),
               .round_last = Rounding(last)};
     }
@@ -247,13 +261,23 @@ template <class B> struct RowFinish {
         return B::from_i8(static_cast<const int8_t*>(bytes) + v * V::kWidth);
       return B::from_u8(static_cast<const uint8_t*>(bytes) + v * V::kWidth);
     }
-    /// Vector v of row r.
-    [[gnu::always_inline]] V operator()(V sum, int64_t r, int v) const {
-      V y = start(sum, v);
-      if constexpr (kFirst) y = middle(round_first(y), v);
-      if constexpr (kAdds) y = fma(operand(residual + r * stride, v), operand_factor, y);
-      if constexpr (kLast) y = round_last(y) * last_factor;
-      return y;
+    /// Two rows of sums, step by step, so that what is next seldom waits for what is before.
+    [[gnu::always_inline]] void operator()(Row (&x)[2], const int64_t (&at)[2]) const {
+      const auto all = [&](auto f) [[gnu::always_inline]] {
+#pragma GCC unroll 2
+        for (int i = 0; i < 2; ++i)
+          each(x[i], [&](V y, int v) [[gnu::always_inline]] { return f(y, i, v); });
+      };
+      all([&](V y, int, int v) { return start(y, v); });
+      if constexpr (kFirst) {
+        all([&](V y, int, int) { return round_first(y); });
+        all([&](V y, int, int v) { return middle(y, v); });
+      }
+      if constexpr (kAdds)
+        all([&](V y, int i, int v) {
+          return fma(operand(residual + at[i] * stride, v), operand_factor, y);
+        });
+      if constexpr (kLast) all([&](V y, int, int) { return round_last(y) * last_factor; });
     }
   };
 
@@ -263,14 +287,16 @@ template <class B> struct RowFinish {
   [[gnu::always_inline]] void run_head(const Head& head, int64_t begin, int64_t end,
                                        Put put) const {
     const auto rows = HeadRows<kFirst, kAdd, kLast>::of(t, head);
+    const int32_t* const sums = t.sums;  // What is stored might change it, for all that is known.
     for (int64_t r = begin; r < end; r += 2) {
-      const int64_t at[2] = {r, std::min(r + 1, end - 1)};
-      V x[2][kVectors];
+      const int64_t at[2] = {r, r + 1 < end ? r + 1 : r};
+      Row x[2];
 #pragma GCC unroll 2
       for (int i = 0; i < 2; ++i)
         each(x[i], [&](V, int v) {
-          return rows(B::from_i32(t.sums + at[i] * kBytePanel + v * V::kWidth), at[i], v);
+          return B::from_i32(sums + at[i] * kBytePanel + v * V::kWidth);
         });
+      rows(x, at);
       put(at[0], at[1], x);
     }
   }
@@ -305,9 +331,15 @@ template <class B> struct RowFinish {
     run_bytes(head, 0, t.rows, static_cast<uint8_t*>(t.output), t.output_stride);
   }
   void run_bytes(const Head& head, int64_t begin, int64_t end, uint8_t* to, int64_t stride) const {
-    const Limits limits = byte_limits();
-    run_head(head, begin, end, [&](int64_t r, int64_t next, const V(&x)[2][kVectors]) {
-      B::store_rows(to + r * stride, to + next * stride, x, limits);
+    const auto limits = byte_limits();
+    limits.are_of_type() ? run_bytes<true>(head, begin, end, to, stride, limits)
+                         : run_bytes<false>(head, begin, end, to, stride, limits);
+  }
+  template <bool kOfType>
+  [[gnu::always_inline]] void run_bytes(const Head& head, int64_t begin, int64_t end, uint8_t* to,
+                                        int64_t stride, const Limits& limits) const {
+    run_head(head, begin, end, [=](int64_t r, int64_t next, const V(&x)[2][kVectors]) {
+      B::template store_rows<kOfType>(to + r * stride, to + next * stride, x, limits);
     });
   }
 

@@ -44,22 +44,28 @@ struct BytesOfF32x8 {
           high(_mm256_set1_epi8(static_cast<char>(l.high + l.offset()))),
           flip(_mm256_set1_epi8(static_cast<char>(l.offset()))) {}
   };
-  [[gnu::always_inline]] static __m256i rounded(Vector x) {
-    return _mm256_cvtps_epi32(_mm256_min_ps(_mm256_set1_ps(ByteLimits::kLarge), x.v));
+  template <bool kOfType>
+  [[gnu::always_inline]] static __m256i shortened(Vector a, Vector b, const Limits& l) {
+    const auto rounded = [](Vector v) {
+      const __m256 large = _mm256_set1_ps(ByteLimits::kLarge);
+      return _mm256_cvtps_epi32(kOfType ? v.v : _mm256_min_ps(large, v.v));
+    };
+    return _mm256_adds_epi16(_mm256_packs_epi32(rounded(a), rounded(b)), l.zero);
   }
+  template <bool kOfType>
   [[gnu::always_inline]] static void store_row(uint8_t* p, const Vector (&x)[4], const Limits& l) {
-    const __m256i a = _mm256_packs_epi32(rounded(x[0]), rounded(x[1]));
-    const __m256i b = _mm256_packs_epi32(rounded(x[2]), rounded(x[3]));
-    __m256i bytes = _mm256_packus_epi16(_mm256_adds_epi16(a, l.zero), _mm256_adds_epi16(b, l.zero));
-    bytes = _mm256_min_epu8(_mm256_max_epu8(bytes, l.low), l.high);
+    __m256i bytes = _mm256_packus_epi16(shortened<kOfType>(x[0], x[1], l),
+                                        shortened<kOfType>(x[2], x[3], l));
+    if constexpr (!kOfType) bytes = _mm256_min_epu8(_mm256_max_epu8(bytes, l.low), l.high);
     bytes = _mm256_permutevar8x32_epi32(_mm256_xor_si256(bytes, l.flip),
                                         _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), bytes);
   }
+  template <bool kOfType>
   [[gnu::always_inline]] static void store_rows(uint8_t* first, uint8_t* second,
                                                 const Vector (&x)[2][4], const Limits& l) {
-    store_row(first, x[0], l);
-    store_row(second, x[1], l);
+    store_row<kOfType>(first, x[0], l);
+    store_row<kOfType>(second, x[1], l);
   }
   [[gnu::always_inline]] static Vector at_order(Vector test, Vector x, Vector otherwise) {
     return {_mm256_blendv_ps(otherwise.v, x.v, _mm256_cmp_ps(test.v, test.v, _CMP_ORD_Q))};

@@ -8,7 +8,7 @@
 /// otherwise) is `otherwise` where `test` is no number. from_nibbles() takes the lower and the
 /// upper halves of the bytes, less `zero`. store_rows() stores two rows of kRow numbers: rounded
 /// to the nearest integer, ties to even, `zero` added, and held between the lowest and the highest
-/// byte; no number is the lowest.
+/// byte; no number is the lowest. kOfType: the limits say are_of_type().
 namespace tenon::vector_math {
 
 struct BytesOfF32x16 {
@@ -39,45 +39,35 @@ struct BytesOfF32x16 {
     const __m512i whole = _mm512_add_epi32(_mm512_cvtps_epi32(x.v), _mm512_cvtps_epi32(zero.v));
     _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtepi32_epi8(whole));
   }
-  /// Signed bytes are 128 higher until they are stored, where the limits are not those of the type.
+  /// Signed bytes are 128 higher until they are stored.
   struct Limits {
-    bool are_of_type, is_signed, is_zero;
+    bool is_plain;  ///< Unsigned, and the zero point is 0.
     __m512i zero, low, high, flip;
     Limits(const ByteLimits& l)
-        : are_of_type(l.are_of_type()),
-          is_signed(l.is_signed),
-          is_zero(l.zero == 0),
-          zero(_mm512_set1_epi16(static_cast<int16_t>(l.zero + (are_of_type ? 0 : l.offset())))),
+        : is_plain(!l.is_signed && l.zero == 0),
+          zero(_mm512_set1_epi16(static_cast<int16_t>(l.zero + l.offset()))),
           low(_mm512_set1_epi8(static_cast<char>(l.low + l.offset()))),
           high(_mm512_set1_epi8(static_cast<char>(l.high + l.offset()))),
           flip(_mm512_set1_epi8(static_cast<char>(l.offset()))) {}
   };
-  /// Two rows of 16-bit numbers each. Too large ones would become the lowest integer.
-  template <bool kBounded>
-  [[gnu::always_inline]] static void join(const Vector (&x)[2][2], __m512i& a, __m512i& b) {
+  /// Numbers of 16 bits. Too large ones would become the lowest integer.
+  template <bool kOfType> [[gnu::always_inline]] static __m512i shortened(const Vector (&x)[2]) {
     const auto rounded = [](Vector v) {
       const __m512 large = _mm512_set1_ps(ByteLimits::kLarge);
-      return _mm512_cvtps_epi32(kBounded ? v.v : _mm512_min_ps(large, v.v));
+      return _mm512_cvtps_epi32(kOfType ? v.v : _mm512_min_ps(large, v.v));
     };
-    a = _mm512_packs_epi32(rounded(x[0][0]), rounded(x[0][1]));
-    b = _mm512_packs_epi32(rounded(x[1][0]), rounded(x[1][1]));
+    return _mm512_packs_epi32(rounded(x[0]), rounded(x[1]));
   }
-  [[gnu::always_inline]] static __m512i joined(const Vector (&x)[2][2], const Limits& l) {
-    __m512i a, b;
-    if (l.are_of_type) {
-      join<true>(x, a, b);
-      if (!l.is_zero) a = _mm512_adds_epi16(a, l.zero), b = _mm512_adds_epi16(b, l.zero);
-      return l.is_signed ? _mm512_packs_epi16(a, b) : _mm512_packus_epi16(a, b);
-    }
-    join<false>(x, a, b);
-    const __m512i bytes =
-        _mm512_packus_epi16(_mm512_adds_epi16(a, l.zero), _mm512_adds_epi16(b, l.zero));
-    return _mm512_xor_si512(_mm512_min_epu8(_mm512_max_epu8(bytes, l.low), l.high), l.flip);
-  }
+  template <bool kOfType>
   [[gnu::always_inline]] static void store_rows(uint8_t* first, uint8_t* second,
                                                 const Vector (&x)[2][2], const Limits& l) {
+    __m512i a = shortened<kOfType>(x[0]), b = shortened<kOfType>(x[1]);
+    if (!l.is_plain) a = _mm512_adds_epi16(a, l.zero), b = _mm512_adds_epi16(b, l.zero);
+    __m512i bytes = _mm512_packus_epi16(a, b);
+    if constexpr (!kOfType) bytes = _mm512_min_epu8(_mm512_max_epu8(bytes, l.low), l.high);
+    if (!l.is_plain) bytes = _mm512_xor_si512(bytes, l.flip);
     const __m512i order = _mm512_set_epi32(15, 11, 7, 3, 14, 10, 6, 2, 13, 9, 5, 1, 12, 8, 4, 0);
-    const __m512i bytes = _mm512_permutexvar_epi32(order, joined(x, l));
+    bytes = _mm512_permutexvar_epi32(order, bytes);
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(first), _mm512_castsi512_si256(bytes));
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(second), _mm512_extracti64x4_epi64(bytes, 1));
   }

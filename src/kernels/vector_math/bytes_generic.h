@@ -19,6 +19,7 @@ struct BytesOfF32x1 {
     *p = static_cast<uint8_t>(static_cast<int32_t>(round(x).v + zero.v));
   }
   using Limits = ByteLimits;
+  template <bool kOfType>
   static void store_rows(uint8_t* first, uint8_t* second, const Vector (&x)[2][kRow],
                          const Limits& l) {
     const Vector large = {ByteLimits::kLarge}, lowest = {-ByteLimits::kLarge};
