@@ -3,8 +3,8 @@
 namespace tenon::cpu {
 namespace {
 
-PoolPixel pixel_for(Isa isa) {
-  return TENON_BY_ISA(isa, pool_pixel_generic(), pool_pixel_avx2(), pool_pixel_avx512());
+PoolLine line_for(Isa isa) {
+  return TENON_BY_ISA(isa, pool_line_generic(), pool_line_avx2(), pool_line_avx512());
 }
 
 int64_t size_of(PoolType type) {
@@ -14,7 +14,7 @@ int64_t size_of(PoolType type) {
 }  // namespace
 
 void pool(const PoolProblem& problem, const void* input, void* output, ThreadPool& threads) {
-  const PoolPixel pixel = pixel_for(problem.isa);
+  const PoolLine line = line_for(problem.isa);
   const int64_t bytes = size_of(problem.type);
   const int64_t image_bytes =
       problem.in_depth * problem.in_height * problem.in_width * problem.in_pixel * bytes;
@@ -23,8 +23,7 @@ void pool(const PoolProblem& problem, const void* input, void* output, ThreadPoo
                   n = row / problem.out_height / problem.out_depth;
     const auto* image = static_cast<const char*>(input) + n * image_bytes;
     auto* out = static_cast<char*>(output) + row * problem.out_width * problem.out_pixel * bytes;
-    for (int64_t x = 0; x < problem.out_width; ++x)
-      pixel(problem, image, out + x * problem.out_pixel * bytes, z, y, x);
+    line(problem, image, out, z, y);
   });
 }
 

@@ -31,11 +31,11 @@ struct PoolProblem {
 /// Results do not depend on the number of threads.
 void pool(const PoolProblem& problem, const void* input, void* output, ThreadPool& threads);
 
-/// One output pixel of one image, as compiled for one instruction set.
-using PoolPixel = void (*)(const PoolProblem& problem, const void* image, void* pixel, int64_t z,
-                           int64_t y, int64_t x);
-PoolPixel pool_pixel_generic();
-PoolPixel pool_pixel_avx2();
-PoolPixel pool_pixel_avx512();
+/// One line of output pixels of one image, as compiled for one instruction set.
+using PoolLine = void (*)(const PoolProblem& problem, const void* image, void* line, int64_t z,
+                          int64_t y);
+PoolLine pool_line_generic();
+PoolLine pool_line_avx2();
+PoolLine pool_line_avx512();
 
 }  // namespace tenon::cpu

@@ -1,4 +1,4 @@
-// One pixel of pooling; included once (after <algorithm>, <bit>, <cmath>, <cstdint>, <cstring>,
+// One line of pooling; included once (after <algorithm>, <bit>, <cmath>, <cstdint>, <cstring>,
 // <limits>) per instruction set, inside a namespace of that set's own. The loops over channels are
 // vectorized by the compiler.
 
@@ -42,6 +42,12 @@ struct Window {
         rows(taps_inside(top, p.kernel_h, p.dilation_h, p.in_height)),
         columns(taps_inside(left, p.kernel_w, p.dilation_w, p.in_width)) {}
 
+  /// To another pixel of the line.
+  void move_to(int64_t x) {
+    left = x * p.stride_w - p.pad_left;
+    columns = taps_inside(left, p.kernel_w, p.dilation_w, p.in_width);
+  }
+
   int64_t count() const {
     return count_above() * counted(left, p.kernel_w, p.dilation_w, p.in_width, p.pad_right,
                                    p.count_padding, columns);
@@ -62,12 +68,13 @@ struct Window {
 
   /// f(element of the tap's first channel) for every tap.
   template <class F> void each(F f) const {
+    const int64_t step = p.dilation_w * p.in_pixel;
     for (int64_t h = planes.begin; h < planes.end; ++h)
-      for (int64_t i = rows.begin; i < rows.end; ++i)
-        for (int64_t j = columns.begin; j < columns.end; ++j) {
-          const int64_t row = (front + h * p.dilation_d) * p.in_height + top + i * p.dilation_h;
-          f((row * p.in_width + left + j * p.dilation_w) * p.in_pixel);
-        }
+      for (int64_t i = rows.begin; i < rows.end; ++i) {
+        const int64_t row = (front + h * p.dilation_d) * p.in_height + top + i * p.dilation_h;
+        int64_t at = (row * p.in_width + left + columns.begin * p.dilation_w) * p.in_pixel;
+        for (int64_t j = columns.begin; j < columns.end; ++j, at += step) f(at);
+      }
   }
 };
 
@@ -115,10 +122,8 @@ template <class T, PoolKind kKind> void pixel_of(const Window& window, const T* 
 }
 
 /// The largest byte of each channel.
-template <class T> void largest_bytes(const Window& window, const void* from, void* to) {
+template <class T> void largest_bytes(const Window& window, const T* image, T* out) {
   typedef T Block __attribute__((vector_size(kBlock)));
-  const T* image = static_cast<const T*>(from);
-  T* out = static_cast<T*>(to);
   for (int64_t c = 0; c < window.p.channels; c += kBlock) {
     const auto n = static_cast<size_t>(std::min(kBlock, window.p.channels - c));
     Block largest = Block{} + std::numeric_limits<T>::lowest();
@@ -135,19 +140,36 @@ template <class T> void largest_bytes(const Window& window, const void* from, vo
   }
 }
 
-template <class T> void real_pixel(const Window& window, const void* image, void* out) {
-  const auto* from = static_cast<const T*>(image);
+/// All pixels of a line.
+template <class T, class F>
+void each_pixel(const PoolProblem& p, void* out, int64_t z, int64_t y, F pixel) {
   auto* to = static_cast<T*>(out);
-  if (window.p.kind == PoolKind::max) return pixel_of<T, PoolKind::max>(window, from, to);
-  if (window.p.kind == PoolKind::average) return pixel_of<T, PoolKind::average>(window, from, to);
-  pixel_of<T, PoolKind::lp>(window, from, to);
+  Window window(p, z, y, 0);
+  for (int64_t x = 0; x < p.out_width; ++x, to += p.out_pixel) window.move_to(x), pixel(window, to);
 }
 
-inline void pixel(const PoolProblem& p, const void* image, void* out, int64_t z, int64_t y,
-                  int64_t x) {
-  const Window window(p, z, y, x);
-  if (p.type == PoolType::f32) return real_pixel<float>(window, image, out);
-  if (p.type == PoolType::bf16) return real_pixel<uint16_t>(window, image, out);
-  if (p.type == PoolType::i8) return largest_bytes<int8_t>(window, image, out);
-  largest_bytes<uint8_t>(window, image, out);
+template <class T>
+void line_of_reals(const PoolProblem& p, const void* image, void* out, int64_t z, int64_t y) {
+  const auto* from = static_cast<const T*>(image);
+  each_pixel<T>(p, out, z, y, [&](const Window& window, T* to) {
+    if (p.kind == PoolKind::max) return pixel_of<T, PoolKind::max>(window, from, to);
+    if (p.kind == PoolKind::average) return pixel_of<T, PoolKind::average>(window, from, to);
+    pixel_of<T, PoolKind::lp>(window, from, to);
+  });
+}
+
+template <class T>
+void line_of_bytes(const PoolProblem& p, const void* image, void* out, int64_t z, int64_t y) {
+  const auto* from = static_cast<const T*>(image);
+  each_pixel<T>(p, out, z, y,
+                [&](const Window& window, T* to) { largest_bytes(window, from, to); });
+}
+
+inline void line(const PoolProblem& p, const void* image, void* out, int64_t z, int64_t y) {
+  switch (p.type) {
+    case PoolType::f32: return line_of_reals<float>(p, image, out, z, y);
+    case PoolType::bf16: return line_of_reals<uint16_t>(p, image, out, z, y);
+    case PoolType::i8: return line_of_bytes<int8_t>(p, image, out, z, y);
+    case PoolType::u8: return line_of_bytes<uint8_t>(p, image, out, z, y);
+  }
 }

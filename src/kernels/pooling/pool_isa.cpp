@@ -13,8 +13,8 @@ namespace {
 #include "kernels/pooling/pool_body.h"
 }  // namespace
 
-PoolPixel TENON_OF_ISA(pool_pixel)() {
-  return pixel;
+PoolLine TENON_OF_ISA(pool_line)() {
+  return line;
 }
 
 }  // namespace tenon::cpu
