@@ -372,6 +372,8 @@ void ByteConvolution::run_panel(ByteTile tile, int64_t first, const Blocks& bloc
     tile.rows = static_cast<int>(std::min(size, left));
     tile.sums = sums + together * kBytePanel;
     prefetch_next(next, block, tile);
+    // Where threads share the panels, the steps behind have the results' lines on all cores.
+    if (panel_tasks_ > 1) finish.fetch_output(first + together, tile.rows);
     kernel_->run(tile);
     tile.rows_of_taps += tile.rows;
     together += tile.rows;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "device/cpu/prefetch.h"
 #include "kernels/vector_math/byte_limits.h"
 
 namespace tenon::cpu {
@@ -70,9 +71,19 @@ void PanelFinish::run(ByteFinishFunction finish, int64_t first, int64_t count, i
   }
   finish_.sums = sums_ + row * kBytePanel;
   finish_.rows = count;
-  finish_.output = static_cast<char*>(arguments_.output) +
-                   (first * p.output_pixel_stride + column_) * byte_type_size(p.type);
+  finish_.output = output_at(first);
   finish(finish_);
+}
+
+char* PanelFinish::output_at(int64_t pixel) const {
+  return static_cast<char*>(arguments_.output) +
+         (pixel * problem_.output_pixel_stride + column_) * byte_type_size(problem_.type);
+}
+
+void PanelFinish::fetch_output(int64_t first, int64_t count) const {
+  const char* at = output_at(first);
+  const int64_t step = problem_.output_pixel_stride * byte_type_size(problem_.type);
+  for (int64_t r = 0; r < count; ++r, at += step) prefetch_for_writing(at);
 }
 
 }  // namespace tenon::cpu

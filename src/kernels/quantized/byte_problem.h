@@ -86,8 +86,12 @@ class PanelFinish {
               const int32_t* sums);
   /// Pixels [first, first + count), whose sums begin at row `row`.
   void run(ByteFinishFunction finish, int64_t first, int64_t count, int64_t row = 0);
+  /// Ahead of run(), the lines that it will write come from other cores.
+  void fetch_output(int64_t first, int64_t count) const;
 
  private:
+  char* output_at(int64_t pixel) const;
+
   const ByteProblem& problem_;
   const ByteArguments& arguments_;
   int64_t column_;
