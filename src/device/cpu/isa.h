@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <type_traits>
 
 #include "base/status.h"
 
@@ -28,13 +29,27 @@ Isa isa_up_to(int level);
 /// The best that a kernel has for an instruction set. Those of x86-64 are only named there, where
 /// they are compiled.
 #if defined(__x86_64__)
-#define TENON_BY_ISA(isa, plain, for_avx2, for_avx512) \
-  ((isa) >= ::tenon::cpu::Isa::avx512 ? (for_avx512)   \
-   : (isa) >= ::tenon::cpu::Isa::avx2 ? (for_avx2)     \
+#define TENON_BEST_OF_ISA(isa, plain, for_avx2, for_avx512) \
+  ((isa) >= ::tenon::cpu::Isa::avx512 ? (for_avx512)        \
+   : (isa) >= ::tenon::cpu::Isa::avx2 ? (for_avx2)          \
                                       : (plain))
 #else
-#define TENON_BY_ISA(isa, plain, for_avx2, for_avx512) (static_cast<void>(isa), (plain))
+#define TENON_BEST_OF_ISA(isa, plain, for_avx2, for_avx512) (static_cast<void>(isa), (plain))
 #endif
+
+/// Declares `Outcome name(Isa)`, which calls the best of name_generic(), name_avx2() and
+/// name_avx512(): a source *_isa.cpp defines them (kernels/vector_math/isa.h).
+#define TENON_BY_ISA(Outcome, name)                                              \
+  std::type_identity_t<Outcome()> name##_generic, name##_avx2, name##_avx512;    \
+  inline Outcome name(Isa isa) {                                                 \
+    return TENON_BEST_OF_ISA(isa, name##_generic, name##_avx2, name##_avx512)(); \
+  }
+/// Declares `Function name_function(Isa)`, which gives the best of these functions themselves.
+#define TENON_FUNCTION_BY_ISA(Function, name)                                  \
+  std::remove_pointer_t<Function> name##_generic, name##_avx2, name##_avx512;  \
+  inline Function name##_function(Isa isa) {                                   \
+    return TENON_BEST_OF_ISA(isa, name##_generic, name##_avx2, name##_avx512); \
+  }
 
 /// The machine multiplies and adds bytes in AVX-512 registers (VNNI), beside an Isa from avx512 on.
 bool has_byte_products();

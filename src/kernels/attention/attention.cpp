@@ -115,7 +115,7 @@ struct Task : AttentionTask {
 }  // namespace
 
 const AttentionFunctions& attention_functions(Isa isa) {
-  return TENON_BY_ISA(isa, kAttentionGeneric, kAttentionAvx2, kAttentionAvx512);
+  return TENON_BEST_OF_ISA(isa, kAttentionGeneric, kAttentionAvx2, kAttentionAvx512);
 }
 
 size_t attention_scratch_bytes(const AttentionProblem& problem, int threads) {

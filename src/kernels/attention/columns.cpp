@@ -8,11 +8,6 @@
 namespace tenon::cpu {
 namespace {
 
-ColumnFunction function_for(Isa isa) {
-  return TENON_BY_ISA(isa, attention_columns_generic(), attention_columns_avx2(),
-                      attention_columns_avx512());
-}
-
 int64_t mask_bytes(MaskKind kind) {
   return kind == MaskKind::f32 ? 4 : kind == MaskKind::bf16 ? 2 : 1;
 }
@@ -32,7 +27,7 @@ size_t attention_columns_scratch_bytes(const AttentionProblem& problem, int thre
 
 void attention_columns(const AttentionProblem& p, const AttentionArguments& arguments,
                        ThreadPool& pool, void* scratch) {
-  const ColumnFunction function = function_for(p.isa);
+  const ColumnFunction function = column_function(p.isa);
   const int64_t blocks = ceil_div(p.q_length, kColumnQueries);
   const size_t own = worker_stride(attention_columns_floats(p) * sizeof(float), pool.threads());
   const auto* q = static_cast<const float*>(arguments.q);

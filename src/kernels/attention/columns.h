@@ -28,9 +28,7 @@ struct ColumnTask {
   float* scratch;
 };
 using ColumnFunction = void (*)(const ColumnTask& task);
-ColumnFunction attention_columns_generic();
-ColumnFunction attention_columns_avx2();
-ColumnFunction attention_columns_avx512();
+TENON_BY_ISA(ColumnFunction, column_function)
 
 /// Floats of a thread's scratch.
 int64_t attention_columns_floats(const AttentionProblem& problem);

@@ -4,7 +4,7 @@
 
 namespace tenon::cpu {
 
-ColumnFunction TENON_OF_ISA(attention_columns)() {
+ColumnFunction TENON_OF_ISA(column_function)() {
   return [](const ColumnTask& task) { Columns<vector_math::IsaVector>{task}.run(); };
 }
 

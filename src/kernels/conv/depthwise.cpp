@@ -21,10 +21,6 @@ constexpr int64_t kAsking = 3, kCopying = 2;
 
 }  // namespace
 
-DepthwiseFunction depthwise_function(Isa isa) {
-  return TENON_BY_ISA(isa, depthwise_generic, depthwise_avx2, depthwise_avx512);
-}
-
 int64_t padded_depthwise_channels(int64_t channels) {
   return round_up(channels, kWidestVector);
 }
@@ -202,7 +198,7 @@ void DepthwiseConvolution::pad_lines(const ConvArguments& arguments, int64_t fir
   const int64_t bottom =
       last % p.output[1] * p.stride[1] - p.pad[1] + (p.kernel[1] - 1) * p.dilation[1];
   const GroupedFunctions& functions =
-      TENON_BY_ISA(capped_isa(p.isa), kGroupedGeneric, kGroupedAvx2, kGroupedAvx512);
+      TENON_BEST_OF_ISA(capped_isa(p.isa), kGroupedGeneric, kGroupedAvx2, kGroupedAvx512);
   for (int64_t h = std::max<int64_t>(0, top); h <= std::min(bottom, p.input[1] - 1); ++h)
     functions.copy({.input = line.input,
                     .type = p.input_type,

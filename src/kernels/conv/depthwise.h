@@ -33,10 +33,7 @@ struct DepthwiseLine {
 inline constexpr int64_t kMaxDepthwiseRows = 64;
 
 using DepthwiseFunction = void (*)(const DepthwiseLine& line);
-DepthwiseFunction depthwise_function(Isa isa);
-void depthwise_generic(const DepthwiseLine&);
-void depthwise_avx2(const DepthwiseLine&);
-void depthwise_avx512(const DepthwiseLine&);
+TENON_FUNCTION_BY_ISA(DepthwiseFunction, depthwise)
 
 /// Packed weights are taps x channels, padded to the widest vector.
 int64_t padded_depthwise_channels(int64_t channels);

@@ -160,10 +160,6 @@ Status check(const ConvProblem& p) {
 
 }  // namespace
 
-GatherFunction gather_function(Isa isa) {
-  return TENON_BY_ISA(isa, gather_generic, gather_avx2, gather_avx512);
-}
-
 void Gather::find_extent() {
   for (const GatherRun& run : runs) {
     const Spatial first = {run.depth, run.height, run.column};

@@ -35,10 +35,6 @@ struct Gather {
 /// multiple of k_unit.
 using GatherFunction = void (*)(const Gather& gather, const void* input, int64_t row, int64_t rows,
                                 int64_t k, int64_t count, void* to, int64_t to_stride);
-GatherFunction gather_function(Isa isa);
-
-void gather_generic(const Gather&, const void*, int64_t, int64_t, int64_t, int64_t, void*, int64_t);
-void gather_avx2(const Gather&, const void*, int64_t, int64_t, int64_t, int64_t, void*, int64_t);
-void gather_avx512(const Gather&, const void*, int64_t, int64_t, int64_t, int64_t, void*, int64_t);
+TENON_FUNCTION_BY_ISA(GatherFunction, gather)
 
 }  // namespace tenon::cpu

@@ -26,7 +26,7 @@ constexpr int64_t kMostWeightBytesAlone = 1 << 20;
 constexpr double kMostPieceBytes = 1 << 20;
 
 const GroupedFunctions& grouped_functions(Isa isa) {
-  return TENON_BY_ISA(isa, kGroupedGeneric, kGroupedAvx2, kGroupedAvx512);
+  return TENON_BEST_OF_ISA(isa, kGroupedGeneric, kGroupedAvx2, kGroupedAvx512);
 }
 
 /// Of the piece under one line of the result.

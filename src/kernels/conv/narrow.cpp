@@ -11,10 +11,6 @@ constexpr int64_t kPiece = 64;  ///< Pixels of one task.
 constexpr int64_t kTileStride = 16;
 constexpr int64_t kShortestRow = 16;
 
-NarrowFunction narrow_function(Isa isa) {
-  return TENON_BY_ISA(isa, narrow_generic, narrow_avx2, narrow_avx512);
-}
-
 int64_t pieces(const ConvProblem& p) {
   return (p.output[2] + kPiece - 1) / kPiece;
 }

@@ -29,9 +29,7 @@ struct NarrowLine {
 };
 
 using NarrowFunction = void (*)(const NarrowLine& line);
-void narrow_generic(const NarrowLine&);
-void narrow_avx2(const NarrowLine&);
-void narrow_avx512(const NarrowLine&);
+TENON_FUNCTION_BY_ISA(NarrowFunction, narrow)
 
 /// Convolution to few channels, as at the end of image generators: sums run along the contiguous
 /// rows of the window, where a matrix product would leave most of its columns empty.

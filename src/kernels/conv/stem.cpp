@@ -14,7 +14,7 @@ namespace {
 constexpr int64_t kMostTaps = 512;
 
 const StemFunctions& stem_functions(Isa isa) {
-  return TENON_BY_ISA(isa, kStemGeneric, kStemAvx2, kStemAvx512);
+  return TENON_BEST_OF_ISA(isa, kStemGeneric, kStemAvx2, kStemAvx512);
 }
 
 /// Plain enough for the compiler's own vectors.

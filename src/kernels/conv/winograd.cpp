@@ -40,7 +40,7 @@ const std::vector<std::array<double, 3>>& weight_transform(int tile) {
 }
 
 const WinogradFunctions& winograd_functions(Isa isa) {
-  return TENON_BY_ISA(isa, kWinogradGeneric, kWinogradAvx2, kWinogradAvx512);
+  return TENON_BEST_OF_ISA(isa, kWinogradGeneric, kWinogradAvx2, kWinogradAvx512);
 }
 
 }  // namespace

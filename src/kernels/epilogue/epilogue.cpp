@@ -55,8 +55,4 @@ RegisterEpilogue register_epilogue(std::span<const EpilogueStep> steps, ElementT
   return all.rest == count ? all : found;
 }
 
-FinishFunction finish_function(Isa isa) {
-  return TENON_BY_ISA(isa, finish_generic, finish_avx2, finish_avx512);
-}
-
 }  // namespace tenon::cpu

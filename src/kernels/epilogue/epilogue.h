@@ -68,7 +68,7 @@ struct FinishTile {
 /// `steps`.
 using FinishFunction = void (*)(const FinishTile& tile, std::span<const EpilogueStep> steps,
                                 const EpilogueOperand* operands);
-FinishFunction finish_function(Isa isa);
+TENON_FUNCTION_BY_ISA(FinishFunction, finish)
 
 /// Activations that matrix kernels apply without leaving registers.
 enum class RegisterActivation : uint8_t { none, clamp, hard_swish };

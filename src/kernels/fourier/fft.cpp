@@ -58,11 +58,6 @@ void add_chirp(int64_t length, double sign, FourierPasses& passes) {
   for (const Complex& number : spectrum_of(other)) add(number, passes.spectrum);
 }
 
-const FourierFunctions& functions_of(Isa isa) {
-  return TENON_BY_ISA(isa, fourier_functions_generic(), fourier_functions_avx2(),
-                      fourier_functions_avx512());
-}
-
 }  // namespace
 
 FourierPasses FourierPasses::of(int64_t length, bool inverse) {
@@ -93,7 +88,7 @@ size_t FourierTransform::group_bytes(int width) const {
 FourierTransform::FourierTransform(FourierProblem problem)
     : problem_(std::move(problem)),
       passes_(FourierPasses::of(problem_.lines.length, problem_.lines.inverse)),
-      functions_(&functions_of(problem_.isa)) {
+      functions_(&fourier_functions(problem_.isa)) {
   constexpr size_t kMostScratch = size_t{64} << 20;
   const auto is_too_wide = [&](int width) {
     const int64_t lanes = ceil_div(problem_.lines.count(), problem_.in_pairs() ? 2 : 1);
@@ -102,7 +97,7 @@ FourierTransform::FourierTransform(FourierProblem problem)
   };
   for (const Isa narrower : {Isa::avx2, Isa::generic})
     if (is_too_wide(functions_->width) && narrower < problem_.isa)
-      functions_ = &functions_of(narrower);
+      functions_ = &fourier_functions(narrower);
 }
 
 size_t FourierTransform::scratch_bytes() const {

@@ -55,9 +55,7 @@ struct FourierFunctions {
   void (*transform)(const FourierGroup& group);
   int width;  ///< Lines of a group, or half of them.
 };
-const FourierFunctions& fourier_functions_generic();
-const FourierFunctions& fourier_functions_avx2();
-const FourierFunctions& fourier_functions_avx512();
+TENON_BY_ISA(const FourierFunctions&, fourier_functions)
 
 class FourierTransform {
  public:

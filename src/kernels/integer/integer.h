@@ -19,8 +19,6 @@ struct IntegerProduct {
   int64_t rows = 0, columns = 0, depth = 0;
 };
 using IntegerFunction = void (*)(const IntegerProduct& product);
-IntegerFunction integer_product_generic();
-IntegerFunction integer_product_avx2();
-IntegerFunction integer_product_avx512();
+TENON_BY_ISA(IntegerFunction, integer_function)
 
 }  // namespace tenon::cpu

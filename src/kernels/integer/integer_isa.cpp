@@ -10,7 +10,7 @@ namespace integer_detail::TENON_ISA {
 #include "kernels/integer/integer_body.h"
 }  // namespace integer_detail::TENON_ISA
 
-IntegerFunction TENON_OF_ISA(integer_product)() {
+IntegerFunction TENON_OF_ISA(integer_function)() {
   return integer_detail::TENON_ISA::product;
 }
 

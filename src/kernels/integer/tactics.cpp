@@ -10,11 +10,6 @@
 namespace tenon::tactics::integer_product {
 namespace {
 
-cpu::IntegerFunction function_for(cpu::Isa isa) {
-  return TENON_BY_ISA(isa, cpu::integer_product_generic(), cpu::integer_product_avx2(),
-                      cpu::integer_product_avx512());
-}
-
 /// An operand's batch strides over the axes of the result (0: repeated), and those of its matrix.
 struct Matrix {
   std::vector<int64_t> batch;
@@ -61,7 +56,7 @@ class IntegerKernel final : public Kernel {
  public:
   IntegerKernel(const Problem& problem, Description description)
       : d_(std::move(description)),
-        function_(function_for(cpu::isa_up_to(problem.isa_limit))),
+        function_(cpu::integer_function(cpu::isa_up_to(problem.isa_limit))),
         threads_(std::max(1, problem.threads)) {}
 
   Status run(const LaunchArguments& arguments) const override {

@@ -10,11 +10,6 @@
 namespace tenon::cpu {
 namespace {
 
-const LineFunctions& functions_for(Isa isa) {
-  return TENON_BY_ISA(isa, line_functions_generic(), line_functions_avx2(),
-                      line_functions_avx512());
-}
-
 struct Bf16 {
   uint16_t bits;
 };
@@ -116,7 +111,7 @@ int64_t place_in_row(const LineProblem& p, const LineFunctions& functions, const
 
 template <class T>
 void largest_of(const LineProblem& p, const T* x, int64_t* places, ThreadPool& pool) {
-  const LineFunctions& functions = functions_for(p.isa);
+  const LineFunctions& functions = line_functions(p.isa);
   // In the signed trick of the inner loop the smallest NaN is the largest: only the largest may
   // meet one there.
   const bool real = p.type == LineType::f32 || p.type == LineType::bf16;
@@ -182,7 +177,7 @@ template <class T>
 void top_of_line(const LineProblem& p, const T* x, T* values, int64_t* places, int32_t* order) {
   constexpr bool kReal = !std::is_integral_v<decltype(value_of(T{}))>;
   if (kReal && p.largest && p.along.x == 1 && p.k > 0 && 4 * p.k <= p.along.extent)
-    choose_few(p, functions_for(p.isa), x, order);
+    choose_few(p, line_functions(p.isa), x, order);
   else
     choose_any(p, x, order);
   for (int64_t i = 0; i < p.k; ++i) {

@@ -54,8 +54,6 @@ struct LineFunctions {
   /// where none is.
   int64_t (*first_above)(bool bf16, const void* x, int64_t from, int64_t n, float limit);
 };
-const LineFunctions& line_functions_generic();
-const LineFunctions& line_functions_avx2();
-const LineFunctions& line_functions_avx512();
+TENON_BY_ISA(const LineFunctions&, line_functions)
 
 }  // namespace tenon::cpu

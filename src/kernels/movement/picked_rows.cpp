@@ -34,7 +34,7 @@ void add_parts(std::span<const int64_t> places, std::vector<PickedPart>& parts) 
 std::optional<PickedRows> PickedRows::make(std::span<const int64_t> places, Isa isa) {
   constexpr PickFunction kNone = nullptr;
   PickedRows rows;
-  rows.pick_ = TENON_BY_ISA(isa, kNone, kNone, pick_rows_avx512);
+  rows.pick_ = TENON_BEST_OF_ISA(isa, kNone, kNone, pick_rows_avx512);
   if (rows.pick_ == nullptr) return std::nullopt;
   rows.columns_ = static_cast<int64_t>(places.size());
   for (size_t at = 0; at < places.size(); at += kPickedLanes) {

@@ -12,7 +12,7 @@ template <class T> void look_up(const T* table, const uint8_t* from, T* to, int6
 const ByteTableFunctions kByteTableGeneric = {look_up<uint8_t>, look_up<uint32_t>};
 
 const ByteTableFunctions& byte_table_functions(Isa isa) {
-  return TENON_BY_ISA(isa, kByteTableGeneric, kByteTableGeneric, kByteTableAvx512);
+  return TENON_BEST_OF_ISA(isa, kByteTableGeneric, kByteTableGeneric, kByteTableAvx512);
 }
 
 }  // namespace tenon::cpu

@@ -7,11 +7,6 @@
 namespace tenon::cpu {
 namespace {
 
-const BlockFunctions& functions_for(Isa isa) {
-  return TENON_BY_ISA(isa, block_functions_generic(), block_functions_avx2(),
-                      block_functions_avx512());
-}
-
 size_t register_count(const PointwisePlan& plan) {
   return static_cast<size_t>(plan.program.inputs) + plan.program.instructions.size();
 }
@@ -28,7 +23,7 @@ class Walk {
   Walk(const PointwisePlan& plan, const void* const* inputs, void* const* outputs,
        std::byte* scratch)
       : plan_(plan),
-        functions_(functions_for(plan.isa)),
+        functions_(block_functions(plan.isa)),
         inputs_(inputs),
         outputs_(outputs),
         registers_(reinterpret_cast<float*>(scratch)),

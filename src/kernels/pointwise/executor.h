@@ -50,8 +50,6 @@ struct BlockFunctions {
   void (*store)(PointwiseType type, const float* from, void* to, int64_t at, int64_t stride,
                 int64_t n);
 };
-const BlockFunctions& block_functions_generic();
-const BlockFunctions& block_functions_avx2();
-const BlockFunctions& block_functions_avx512();
+TENON_BY_ISA(const BlockFunctions&, block_functions)
 
 }  // namespace tenon::cpu

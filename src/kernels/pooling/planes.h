@@ -11,8 +11,6 @@ void pool_planes(const PoolProblem& problem, const void* input, void* output, Th
 /// Rows [begin, end) of the results of all planes, as compiled for one instruction set.
 using PoolRows = void (*)(const PoolProblem& problem, const void* input, void* output,
                           int64_t begin, int64_t end);
-PoolRows pool_plane_rows_generic();
-PoolRows pool_plane_rows_avx2();
-PoolRows pool_plane_rows_avx512();
+TENON_BY_ISA(PoolRows, pool_plane_rows)
 
 }  // namespace tenon::cpu

@@ -3,10 +3,6 @@
 namespace tenon::cpu {
 namespace {
 
-PoolLine line_for(Isa isa) {
-  return TENON_BY_ISA(isa, pool_line_generic(), pool_line_avx2(), pool_line_avx512());
-}
-
 int64_t size_of(PoolType type) {
   return type == PoolType::f32 ? 4 : type == PoolType::bf16 ? 2 : 1;
 }
@@ -14,7 +10,7 @@ int64_t size_of(PoolType type) {
 }  // namespace
 
 void pool(const PoolProblem& problem, const void* input, void* output, ThreadPool& threads) {
-  const PoolLine line = line_for(problem.isa);
+  const PoolLine line = pool_line(problem.isa);
   const int64_t bytes = size_of(problem.type);
   const int64_t image_bytes =
       problem.in_depth * problem.in_height * problem.in_width * problem.in_pixel * bytes;

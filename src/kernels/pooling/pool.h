@@ -34,8 +34,6 @@ void pool(const PoolProblem& problem, const void* input, void* output, ThreadPoo
 /// One line of output pixels of one image, as compiled for one instruction set.
 using PoolLine = void (*)(const PoolProblem& problem, const void* image, void* line, int64_t z,
                           int64_t y);
-PoolLine pool_line_generic();
-PoolLine pool_line_avx2();
-PoolLine pool_line_avx512();
+TENON_BY_ISA(PoolLine, pool_line)
 
 }  // namespace tenon::cpu

@@ -31,9 +31,6 @@ struct QuantizeFunctions {
   /// Takes numbers into [low, high]; NaN changes nothing.
   void (*range)(const float* from, int64_t count, float& low, float& high);
 };
-const QuantizeFunctions& quantize_functions_generic();
-const QuantizeFunctions& quantize_functions_avx2();
-const QuantizeFunctions& quantize_functions_avx512();
-const QuantizeFunctions& quantize_functions(Isa isa);
+TENON_BY_ISA(const QuantizeFunctions&, quantize_functions)
 
 }  // namespace tenon::cpu

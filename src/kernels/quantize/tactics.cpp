@@ -7,14 +7,7 @@
 #include "kernels/quantize/quantize.h"
 #include "ops/math.h"
 
-namespace tenon::cpu {
-
-const QuantizeFunctions& quantize_functions(Isa isa) {
-  return TENON_BY_ISA(isa, quantize_functions_generic(), quantize_functions_avx2(),
-                      quantize_functions_avx512());
-}
-
-}  // namespace tenon::cpu
+namespace tenon::cpu {}  // namespace tenon::cpu
 
 namespace tenon::tactics::quantize_runs {
 namespace {

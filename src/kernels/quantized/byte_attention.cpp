@@ -20,7 +20,7 @@ using attention_detail::rows_of_task;
 constexpr int kMostTileRows = 32;
 
 const ByteAttentionFunctions& functions_for(Isa isa) {
-  return TENON_BY_ISA(isa, kByteAttentionGeneric, kByteAttentionAvx2, kByteAttentionAvx512);
+  return TENON_BEST_OF_ISA(isa, kByteAttentionGeneric, kByteAttentionAvx2, kByteAttentionAvx512);
 }
 
 /// The left operand of a product is u8, the right one i8.
@@ -186,7 +186,7 @@ struct Task : AttentionTask {
     f.output = static_cast<char*>(arguments.out) + to * byte_type_size(b.type);
     f.output_stride = p.out.position, f.type = b.type;
     f.inverse = b.inverse, f.low = b.low, f.high = b.high, f.zero = b.output_zero;
-    byte_finish(capped_isa(p.isa))(f);
+    byte_finish_function(capped_isa(p.isa))(f);
     if (!p.masked_rows_zero) undefine_hidden(f);
   }
 

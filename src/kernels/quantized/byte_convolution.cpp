@@ -27,8 +27,8 @@ Result<ByteConvolution> ByteConvolution::prepare(ByteProblem problem, const Byte
   const ByteProblem& p = conv.problem_;
   if (p.steps.size() > kMaxByteSteps) return unsupported("a chain of {} steps", p.steps.size());
   conv.kernel_ = &byte_kernel(capped_isa(p.isa), p.pixels());
-  conv.finish_ = byte_finish(capped_isa(p.isa));
-  conv.join_ = byte_planes(capped_isa(p.isa));
+  conv.finish_ = byte_finish_function(capped_isa(p.isa));
+  conv.join_ = byte_planes_function(capped_isa(p.isa));
   conv.choose_parts();
   conv.choose_image();
   if (conv.kernel_->gather != nullptr) conv.spread_ = ByteSpread::of(p, conv.kernel_->row_unit);

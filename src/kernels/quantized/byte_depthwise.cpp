@@ -22,7 +22,7 @@ Result<ByteDepthwise> ByteDepthwise::prepare(ByteProblem problem, const ByteWeig
   const ByteProblem& p = conv.problem_;
   if (p.steps.size() > kMaxByteSteps) return unsupported("a chain of {} steps", p.steps.size());
   conv.kernel_ = &byte_line_kernel(capped_isa(p.isa));
-  conv.finish_ = byte_finish(capped_isa(p.isa));
+  conv.finish_ = byte_finish_function(capped_isa(p.isa));
   conv.groups_ = ceil_div(p.copies() * conv.lines(), kByteGroup);
   conv.pixel_stride_ = p.channels_first ? p.input_channels : p.input_pixel_stride;
   conv.choose_run();

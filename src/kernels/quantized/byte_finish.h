@@ -65,9 +65,6 @@ struct ByteFinish {
 };
 
 using ByteFinishFunction = void (*)(const ByteFinish& finish);
-ByteFinishFunction byte_finish(Isa isa);
-void byte_finish_generic(const ByteFinish& finish);
-void byte_finish_avx2(const ByteFinish& finish);
-void byte_finish_avx512(const ByteFinish& finish);
+TENON_FUNCTION_BY_ISA(ByteFinishFunction, byte_finish)
 
 }  // namespace tenon::cpu

@@ -17,9 +17,6 @@ struct BytePlanes {
 /// are planes: bytes behind these may hold anything.
 using BytePlanesFunction = void (*)(const BytePlanes& planes, int64_t pixel, int64_t count,
                                     uint8_t* to);
-BytePlanesFunction byte_planes(Isa isa);
-void byte_planes_generic(const BytePlanes& planes, int64_t pixel, int64_t count, uint8_t* to);
-void byte_planes_avx2(const BytePlanes& planes, int64_t pixel, int64_t count, uint8_t* to);
-void byte_planes_avx512(const BytePlanes& planes, int64_t pixel, int64_t count, uint8_t* to);
+TENON_FUNCTION_BY_ISA(BytePlanesFunction, byte_planes)
 
 }  // namespace tenon::cpu

@@ -78,7 +78,7 @@ Result<ByteWinograd> ByteWinograd::prepare(ByteProblem problem, const ByteWeight
   p.is_bounded = p.finds_bounds();
   const Isa isa = capped_isa(p.isa);
   conv.functions_ = winograd_functions(isa);
-  conv.finish_ = byte_finish(isa);
+  conv.finish_ = byte_finish_function(isa);
   conv.place_tiles();
   const size_t bytes = conv.panels() * conv.panel_bytes() + kSplitBytes;
   TENON_ASSIGN(conv.packed_, PackedWeights::make(bytes, p.packed, weights));

@@ -58,9 +58,7 @@ struct WeightFunctions {
   void (*multiply)(const WeightForm& form, const WeightTile& tile);
   void (*unpack)(const WeightForm& form, const WeightPart& part);
 };
-const WeightFunctions& weight_functions_generic();
-const WeightFunctions& weight_functions_avx2();
-const WeightFunctions& weight_functions_avx512();
+TENON_BY_ISA(const WeightFunctions&, weight_functions)
 const WeightFunctions& weight_functions_avx512bf16();
 
 }  // namespace tenon::cpu

@@ -157,8 +157,7 @@ const cpu::WeightFunctions& functions_of(const Problem& problem) {
 #if defined(__x86_64__)
   if (isa >= cpu::Isa::avx512_bf16) return cpu::weight_functions_avx512bf16();
 #endif
-  return TENON_BY_ISA(isa, cpu::weight_functions_generic(), cpu::weight_functions_avx2(),
-                      cpu::weight_functions_avx512());
+  return cpu::weight_functions(isa);
 }
 
 /// What both ways share.

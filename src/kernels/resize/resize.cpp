@@ -12,11 +12,6 @@ namespace {
 /// Taps of nested axes multiply; more than these are summed up in pieces.
 constexpr int64_t kMaxTaps = 256;
 
-const ResizeFunctions& functions_for(Isa isa) {
-  return TENON_BY_ISA(isa, resize_functions_generic(), resize_functions_avx2(),
-                      resize_functions_avx512());
-}
-
 /// The innermost axis when it is resized: elements of a row of the input, already combined.
 template <class T> void pick_row(const ResizeAxis& axis, const T* from, T* to) {
   for (int64_t i = 0; i < axis.output; ++i) to[i] = from[axis.weights[axis.first[i]].offset];
@@ -153,7 +148,7 @@ struct Run {
 
 size_t line_bytes(const ResizeProblem& problem) {
   int64_t elements = 1, behind = 0;
-  if (problem.spread.taps > 0) behind = 2 * functions_for(problem.isa).width;
+  if (problem.spread.taps > 0) behind = 2 * resize_functions(problem.isa).width;
   for (size_t i = 0; i < inner_axes(problem); ++i)
     elements *= problem.axes[problem.axes.size() - 1 - i].input;
   return worker_stride(static_cast<size_t>(elements + behind) * sizeof(float), problem.threads);
@@ -183,7 +178,7 @@ bool add_vector(const ResizeAxis& axis, int64_t begin, int width, ResizeSpread& 
 
 void prepare_spread(ResizeProblem& problem) {
   const ResizeAxis& axis = problem.axes.back();
-  const int width = functions_for(problem.isa).width;
+  const int width = resize_functions(problem.isa).width;
   if (problem.copies || !axis.resized || width == 1 || axis.input >= INT32_MAX) return;
   ResizeSpread s;
   for (int64_t i = 0; i < axis.output; ++i)
@@ -200,7 +195,7 @@ size_t resize_scratch_bytes(const ResizeProblem& problem) {
 }
 
 void resize(const ResizeProblem& problem, const void* x, void* y, ThreadPool& pool, void* scratch) {
-  const Run run{problem, functions_for(problem.isa), x, y};
+  const Run run{problem, resize_functions(problem.isa), x, y};
   const size_t inner = inner_axes(problem);
   int64_t rows = 1, each = 1;
   for (size_t a = 0; a < problem.axes.size(); ++a)

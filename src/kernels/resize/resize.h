@@ -53,9 +53,7 @@ struct ResizeFunctions {
                  ElementType to_type);
   int width;  ///< Of a vector.
 };
-const ResizeFunctions& resize_functions_generic();
-const ResizeFunctions& resize_functions_avx2();
-const ResizeFunctions& resize_functions_avx512();
+TENON_BY_ISA(const ResizeFunctions&, resize_functions)
 
 /// Finds the form of the fastest axis; the rest of the problem must be there.
 void prepare_spread(ResizeProblem& problem);

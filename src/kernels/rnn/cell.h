@@ -63,10 +63,6 @@ struct CellFunctions {
   int max_rows;
   void (*step)(const CellStep& step);
 };
-const CellFunctions& cell_functions(Isa isa);
-
-const CellFunctions& cell_functions_generic();
-const CellFunctions& cell_functions_avx2();
-const CellFunctions& cell_functions_avx512();
+TENON_BY_ISA(const CellFunctions&, cell_functions)
 
 }  // namespace tenon::cpu

@@ -17,8 +17,6 @@ struct RotaryRow {
   bool interleaved = false;  ///< Pairs are neighbours, else halves.
 };
 using RotaryFunction = void (*)(const RotaryRow& row);
-RotaryFunction rotary_generic();
-RotaryFunction rotary_avx2();
-RotaryFunction rotary_avx512();
+TENON_BY_ISA(RotaryFunction, rotary_function)
 
 }  // namespace tenon::cpu

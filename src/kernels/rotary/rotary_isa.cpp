@@ -10,7 +10,7 @@ namespace rotary_detail::TENON_ISA {
 #include "kernels/rotary/rotary_body.h"
 }  // namespace rotary_detail::TENON_ISA
 
-RotaryFunction TENON_OF_ISA(rotary)() {
+RotaryFunction TENON_OF_ISA(rotary_function)() {
   return rotary_detail::TENON_ISA::rotate;
 }
 

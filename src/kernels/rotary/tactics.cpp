@@ -12,10 +12,6 @@ namespace {
 
 enum Input { kX, kCos, kSin, kPositions };
 
-cpu::RotaryFunction function_for(cpu::Isa isa) {
-  return TENON_BY_ISA(isa, cpu::rotary_generic(), cpu::rotary_avx2(), cpu::rotary_avx512());
-}
-
 /// Steps from one batch, position and head to the next.
 struct Steps {
   int64_t batch, position, head;
@@ -77,7 +73,7 @@ class RotaryKernel final : public Kernel {
  public:
   RotaryKernel(const Problem& problem, const Description& description)
       : d_(description),
-        function_(function_for(cpu::isa_up_to(problem.isa_limit))),
+        function_(cpu::rotary_function(cpu::isa_up_to(problem.isa_limit))),
         name_(problem.layer) {}
 
   Status run(const LaunchArguments& arguments) const override {

@@ -51,10 +51,6 @@ struct RowFunctions {
   void (*scale_row)(ElementType type, const void* x, void* y, int64_t n, float factor, float shift,
                     const UnarySteps& steps);
 };
-const RowFunctions& row_functions(Isa isa);
-
-const RowFunctions& row_functions_generic();
-const RowFunctions& row_functions_avx2();
-const RowFunctions& row_functions_avx512();
+TENON_BY_ISA(const RowFunctions&, row_functions)
 
 }  // namespace tenon::cpu

@@ -12,10 +12,6 @@
 namespace tenon::cpu {
 namespace {
 
-DeformFunction deform_function(Isa isa) {
-  return TENON_BY_ISA(isa, deform_point_generic, deform_point_avx2, deform_point_avx512);
-}
-
 /// Dense images: channels first to channels last, or back.
 StridedCopy move_channels(int64_t batch, int64_t channels, const ImageExtents& image, bool last) {
   const int64_t pixels = image[0] * image[1];
@@ -34,7 +30,7 @@ Result<DeformConvolution> DeformConvolution::prepare(const DeformProblem& proble
   DeformProblem& p = conv.problem_;
   const Isa isa = capped_isa(p.isa);
   const Microkernels& kernels = microkernels(ElementType::f32, isa);
-  conv.mix_ = deform_function(isa);
+  conv.mix_ = deform_point_function(isa);
   std::vector<EpilogueStep> steps;
   if (p.has_bias)
     steps.push_back({.function = PointwiseFunction::k_add, .operand = OperandKind::per_column});

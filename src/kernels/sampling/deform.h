@@ -41,9 +41,7 @@ struct DeformPoint {
 
 /// to[c] = the point's mean of channel c.
 using DeformFunction = void (*)(const DeformPoint& point, int64_t channels, float* to);
-void deform_point_generic(const DeformPoint&, int64_t, float*);
-void deform_point_avx2(const DeformPoint&, int64_t, float*);
-void deform_point_avx512(const DeformPoint&, int64_t, float*);
+TENON_FUNCTION_BY_ISA(DeformFunction, deform_point)
 
 class DeformConvolution {
  public:

@@ -11,10 +11,6 @@ namespace {
 
 constexpr int64_t kMostSamples = 4096;
 
-RoiBinFunction bin_function(Isa isa) {
-  return TENON_BY_ISA(isa, roi_bin_generic, roi_bin_avx2, roi_bin_avx512);
-}
-
 bool is_channels_last(const RoiAlignProblem& p) {
   return p.x_channel == 1;
 }
@@ -156,7 +152,7 @@ Status roi_align(const RoiAlignProblem& problem, const float* x, const float* bo
   }
   char* own = static_cast<char*>(scratch) + layout.image_bytes();
   pool.for_each(p.regions, 1, [&](int64_t n, int worker) {
-    const Worker walk{p, layout, bin_function(p.isa),
+    const Worker walk{p, layout, roi_bin_function(p.isa),
                       own + static_cast<size_t>(worker) * layout.worker_bytes()};
     walk.region(x + (images == nullptr ? 0 : images[n]) * image_step, row_step, column_step,
                 boxes + 4 * n, y + n * p.y_region);

@@ -38,9 +38,7 @@ struct RoiBin {
 /// out[c] = sum of the bin's taps in a channels-last image.
 using RoiBinFunction = void (*)(const RoiBin& bin, const float* image, int64_t channels,
                                 float* out);
-void roi_bin_generic(const RoiBin&, const float*, int64_t, float*);
-void roi_bin_avx2(const RoiBin&, const float*, int64_t, float*);
-void roi_bin_avx512(const RoiBin&, const float*, int64_t, float*);
+TENON_FUNCTION_BY_ISA(RoiBinFunction, roi_bin)
 
 size_t roi_align_scratch_bytes(const RoiAlignProblem& problem);
 /// `boxes`: four numbers a region; `images`: which image each lies in, or null for the first.

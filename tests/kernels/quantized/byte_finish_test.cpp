@@ -116,7 +116,7 @@ TEST_P(ByteFinishTest, IsExactWithScalesOfTwo) {
   const std::vector<uint8_t> expected = finish.expected();
   for (Isa isa : {Isa::generic, Isa::avx2, Isa::avx512})
     for (bool is_bounded : {false, true})
-      EXPECT_EQ(finish.run(byte_finish(capped_isa(isa)), is_bounded), expected)
+      EXPECT_EQ(finish.run(byte_finish_function(capped_isa(isa)), is_bounded), expected)
           << "set " << int(isa) << ", bounded " << is_bounded;
 }
 
