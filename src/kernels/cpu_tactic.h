@@ -17,13 +17,13 @@ inline Status check_threads(int threads, int made_for) {
 }  // namespace tenon::cpu
 
 /// Defines the functions of a tactic (kernels/tactic.h) from a function of the problem that gives a
-/// description of it, or the reason against it, and a kernel that is made of both:
-/// `TENON_DESCRIBED_TACTIC(describe, ResizeKernel)`.
-#define TENON_DESCRIBED_TACTIC(describe, KernelClass)                                \
+/// description of it, or the reason against it, and one that makes the kernel of both:
+/// `TENON_DESCRIBED_TACTIC(describe, make_kernel<ResizeKernel>)`.
+#define TENON_DESCRIBED_TACTIC(describe, make)                                       \
   Support supports(const Problem& problem) {                                         \
     return Support::of(describe(problem));                                           \
   }                                                                                  \
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) { \
     TENON_ASSIGN(auto description, describe(problem));                               \
-    return make_kernel<KernelClass>(problem, std::move(description));                \
+    return make(problem, std::move(description));                                    \
   }

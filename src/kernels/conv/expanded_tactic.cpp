@@ -14,12 +14,7 @@ class ExpandedKernel final : public cpu::PairKernel<ExpandedDepthwise> {
 
 }  // namespace
 
-Support supports(const Problem& problem) {
-  return Support::of(cpu::describe_pair_for<ExpandedDepthwise>(problem, false));
-}
-
-Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
-  return cpu::make_pair_kernel<ExpandedKernel, ExpandedDepthwise>(problem, false);
-}
+TENON_DESCRIBED_TACTIC((cpu::describe_pair_for<ExpandedDepthwise, false>),
+                       (cpu::make_pair_kernel<ExpandedKernel, ExpandedDepthwise>))
 
 }  // namespace tenon::tactics::conv_expanded

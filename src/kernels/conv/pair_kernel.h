@@ -41,15 +41,14 @@ template <class Both> class PairKernel : public Kernel {
   ConvPair d_;
 };
 
-template <class Both> Result<ConvPair> describe_pair_for(const Problem& problem, bool stem) {
+template <class Both, bool stem> Result<ConvPair> describe_pair_for(const Problem& problem) {
   TENON_ASSIGN(ConvPair d, describe_pair(problem, stem));
   TENON_TRY(Both::check(d.problems[0], d.problems[1]));
   return d;
 }
 
 template <class Made, class Both>
-Result<std::unique_ptr<Kernel>> make_pair_kernel(const Problem& problem, bool stem) {
-  TENON_ASSIGN(ConvPair d, describe_pair_for<Both>(problem, stem));
+Result<std::unique_ptr<Kernel>> make_pair_kernel(const Problem& problem, ConvPair d) {
   TENON_ASSIGN(Both both,
                Both::prepare(d.problems[0], d.problems[1], weights_of(problem, d.layers[0]),
                              weights_of(problem, d.layers[1])));

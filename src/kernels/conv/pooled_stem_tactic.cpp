@@ -142,18 +142,15 @@ class PooledStemKernel final : public Kernel {
   std::vector<float> bias_;
 };
 
-}  // namespace
-
-Support supports(const Problem& problem) {
-  return Support::of(describe(problem));
-}
-
-Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
-  TENON_ASSIGN(Description d, describe(problem));
+Result<std::unique_ptr<Kernel>> make(const Problem& problem, Description d) {
   TENON_ASSIGN(
       cpu::PooledStem both,
       cpu::PooledStem::prepare(d.conv, d.window, problem.input(d.weights).constant->bytes()));
   return make_kernel<PooledStemKernel>(problem, std::move(both), std::move(d));
 }
+
+}  // namespace
+
+TENON_DESCRIBED_TACTIC(describe, make)
 
 }  // namespace tenon::tactics::conv_pooled_stem

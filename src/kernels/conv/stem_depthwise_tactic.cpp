@@ -5,12 +5,7 @@ namespace tenon::tactics::conv_stem_depthwise {
 
 using cpu::StemDepthwise;
 
-Support supports(const Problem& problem) {
-  return Support::of(cpu::describe_pair_for<StemDepthwise>(problem, true));
-}
-
-Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
-  return cpu::make_pair_kernel<cpu::PairKernel<StemDepthwise>, StemDepthwise>(problem, true);
-}
+TENON_DESCRIBED_TACTIC((cpu::describe_pair_for<StemDepthwise, true>),
+                       (cpu::make_pair_kernel<cpu::PairKernel<StemDepthwise>, StemDepthwise>))
 
 }  // namespace tenon::tactics::conv_stem_depthwise

@@ -52,6 +52,6 @@ class FourierKernel final : public Kernel {
 
 }  // namespace
 
-TENON_DESCRIBED_TACTIC(describe, FourierKernel)
+TENON_DESCRIBED_TACTIC(describe, make_kernel<FourierKernel>)
 
 }  // namespace tenon::tactics::fft_lines

@@ -7,7 +7,8 @@
 #include "kernels/jit/tactic.h"
 #include "ops/nn.h"
 
-namespace tenon::tactics::cuda_attention_any {
+namespace tenon::tactics {
+namespace cuda_attention_any {
 namespace {
 
 constexpr int kBlock = 128;
@@ -181,15 +182,8 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
 
 }  // namespace
 
-Support supports(const Problem& problem) {
-  return jit_support(problem, plan);
-}
-std::vector<std::string> configs(const Problem& problem) {
-  return single_config(problem);
-}
-Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view config) {
-  TENON_ASSIGN(JitPlan jit, plan(problem, config));
-  return make_jit_kernel(problem, std::move(jit));
-}
+}  // namespace cuda_attention_any
 
-}  // namespace tenon::tactics::cuda_attention_any
+TENON_JIT_TACTIC(cuda_attention_any, single_config)
+
+}  // namespace tenon::tactics

@@ -110,6 +110,6 @@ class IntegerKernel final : public Kernel {
 
 }  // namespace
 
-TENON_DESCRIBED_TACTIC(describe, IntegerKernel)
+TENON_DESCRIBED_TACTIC(describe, make_kernel<IntegerKernel>)
 
 }  // namespace tenon::tactics::integer_product

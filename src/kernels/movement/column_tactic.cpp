@@ -56,6 +56,6 @@ class ColumnKernel final : public Kernel {
 
 }  // namespace
 
-TENON_DESCRIBED_TACTIC(describe, ColumnKernel)
+TENON_DESCRIBED_TACTIC(describe, make_kernel<ColumnKernel>)
 
 }  // namespace tenon::tactics::column_sums

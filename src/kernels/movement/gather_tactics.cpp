@@ -3,12 +3,12 @@
 #include <optional>
 #include <span>
 
+#include "kernels/cpu_tactic.h"
 #include "kernels/movement/indexed_copy.h"
 #include "kernels/movement/picked_rows.h"
 #include "kernels/movement/strided_copy.h"
 #include "kernels/movement/words.h"
 #include "kernels/strides.h"
-#include "kernels/tactic.h"
 #include "ops/movement.h"
 
 namespace tenon::tactics {
@@ -172,18 +172,15 @@ class GatherKernel final : public Kernel {
   std::optional<cpu::PickedRows> picked_;
 };
 
-}  // namespace
-
-Support supports(const Problem& problem) {
-  return Support::of(describe(problem));
-}
-
-Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
-  TENON_ASSIGN(cpu::IndexedCopy copy, describe(problem));
+Result<std::unique_ptr<Kernel>> make(const Problem& problem, cpu::IndexedCopy copy) {
   TENON_ASSIGN(Offsets offsets, Offsets::make(copy, problem));
   return make_kernel<GatherKernel>(std::move(copy), std::move(offsets),
                                    cpu::isa_up_to(problem.isa_limit));
 }
+
+}  // namespace
+
+TENON_DESCRIBED_TACTIC(describe, make)
 
 }  // namespace gather_indexed
 
@@ -284,20 +281,17 @@ class ScatterKernel final : public Kernel {
   Offsets offsets_;
 };
 
-}  // namespace
-
-Support supports(const Problem& problem) {
-  return Support::of(describe(problem));
-}
-
-Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
-  TENON_ASSIGN(Description d, describe(problem));
+Result<std::unique_ptr<Kernel>> make(const Problem& problem, Description d) {
   TENON_ASSIGN(Offsets offsets, Offsets::make(d.copy, problem));
   cpu::StridedCopy base =
       cpu::StridedCopy::make(problem.output().extents, strides_of(problem.input(0)),
                              strides_of(problem.output()), d.copy.bytes);
   return make_kernel<ScatterKernel>(std::move(d), std::move(base), std::move(offsets));
 }
+
+}  // namespace
+
+TENON_DESCRIBED_TACTIC(describe, make)
 
 }  // namespace scatter_indexed
 

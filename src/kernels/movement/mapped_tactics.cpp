@@ -86,7 +86,7 @@ class MappedKernel final : public Kernel {
 
 }  // namespace
 
-TENON_DESCRIBED_TACTIC(describe, MappedKernel)
+TENON_DESCRIBED_TACTIC(describe, make_kernel<MappedKernel>)
 
 }  // namespace copy_mapped
 
@@ -137,7 +137,7 @@ class BlockKernel final : public Kernel {
 
 }  // namespace
 
-TENON_DESCRIBED_TACTIC(describe, BlockKernel)
+TENON_DESCRIBED_TACTIC(describe, make_kernel<BlockKernel>)
 
 }  // namespace copy_blocks
 

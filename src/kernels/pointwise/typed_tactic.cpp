@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "kernels/cpu_tactic.h"
 #include "kernels/pointwise/typed.h"
 #include "kernels/region.h"
 #include "ops/math.h"
@@ -24,7 +25,8 @@ Result<std::vector<DataType>> types_of(const PointwiseProgram& program, const Pr
 
 class TypedKernel final : public Kernel {
  public:
-  TypedKernel(cpu::TypedPlan plan, int threads) : plan_(std::move(plan)), threads_(threads) {}
+  TypedKernel(const Problem& problem, cpu::TypedPlan plan)
+      : plan_(std::move(plan)), threads_(std::max(1, problem.threads)) {}
 
   Status run(const LaunchArguments& arguments) const override {
     cpu::run_typed(plan_, arguments.inputs.data(), arguments.outputs.data(), *arguments.queue.pool,
@@ -57,14 +59,6 @@ Result<cpu::TypedPlan> describe(const Problem& problem) {
 
 }  // namespace
 
-Support supports(const Problem& problem) {
-  const auto plan = describe(problem);
-  return plan.ok() ? Support{} : Support::no(plan.error().message);
-}
-
-Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
-  TENON_ASSIGN(cpu::TypedPlan plan, describe(problem));
-  return make_kernel<TypedKernel>(std::move(plan), std::max(1, problem.threads));
-}
+TENON_DESCRIBED_TACTIC(describe, make_kernel<TypedKernel>)
 
 }  // namespace tenon::tactics::pointwise_typed

@@ -138,6 +138,6 @@ class QuantizeKernel final : public Kernel {
 
 }  // namespace
 
-TENON_DESCRIBED_TACTIC(describe, QuantizeKernel)
+TENON_DESCRIBED_TACTIC(describe, make_kernel<QuantizeKernel>)
 
 }  // namespace tenon::tactics::quantize_runs

@@ -157,6 +157,6 @@ class ByteAttentionKernel final : public Kernel {
 
 }  // namespace
 
-TENON_DESCRIBED_TACTIC(describe, ByteAttentionKernel)
+TENON_DESCRIBED_TACTIC(describe, make_kernel<ByteAttentionKernel>)
 
 }  // namespace tenon::tactics::quantized_attention

@@ -87,56 +87,36 @@ Result<std::unique_ptr<Kernel>> make(const Problem& problem, cpu::ByteDescriptio
   return make_kernel<ByteKernelOfPlan<Convolution>>(std::move(convolution), std::move(d));
 }
 
+Result<cpu::ByteDescription> describe_full(const Problem& problem) {
+  return cpu::describe_byte_convolution(problem, false);
+}
+
+Result<cpu::ByteDescription> describe_depthwise(const Problem& problem) {
+  return cpu::describe_byte_convolution(problem, true);
+}
+
+Result<cpu::ByteDescription> describe_winograd(const Problem& problem) {
+  TENON_ASSIGN(cpu::ByteDescription description, describe_full(problem));
+  TENON_TRY(cpu::ByteWinograd::check(description.problem));
+  return description;
+}
+
 }  // namespace
 
 namespace quantized_conv {
-
-Support supports(const Problem& problem) {
-  return Support::of(cpu::describe_byte_convolution(problem, false));
-}
-Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
-  TENON_ASSIGN(cpu::ByteDescription description, cpu::describe_byte_convolution(problem, false));
-  return make<cpu::ByteConvolution>(problem, std::move(description));
-}
-
+TENON_DESCRIBED_TACTIC(describe_full, make<cpu::ByteConvolution>)
 }  // namespace quantized_conv
 
 namespace quantized_winograd {
-
-Support supports(const Problem& problem) {
-  const auto description = cpu::describe_byte_convolution(problem, false);
-  if (!description.ok()) return Support::of(description);
-  return Support::of(cpu::ByteWinograd::check(description->problem));
-}
-Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
-  TENON_ASSIGN(cpu::ByteDescription description, cpu::describe_byte_convolution(problem, false));
-  return make<cpu::ByteWinograd>(problem, std::move(description));
-}
-
+TENON_DESCRIBED_TACTIC(describe_winograd, make<cpu::ByteWinograd>)
 }  // namespace quantized_winograd
 
 namespace quantized_depthwise {
-
-Support supports(const Problem& problem) {
-  return Support::of(cpu::describe_byte_convolution(problem, true));
-}
-Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
-  TENON_ASSIGN(cpu::ByteDescription description, cpu::describe_byte_convolution(problem, true));
-  return make<cpu::ByteDepthwise>(problem, std::move(description));
-}
-
+TENON_DESCRIBED_TACTIC(describe_depthwise, make<cpu::ByteDepthwise>)
 }  // namespace quantized_depthwise
 
 namespace quantized_matmul {
-
-Support supports(const Problem& problem) {
-  return Support::of(cpu::describe_byte_matmul(problem));
-}
-Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
-  TENON_ASSIGN(cpu::ByteDescription description, cpu::describe_byte_matmul(problem));
-  return make<cpu::ByteConvolution>(problem, std::move(description));
-}
-
+TENON_DESCRIBED_TACTIC(cpu::describe_byte_matmul, make<cpu::ByteConvolution>)
 }  // namespace quantized_matmul
 
 }  // namespace tenon::tactics

@@ -100,6 +100,6 @@ class ResizeKernel final : public Kernel {
 
 }  // namespace
 
-TENON_DESCRIBED_TACTIC(describe, ResizeKernel)
+TENON_DESCRIBED_TACTIC(describe, make_kernel<ResizeKernel>)
 
 }  // namespace tenon::tactics::resize_taps

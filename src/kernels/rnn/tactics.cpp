@@ -131,18 +131,15 @@ class RnnKernel final : public Kernel {
   bool packs_w_, packs_r_;
 };
 
-}  // namespace
-
-Support supports(const Problem& problem) {
-  return Support::of(describe(problem));
-}
-
-Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
-  TENON_ASSIGN(const cpu::RnnProblem p, describe(problem));
+Result<std::unique_ptr<Kernel>> make(const Problem& problem, const cpu::RnnProblem& p) {
   const Tensor *w = problem.input(kW).constant, *r = problem.input(kR).constant;
   TENON_ASSIGN(cpu::Rnn rnn,
                cpu::Rnn::prepare(p, w ? w->bytes() : nullptr, r ? r->bytes() : nullptr));
   return make_kernel<RnnKernel>(std::move(rnn), problem);
 }
+
+}  // namespace
+
+TENON_DESCRIBED_TACTIC(describe, make)
 
 }  // namespace tenon::tactics::rnn_packed

@@ -119,6 +119,6 @@ class RotaryKernel final : public Kernel {
 
 }  // namespace
 
-TENON_DESCRIBED_TACTIC(describe, RotaryKernel)
+TENON_DESCRIBED_TACTIC(describe, make_kernel<RotaryKernel>)
 
 }  // namespace tenon::tactics::rotary_rows

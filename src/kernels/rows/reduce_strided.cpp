@@ -187,6 +187,6 @@ class StridedReducer final : public Kernel {
 
 }  // namespace
 
-TENON_DESCRIBED_TACTIC(describe, StridedReducer)
+TENON_DESCRIBED_TACTIC(describe, make_kernel<StridedReducer>)
 
 }  // namespace tenon::tactics::reduce_strided

@@ -96,6 +96,6 @@ class StridedSoftmax final : public Kernel {
 
 }  // namespace
 
-TENON_DESCRIBED_TACTIC(describe, StridedSoftmax)
+TENON_DESCRIBED_TACTIC(describe, make_kernel<StridedSoftmax>)
 
 }  // namespace tenon::tactics::softmax_strided

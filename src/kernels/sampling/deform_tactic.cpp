@@ -82,17 +82,14 @@ class DeformKernel final : public Kernel {
   int threads_;
 };
 
-}  // namespace
-
-Support supports(const Problem& problem) {
-  return Support::of(describe(problem));
-}
-
-Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
-  TENON_ASSIGN(const cpu::DeformProblem p, describe(problem));
+Result<std::unique_ptr<Kernel>> make(const Problem& problem, const cpu::DeformProblem& p) {
   TENON_ASSIGN(cpu::DeformConvolution conv,
                cpu::DeformConvolution::prepare(p, problem.input(kWeights).constant->bytes()));
   return make_kernel<DeformKernel>(std::move(conv), p.threads);
 }
+
+}  // namespace
+
+TENON_DESCRIBED_TACTIC(describe, make)
 
 }  // namespace tenon::tactics::deform_sampled

@@ -1,8 +1,8 @@
 #include <algorithm>
 
+#include "kernels/cpu_tactic.h"
 #include "kernels/sampling/roi_align.h"
 #include "kernels/strides.h"
-#include "kernels/tactic.h"
 #include "ops/nn.h"
 
 namespace tenon::tactics::roi_align_bins {
@@ -45,8 +45,8 @@ Result<cpu::RoiAlignProblem> describe(const Problem& problem) {
 
 class RoiKernel final : public Kernel {
  public:
-  RoiKernel(const cpu::RoiAlignProblem& problem, std::string name)
-      : problem_(problem), name_(std::move(name)) {}
+  RoiKernel(const Problem& problem, const cpu::RoiAlignProblem& description)
+      : problem_(description), name_(problem.layer) {}
   Status run(const LaunchArguments& arguments) const override {
     const void* images = arguments.inputs.size() > 2 ? arguments.inputs[2] : nullptr;
     Status status = cpu::roi_align(
@@ -65,13 +65,6 @@ class RoiKernel final : public Kernel {
 
 }  // namespace
 
-Support supports(const Problem& problem) {
-  const auto p = describe(problem);
-  return p.ok() ? Support{} : Support::no(p.error().message);
-}
-Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
-  TENON_ASSIGN(const cpu::RoiAlignProblem p, describe(problem));
-  return make_kernel<RoiKernel>(p, std::string(problem.layer));
-}
+TENON_DESCRIBED_TACTIC(describe, make_kernel<RoiKernel>)
 
 }  // namespace tenon::tactics::roi_align_bins

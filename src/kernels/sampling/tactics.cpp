@@ -104,11 +104,11 @@ class LrnKernel final : public Kernel {
 }  // namespace
 
 namespace grid_sample_points {
-TENON_DESCRIBED_TACTIC(describe_sampling, GridSampleKernel)
+TENON_DESCRIBED_TACTIC(describe_sampling, make_kernel<GridSampleKernel>)
 }  // namespace grid_sample_points
 
 namespace lrn_channels {
-TENON_DESCRIBED_TACTIC(describe_lrn, LrnKernel)
+TENON_DESCRIBED_TACTIC(describe_lrn, make_kernel<LrnKernel>)
 }  // namespace lrn_channels
 
 }  // namespace tenon::tactics
