@@ -26,7 +26,7 @@ Result<ObservedRun> ObservedRun::create(const Plan& plan, const Backend& backend
 }
 
 Result<void*> ObservedRun::memory(size_t bytes) {
-  TENON_ASSIGN(DeviceBuffer buffer, backend_.allocate(bytes));
+  TENON_ASSIGN(DeviceBuffer buffer, backend_.allocate(std::max<size_t>(bytes, 1)));
   buffers_.push_back(std::move(buffer));
   return buffers_.back().get();
 }
@@ -56,10 +56,17 @@ Status ObservedRun::bind(std::span<const Tensor> inputs) {
 }
 
 Status ObservedRun::prepare(std::span<const Tensor> inputs) {
+  buffers_.clear();
+  outputs_.clear();
   inputs_.assign(inputs.begin(), inputs.end());
   TENON_TRY(backend_.device->activate());
   TENON_TRY(bind(inputs));
   return context_->prepare();
+}
+
+Status ObservedRun::observe(StepObserver observer) {
+  TENON_TRY(context_->enqueue_observed(observer));
+  return backend_.device->synchronize({});
 }
 
 Status ObservedRun::run(const std::unordered_set<const Value*>& wanted, ReferencePace* pace) {

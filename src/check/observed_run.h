@@ -28,6 +28,8 @@ class ObservedRun {
 
   /// Makes everything ready for such inputs; then concrete() is there.
   Status prepare(std::span<const Tensor> inputs);
+  /// Runs, and shows each result on the device.
+  Status observe(StepObserver observer);
   /// Runs, and keeps the contents of these values. `pace`, if given, is told of each step.
   Status run(const std::unordered_set<const Value*>& wanted, ReferencePace* pace = nullptr);
   /// Milliseconds of a run, the least of several; `steps`, if given, is told those of each step of

@@ -76,57 +76,21 @@ bool cut_at_open_extents(Graph& graph) {
 Result<ActivationRanges> ActivationRanges::create(const Graph& network,
                                                   std::vector<Profile> profiles,
                                                   const Backend& backend, int threads) {
-  ActivationRanges ranges;
-  ranges.backend_ = backend;
   TimingCache nothing;
   NullLogger quiet;
   CompileRequest request = request_for(network, std::move(profiles), backend, threads);
   if (!cut_at_open_extents(*request.graph))
     return unsupported("the network has data-dependent shapes from its first layers on");
   TENON_ASSIGN(Plan plan, compile(std::move(request), nothing, quiet));
-  TENON_ASSIGN(ranges.engine_, Engine::create(std::move(plan), backend));
-  if (ranges.engine_->data_dependent()) return unsupported("the network has data-dependent shapes");
-  TENON_ASSIGN(ranges.context_, Context::create(ranges.engine_, threads));
-  return ranges;
-}
-
-Result<void*> ActivationRanges::memory(size_t bytes) {
-  TENON_ASSIGN(DeviceBuffer buffer, backend_.allocate(std::max<size_t>(bytes, 1)));
-  buffers_.push_back(std::move(buffer));
-  return buffers_.back().get();
-}
-
-Status ActivationRanges::bind(std::span<const Tensor> inputs) {
-  const Graph& graph = engine_->graph();
-  buffers_.clear();
-  inputs_.assign(inputs.begin(), inputs.end());
-  for (size_t i = 0; i < inputs_.size(); ++i) {
-    const std::string& name = graph.inputs()[i]->name;
-    const auto bytes = static_cast<size_t>(inputs_[i].byte_count());
-    TENON_TRY(context_->set_input_shape(name, inputs_[i].extents()));
-    if (engine_->is_on_host(name)) {
-      TENON_TRY(context_->set_address(name, inputs_[i].mutable_bytes()));
-      continue;
-    }
-    TENON_ASSIGN(void* address, memory(bytes));
-    TENON_TRY(backend_.device->upload(address, inputs_[i].bytes(), bytes, {}));
-    TENON_TRY(context_->set_address(name, address));
-  }
-  TENON_TRY(context_->read_values());
-  for (const Value* output : graph.outputs()) {
-    TENON_ASSIGN(const Extents extents, context_->shape(output->name));
-    TENON_ASSIGN(const Tensor tensor, Tensor::create(output->type.type, extents));
-    TENON_ASSIGN(void* address, memory(static_cast<size_t>(tensor.byte_count())));
-    TENON_TRY(context_->set_address(output->name, address));
-  }
-  return context_->prepare();
+  TENON_ASSIGN(ObservedRun run, ObservedRun::create(plan, backend, threads));
+  return ActivationRanges(std::move(run), backend);
 }
 
 /// The elements alone count, not their order; but the skipped ones do not.
 Status ActivationRanges::look_at(const StepResult& result) {
   const Value* value = result.node.outputs()[result.output];
   if (!is_looked_at(*value)) return {};
-  Operand operand = context_->program()->graph().operand(value);
+  Operand operand = run_.concrete().operand(value);
   if (operand.dense()) operand.strides = dense_strides(operand.extents, operand.layout);
   if (result.samples > 1) operand.extents[0] /= result.samples;
   if (operand.count() == 0) return {};
@@ -146,22 +110,20 @@ Status ActivationRanges::look_at(const StepResult& result) {
 }
 
 Status ActivationRanges::add(std::span<const Tensor> inputs) {
-  TENON_TRY(backend_.device->activate());
-  TENON_TRY(bind(inputs));
+  TENON_TRY(run_.prepare(inputs));
   for (size_t i = 0; i < inputs.size(); ++i) {
-    const Value* input = engine_->graph().inputs()[i];
+    const Value* input = run_.graph().inputs()[i];
     if (is_looked_at(*input)) add_to(by_value_[input], inputs[i]);
   }
-  TENON_TRY(
-      context_->enqueue_observed([this](const StepResult& result) { return look_at(result); }));
+  TENON_TRY(run_.observe([this](const StepResult& result) { return look_at(result); }));
   ++batches_;
-  return backend_.device->synchronize({});
+  return {};
 }
 
 /// Views have no step: their numbers are their source's.
 std::map<std::string, Histogram> ActivationRanges::histograms() const {
   std::map<const Value*, Histogram> all = by_value_;
-  for (const auto& node : engine_->graph().nodes())
+  for (const auto& node : run_.graph().nodes())
     for (const Value* output : node->outputs()) {
       if (!is_looked_at(*output) || all.contains(output)) continue;
       Histogram numbers;

@@ -1,14 +1,13 @@
 #pragma once
 
 #include <map>
-#include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "check/observed_run.h"
 #include "quantizer/histogram.h"
-#include "runtime/context.h"
-#include "runtime/engine.h"
 
 namespace tenon {
 
@@ -29,15 +28,12 @@ class ActivationRanges {
   std::map<std::string, Histogram> histograms() const;
 
  private:
-  Status bind(std::span<const Tensor> inputs);
+  ActivationRanges(ObservedRun run, Backend backend)
+      : run_(std::move(run)), backend_(std::move(backend)) {}
   Status look_at(const StepResult& result);
-  Result<void*> memory(size_t bytes);
 
+  ObservedRun run_;
   Backend backend_;
-  std::shared_ptr<Engine> engine_;
-  std::unique_ptr<Context> context_;
-  std::vector<Tensor> inputs_;
-  std::vector<DeviceBuffer> buffers_;  ///< Of the batch that is run.
   std::map<const Value*, Histogram> by_value_;
   int batches_ = 0;
 };
