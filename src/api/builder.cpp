@@ -173,28 +173,8 @@ int32_t Builder::getNbDLACores() const noexcept {
 void Builder::setGpuAllocator(IGpuAllocator* allocator) noexcept {
   allocator_ = allocator;
 }
-void Builder::setErrorRecorder(IErrorRecorder* recorder) noexcept {
-  reporter_->set_recorder(recorder);
-}
-IErrorRecorder* Builder::getErrorRecorder() const noexcept {
-  return reporter_->recorder();
-}
 void Builder::reset() noexcept {
   max_threads_ = 0;
-}
-ILogger* Builder::getLogger() const noexcept {
-  return reporter_->logger();
-}
-bool Builder::setMaxThreads(int32_t maxThreads) noexcept {
-  if (maxThreads < 1) {
-    reporter_->report(user_error("setMaxThreads({}): at least 1 thread computes", maxThreads));
-    return false;
-  }
-  max_threads_ = maxThreads;
-  return true;
-}
-int32_t Builder::getMaxThreads() const noexcept {
-  return std::max(max_threads_, 1);
 }
 IPluginRegistry& Builder::getPluginRegistry() noexcept {
   return *::getPluginRegistry();

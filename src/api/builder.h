@@ -4,9 +4,8 @@
 #include <vector>
 
 #include "ir/graph.h"
-#include "network/report.h"
+#include "network/reported.h"
 #include "plugin/logger_lease.h"
-#include "surface/implementation.h"
 
 namespace tenon {
 class PlanSink;
@@ -29,10 +28,10 @@ using nvinfer1::DataType;
 using nvinfer1::Dims;
 
 /// IBuilder.
-class Builder final : public surface::Implementation<IBuilder> {
+class Builder final : public network::Threaded<IBuilder> {
  public:
   explicit Builder(ILogger& logger)
-      : reporter_(std::make_shared<network::Reporter>(&logger)), lease_(logger) {}
+      : Threaded(std::make_shared<network::Reporter>(&logger)), lease_(logger) {}
 
   bool platformHasFastFp16() const noexcept override;
   bool platformHasFastInt8() const noexcept override;
@@ -42,8 +41,6 @@ class Builder final : public surface::Implementation<IBuilder> {
   IBuilderConfig* createBuilderConfig() noexcept override;
   INetworkDefinition* createNetworkV2(NetworkDefinitionCreationFlags flags) noexcept override;
   IOptimizationProfile* createOptimizationProfile() noexcept override;
-  void setErrorRecorder(IErrorRecorder* recorder) noexcept override;
-  IErrorRecorder* getErrorRecorder() const noexcept override;
   void reset() noexcept override;
   bool platformHasTf32() const noexcept override;
   IHostMemory* buildSerializedNetwork(INetworkDefinition& network,
@@ -57,20 +54,15 @@ class Builder final : public surface::Implementation<IBuilder> {
                                      IBuilderConfig& config) noexcept override;
   bool isNetworkSupported(const INetworkDefinition& network,
                           const IBuilderConfig& config) const noexcept override;
-  ILogger* getLogger() const noexcept override;
-  bool setMaxThreads(int32_t maxThreads) noexcept override;
-  int32_t getMaxThreads() const noexcept override;
   IPluginRegistry& getPluginRegistry() noexcept override;
 
  private:
   Status try_build(network::Network& network, const BuilderConfig& config);
   Status build(INetworkDefinition& network, IBuilderConfig& config, PlanSink& sink);
 
-  std::shared_ptr<network::Reporter> reporter_;
   plugin::LoggerLease lease_;
   IGpuAllocator* allocator_ = nullptr;
   std::vector<std::unique_ptr<IOptimizationProfile>> profiles_;
-  int32_t max_threads_ = 0;  ///< 0: not set, which means all of the CPU's cores.
 };
 
 }  // namespace tenon::api

@@ -26,8 +26,8 @@ bool has_collective(const Graph& graph) {
 
 ContextHandle::ContextHandle(EngineHandle& engine, std::unique_ptr<Context> context,
                              ExecutionContextAllocationStrategy strategy)
-    : engine_(engine),
-      reporter_(engine.shared_reporter()),
+    : Reported(engine.shared_reporter()),
+      engine_(engine),
       context_(std::move(context)),
       debug_(engine, *context_),
       strategy_(strategy) {
@@ -267,12 +267,6 @@ void ContextHandle::setDeviceMemoryV2(void* memory, int64_t size) noexcept {
     return;
   }
   context_->set_arena(memory, static_cast<size_t>(size));
-}
-void ContextHandle::setErrorRecorder(IErrorRecorder* recorder) noexcept {
-  reporter_->set_recorder(recorder);
-}
-IErrorRecorder* ContextHandle::getErrorRecorder() const noexcept {
-  return reporter_->recorder();
 }
 void ContextHandle::setEnqueueEmitsProfile(bool emits) noexcept {
   enqueue_emits_profile_ = emits;

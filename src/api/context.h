@@ -12,7 +12,7 @@
 namespace tenon::api {
 
 /// IExecutionContext: one thread's use of an engine.
-class ContextHandle final : public surface::Implementation<IExecutionContext> {
+class ContextHandle final : public network::Reported<IExecutionContext> {
  public:
   ContextHandle(EngineHandle& engine, std::unique_ptr<Context> context,
                 ExecutionContextAllocationStrategy strategy);
@@ -22,7 +22,6 @@ class ContextHandle final : public surface::Implementation<IExecutionContext> {
   Context& context() { return *context_; }
   /// Of include/tenon/runtime.h.
   void set_stop_function(std::function<bool()> asked) { asked_ = std::move(asked); }
-  network::Reporter& reporter() const { return *reporter_; }
   bool set_graph_replay(bool replay) { return context_->set_graph_replay(replay); }
 
   void setDebugSync(bool sync) noexcept override;
@@ -40,8 +39,6 @@ class ContextHandle final : public surface::Implementation<IExecutionContext> {
   Dims getTensorShape(const char* tensorName) const noexcept override;
   bool allInputDimensionsSpecified() const noexcept override;
   bool allInputShapesSpecified() const noexcept override;
-  void setErrorRecorder(IErrorRecorder* recorder) noexcept override;
-  IErrorRecorder* getErrorRecorder() const noexcept override;
   bool executeV2(void* const* bindings) noexcept override;
   bool setOptimizationProfileAsync(int32_t profileIndex, cudaStream_t stream) noexcept override;
   void setEnqueueEmitsProfile(bool enqueueEmitsProfile) noexcept override;
@@ -87,7 +84,6 @@ class ContextHandle final : public surface::Implementation<IExecutionContext> {
   Status finish(void* stream);
 
   EngineHandle& engine_;
-  std::shared_ptr<network::Reporter> reporter_;
   std::unique_ptr<Context> context_;
   DebugTensors debug_;
   ExecutionContextAllocationStrategy strategy_;

@@ -116,7 +116,7 @@ int32_t aliased_operand(const Node& node, size_t output) {
 
 EngineHandle::EngineHandle(std::shared_ptr<Engine> engine,
                            std::shared_ptr<network::Reporter> reporter)
-    : engine_(std::move(engine)), reporter_(std::move(reporter)) {
+    : Reported(std::move(reporter)), engine_(std::move(engine)) {
   for (const Value* input : engine_->graph().inputs()) tensors_.push_back(input);
   const auto& settings = engine_->plan().settings;
   if (const auto names = settings.find(kDebugSetting); names != settings.end())
@@ -376,12 +376,6 @@ const int64_t* EngineHandle::getProfileTensorValuesV2(const char* name, int32_t 
 }
 EngineCapability EngineHandle::getEngineCapability() const noexcept {
   return EngineCapability::kSTANDARD;
-}
-void EngineHandle::setErrorRecorder(IErrorRecorder* recorder) noexcept {
-  reporter_->set_recorder(recorder);
-}
-IErrorRecorder* EngineHandle::getErrorRecorder() const noexcept {
-  return reporter_->recorder();
 }
 bool EngineHandle::hasImplicitBatchDimension() const noexcept {
   return false;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "network/io_formats.h"
-#include "network/report.h"
+#include "network/reported.h"
 #include "runtime/engine.h"
 #include "surface/implementation.h"
 
@@ -37,12 +37,11 @@ class RuntimeConfig final : public surface::Implementation<IRuntimeConfig> {
 };
 
 /// ICudaEngine over a loaded plan. Tensors are numbered inputs first, then outputs.
-class EngineHandle final : public surface::Implementation<ICudaEngine> {
+class EngineHandle final : public network::Reported<ICudaEngine> {
  public:
   EngineHandle(std::shared_ptr<Engine> engine, std::shared_ptr<network::Reporter> reporter);
 
   Engine& engine() const { return *engine_; }
-  network::Reporter& reporter() const { return *reporter_; }
   std::shared_ptr<network::Reporter> shared_reporter() const { return reporter_; }
   /// Tensors that debug listeners see.
   const std::vector<std::string>& debug_tensors() const { return debug_; }
@@ -96,8 +95,6 @@ class EngineHandle final : public surface::Implementation<ICudaEngine> {
   const int32_t* getProfileTensorValues(const char* tensorName, int32_t profileIndex,
                                         OptProfileSelector select) const noexcept override;
   EngineCapability getEngineCapability() const noexcept override;
-  void setErrorRecorder(IErrorRecorder* recorder) noexcept override;
-  IErrorRecorder* getErrorRecorder() const noexcept override;
   bool hasImplicitBatchDimension() const noexcept override;
   TacticSources getTacticSources() const noexcept override;
   ProfilingVerbosity getProfilingVerbosity() const noexcept override;
@@ -139,7 +136,6 @@ class EngineHandle final : public surface::Implementation<ICudaEngine> {
   const network::IoFormat* vectors_of(const char* name) const;
 
   std::shared_ptr<Engine> engine_;
-  std::shared_ptr<network::Reporter> reporter_;
   std::vector<const Value*> tensors_;
   std::vector<std::string> debug_, hidden_;
   network::IoFormats formats_;

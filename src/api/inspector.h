@@ -17,11 +17,10 @@ std::vector<const Node*> layers_of(const Graph& graph);
 /// an execution context they have its extents and kernels and are those of its profile; without one
 /// extents that are not fixed are -1, and each profile has its layers, named "... [profile N]" from
 /// the second one on.
-class Inspector final : public surface::Implementation<IEngineInspector> {
+class Inspector final : public network::Reported<IEngineInspector> {
  public:
   explicit Inspector(const EngineHandle& engine)
-      : engine_(engine),
-        reporter_(std::make_shared<network::Reporter>(engine.reporter().logger())) {
+      : Reported(std::make_shared<network::Reporter>(engine.reporter().logger())), engine_(engine) {
     reporter_->set_recorder(engine.reporter().recorder());
   }
 
@@ -30,10 +29,6 @@ class Inspector final : public surface::Implementation<IEngineInspector> {
   const char* getLayerInformation(int32_t index,
                                   LayerInformationFormat format) const noexcept override;
   const char* getEngineInformation(LayerInformationFormat format) const noexcept override;
-  void setErrorRecorder(IErrorRecorder* recorder) noexcept override {
-    reporter_->set_recorder(recorder);
-  }
-  IErrorRecorder* getErrorRecorder() const noexcept override { return reporter_->recorder(); }
 
  private:
   using Json = nlohmann::ordered_json;
@@ -46,7 +41,6 @@ class Inspector final : public surface::Implementation<IEngineInspector> {
 
   const EngineHandle& engine_;
   const IExecutionContext* context_ = nullptr;
-  std::shared_ptr<network::Reporter> reporter_;
   mutable std::string text_;
 };
 

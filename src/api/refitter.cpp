@@ -421,22 +421,4 @@ int32_t Refitter::getTensorsWithDynamicRange(int32_t size, const char** names) c
   return count;
 }
 
-void Refitter::setErrorRecorder(IErrorRecorder* recorder) noexcept {
-  reporter_->set_recorder(recorder);
-}
-IErrorRecorder* Refitter::getErrorRecorder() const noexcept {
-  return reporter_->recorder();
-}
-ILogger* Refitter::getLogger() const noexcept {
-  return reporter_->logger();
-}
-bool Refitter::setMaxThreads(int32_t maxThreads) noexcept {
-  if (maxThreads < 1) {
-    reporter_->report(user_error("setMaxThreads({}): at least 1 thread computes", maxThreads));
-    return false;
-  }
-  max_threads_ = maxThreads;
-  return true;
-}
-
 }  // namespace tenon::api

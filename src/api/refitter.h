@@ -16,7 +16,7 @@ namespace tenon::api {
 
 /// IRefitter: new weights go into the network that the plan keeps, which is optimized again with
 /// the tactics of the plan; so whatever passes made of the weights follows. Not thread-safe.
-class Refitter final : public surface::Implementation<IRefitter>, public network::FixedWeights {
+class Refitter final : public network::Threaded<IRefitter>, public network::FixedWeights {
  public:
   static Result<std::unique_ptr<Refitter>> create(EngineHandle& engine,
                                                   std::shared_ptr<network::Reporter> reporter);
@@ -29,14 +29,9 @@ class Refitter final : public surface::Implementation<IRefitter>, public network
   float getDynamicRangeMin(const char* tensorName) const noexcept override;
   float getDynamicRangeMax(const char* tensorName) const noexcept override;
   int32_t getTensorsWithDynamicRange(int32_t size, const char** names) const noexcept override;
-  void setErrorRecorder(IErrorRecorder* recorder) noexcept override;
-  IErrorRecorder* getErrorRecorder() const noexcept override;
   bool setNamedWeights(const char* name, Weights weights) noexcept override;
   int32_t getMissingWeights(int32_t size, const char** names) noexcept override;
   int32_t getAllWeights(int32_t size, const char** names) noexcept override;
-  ILogger* getLogger() const noexcept override;
-  bool setMaxThreads(int32_t maxThreads) noexcept override;
-  int32_t getMaxThreads() const noexcept override { return max_threads_; }
   bool setNamedWeightsWithLocation(const char* name, Weights weights,
                                    TensorLocation location) noexcept override;
   Weights getNamedWeights(const char* name) const noexcept override;
@@ -76,7 +71,7 @@ class Refitter final : public surface::Implementation<IRefitter>, public network
   class Changes;
 
   Refitter(EngineHandle& engine, std::shared_ptr<network::Reporter> reporter)
-      : engine_(engine), reporter_(std::move(reporter)), lease_(*reporter_->logger()) {}
+      : Threaded(std::move(reporter)), engine_(engine), lease_(*reporter_->logger()) {}
   /// Places in entries_ of the constants of a graph and of those around it.
   using Names = std::map<std::string, size_t>;
   void collect(const Graph& graph, const std::vector<std::string>& only, Names& names);
@@ -96,14 +91,12 @@ class Refitter final : public surface::Implementation<IRefitter>, public network
   int32_t list_roles(int32_t size, const char** layers, WeightsRole* roles, Keep keep) const;
 
   EngineHandle& engine_;
-  std::shared_ptr<network::Reporter> reporter_;
   plugin::LoggerLease lease_;
   std::unique_ptr<Graph> network_;
   mutable std::vector<Entry> entries_;
   std::map<std::string, const Tensor*> fixed_;  ///< Constants that are integers, in network_.
   std::vector<Range> ranges_;                   ///< Empty where the network has scales of its own.
   bool validate_ = true;
-  int32_t max_threads_ = 1;
 };
 
 }  // namespace tenon::api

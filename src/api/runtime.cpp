@@ -178,26 +178,6 @@ int32_t Runtime::getNbDLACores() const noexcept {
 void Runtime::setGpuAllocator(IGpuAllocator* allocator) noexcept {
   allocator_ = allocator;
 }
-void Runtime::setErrorRecorder(IErrorRecorder* recorder) noexcept {
-  reporter_->set_recorder(recorder);
-}
-IErrorRecorder* Runtime::getErrorRecorder() const noexcept {
-  return reporter_->recorder();
-}
-ILogger* Runtime::getLogger() const noexcept {
-  return reporter_->logger();
-}
-bool Runtime::setMaxThreads(int32_t maxThreads) noexcept {
-  if (maxThreads < 1) {
-    reporter_->report(user_error("setMaxThreads({}): at least 1 thread computes", maxThreads));
-    return false;
-  }
-  max_threads_ = maxThreads;
-  return true;
-}
-int32_t Runtime::getMaxThreads() const noexcept {
-  return std::max(max_threads_, 1);
-}
 void Runtime::setTemporaryDirectory(const char* path) noexcept {
   reporter_->guarded_call("setTemporaryDirectory", [&] {
     std::error_code unknown;

@@ -5,10 +5,9 @@
 #include <string>
 
 #include "kernels/backend.h"
-#include "network/report.h"
+#include "network/reported.h"
 #include "plan/plan.h"
 #include "plugin/logger_lease.h"
-#include "surface/implementation.h"
 #include "tenon/device.h"
 
 namespace tenon::api {
@@ -18,23 +17,18 @@ using nvinfer1::DataType;
 using nvinfer1::Dims;
 
 /// IRuntime: loads plans for the device they were built for.
-class Runtime final : public surface::Implementation<IRuntime> {
+class Runtime final : public network::Threaded<IRuntime> {
  public:
   explicit Runtime(ILogger& logger)
-      : reporter_(std::make_shared<network::Reporter>(&logger)), lease_(logger) {}
+      : Threaded(std::make_shared<network::Reporter>(&logger)), lease_(logger) {}
 
   void setDLACore(int32_t dlaCore) noexcept override;
   int32_t getDLACore() const noexcept override;
   int32_t getNbDLACores() const noexcept override;
   void setGpuAllocator(IGpuAllocator* allocator) noexcept override;
-  void setErrorRecorder(IErrorRecorder* recorder) noexcept override;
-  IErrorRecorder* getErrorRecorder() const noexcept override;
   ICudaEngine* deserializeCudaEngine(const void* blob, std::size_t size) noexcept override;
   ICudaEngine* deserializeCudaEngine(IStreamReader& streamReader) noexcept override;
   ICudaEngine* deserializeCudaEngineV2(IStreamReaderV2& streamReader) noexcept override;
-  ILogger* getLogger() const noexcept override;
-  bool setMaxThreads(int32_t maxThreads) noexcept override;
-  int32_t getMaxThreads() const noexcept override;
   void setTemporaryDirectory(const char* path) noexcept override;
   const char* getTemporaryDirectory() const noexcept override;
   void setTempfileControlFlags(TempfileControlFlags flags) noexcept override;
@@ -62,11 +56,9 @@ class Runtime final : public surface::Implementation<IRuntime> {
   /// Reads one plan and nothing behind it; an answer of 0 or less before its end is an error.
   ICudaEngine* load_stream(const std::function<int64_t(void*, int64_t)>& read) noexcept;
 
-  std::shared_ptr<network::Reporter> reporter_;
   plugin::LoggerLease lease_;
   IGpuAllocator* allocator_ = nullptr;
   int32_t device_ = kDefaultDevice;
-  int32_t max_threads_ = 0;  ///< 0: not set, which means all of the CPU's cores.
   std::string temporary_directory_;
   TempfileControlFlags tempfile_flags_ = 3;
   bool host_code_allowed_ = false, plan_code_allowed_ = true;

@@ -35,8 +35,8 @@ bool knows_weights(std::string_view name, const Names& names, const Graph& graph
 
 Network::Network(IBuilder& builder, std::shared_ptr<Reporter> reporter,
                  NetworkDefinitionCreationFlags flags)
-    : builder_(builder),
-      reporter_(std::move(reporter)),
+    : Reported(std::move(reporter)),
+      builder_(builder),
       flags_(flags),
       graph_(std::make_unique<Graph>()),
       control_(std::make_unique<ControlFlow>()) {}
@@ -252,12 +252,6 @@ bool Network::setWeightsName(Weights weights, const char* name) noexcept {
   for (const auto& layer : layers_)
     if (!layer->is_imported()) layer->touch();
   return true;
-}
-void Network::setErrorRecorder(IErrorRecorder* recorder) noexcept {
-  reporter_->set_recorder(recorder);
-}
-IErrorRecorder* Network::getErrorRecorder() const noexcept {
-  return reporter_->recorder();
 }
 IBuilder& Network::getBuilder() const noexcept {
   return builder_;

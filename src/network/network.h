@@ -11,7 +11,7 @@
 #include "network/control_flow.h"
 #include "network/held_weights.h"
 #include "network/layer.h"
-#include "network/report.h"
+#include "network/reported.h"
 #include "network/tensor.h"
 
 namespace tenon::network {
@@ -25,7 +25,7 @@ template <class T> void make_room(std::vector<T>& list) {
 }
 
 /// INetworkDefinition over a network-level graph. Not thread-safe.
-class Network final : public surface::Implementation<INetworkDefinition> {
+class Network final : public Reported<INetworkDefinition> {
  public:
   Network(IBuilder& builder, std::shared_ptr<Reporter> reporter,
           NetworkDefinitionCreationFlags flags);
@@ -39,7 +39,6 @@ class Network final : public surface::Implementation<INetworkDefinition> {
   /// Whether numbers of this type are the same as f32 to layers: those of 16 bits, unless the
   /// network is strongly typed.
   bool computes_in_32_bits(DataType type) const;
-  Reporter& reporter() const { return *reporter_; }
   /// The one handle of a value.
   TensorHandle* handle(const Value* value) const;
   /// The tensor's handle, or null (with an error) when it belongs to another network.
@@ -128,8 +127,6 @@ class Network final : public surface::Implementation<INetworkDefinition> {
   bool markOutputForShapes(ITensor& tensor) noexcept override;
   bool unmarkOutputForShapes(ITensor& tensor) noexcept override;
   bool setWeightsName(Weights weights, const char* name) noexcept override;
-  void setErrorRecorder(IErrorRecorder* recorder) noexcept override;
-  IErrorRecorder* getErrorRecorder() const noexcept override;
   IBuilder& getBuilder() const noexcept override;
   bool markWeightsRefittable(const char* name) noexcept override;
   bool unmarkWeightsRefittable(const char* name) noexcept override;
@@ -256,7 +253,6 @@ class Network final : public surface::Implementation<INetworkDefinition> {
   void adopt_layer(Node& node);
 
   IBuilder& builder_;
-  std::shared_ptr<Reporter> reporter_;
   NetworkDefinitionCreationFlags flags_;
   std::unique_ptr<Graph> graph_;
   std::unique_ptr<ControlFlow> control_;
