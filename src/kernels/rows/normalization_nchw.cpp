@@ -3,10 +3,10 @@
 #include <cmath>
 
 #include "device/cpu/thread_pool.h"
+#include "kernels/cpu_tactic.h"
 #include "kernels/epilogue/region_epilogue.h"
 #include "kernels/rows/describe.h"
 #include "kernels/strides.h"
-#include "kernels/tactic.h"
 #include "ops/nn.h"
 
 namespace tenon::tactics::normalization_nchw {
@@ -21,10 +21,10 @@ bool is_factor(const Problem& problem, const AnchoredRegion& region, size_t oper
 
 class GroupRows final : public Kernel {
  public:
-  GroupRows(const Problem& problem, const AnchoredRegion& region, const Normalization& op)
+  GroupRows(const Problem& problem, const AnchoredRegion& region)
       : inputs_(region.anchor_inputs),
         type_(*cpu::element_type(problem.output().type)),
-        epsilon_(op.epsilon),
+        epsilon_(region.anchor.as<Normalization>()->epsilon),
         steps_(*cpu::unary_steps(region)),
         functions_(cpu::row_functions(cpu::isa_up_to(problem.isa_limit))) {
     const Operand& x = problem.input(inputs_[0]);
@@ -32,6 +32,7 @@ class GroupRows final : public Kernel {
     for (size_t i = 1; i < 3; ++i)
       if (inputs_[i] >= 0) factor_types_[i] = *cpu::element_type(problem.input(inputs_[i]).type);
     channels_ = x.extents[1];
+    const auto& op = *region.anchor.as<Normalization>();
     groups_ = op.norm == NormKind::kInstance ? channels_ : op.groups;
     rows_ = x.extents[0] * groups_;
     for (int i = 2; i < x.rank(); ++i) pixels_ *= x.extents[i];
@@ -80,23 +81,19 @@ class GroupRows final : public Kernel {
   const cpu::RowFunctions& functions_;
 };
 
+Result<AnchoredRegion> describe(const Problem& problem) {
+  TENON_ASSIGN(AnchoredRegion region, cpu::normalization_region(problem, /*over_rows=*/false));
+  const Operand& x = problem.input(region.anchor_inputs[0]);
+  if (x.rank() < 2) return unsupported("no channels");
+  if (!is_plain(x) || !is_plain(problem.output())) return unsupported("not row-major");
+  for (const size_t operand : {1, 2})
+    if (!is_factor(problem, region, operand, x.extents[1]))
+      return unsupported("scale or bias are not one number a channel");
+  return region;
+}
+
 }  // namespace
 
-Support supports(const Problem& problem) {
-  const auto region = cpu::normalization_region(problem, /*over_rows=*/false);
-  if (!region.ok()) return Support::of(region);
-  const Operand& x = problem.input(region->anchor_inputs[0]);
-  if (x.rank() < 2) return Support::no("no channels");
-  if (!is_plain(x) || !is_plain(problem.output())) return Support::no("not row-major");
-  for (const size_t operand : {1, 2})
-    if (!is_factor(problem, *region, operand, x.extents[1]))
-      return Support::no("scale or bias are not one number a channel");
-  return {};
-}
-
-Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
-  TENON_ASSIGN(const AnchoredRegion region, anchored_region(problem));
-  return make_kernel<GroupRows>(problem, region, *region.anchor.as<Normalization>());
-}
+TENON_DESCRIBED_TACTIC(describe, make_kernel<GroupRows>)
 
 }  // namespace tenon::tactics::normalization_nchw

@@ -5,11 +5,11 @@
 
 #include "device/cpu/thread_pool.h"
 #include "device/cpu/worker_memory.h"
+#include "kernels/cpu_tactic.h"
 #include "kernels/epilogue/region_epilogue.h"
 #include "kernels/image.h"
 #include "kernels/rows/describe.h"
 #include "kernels/strides.h"
-#include "kernels/tactic.h"
 #include "ops/nn.h"
 
 namespace tenon::tactics {
@@ -32,14 +32,14 @@ struct Factors {
   }
 };
 
-Support check_factors(const Problem& problem, const AnchoredRegion& region, int64_t count) {
+Status check_factors(const Problem& problem, const AnchoredRegion& region, int64_t count) {
   for (size_t i = 1; i < region.anchor_inputs.size(); ++i) {
     if (region.anchor_inputs[i] < 0) continue;
     const Operand& factors = problem.input(region.anchor_inputs[i]);
     if (factors.count() != count)
-      return Support::no("scale or bias broadcasts within the normalized axes");
-    if (factors.constant == nullptr) return Support::no("scale or bias is computed at run time");
-    if (!cpu::is_vector_type(factors.type)) return Support::no("the type of scale or bias");
+      return unsupported("scale or bias broadcasts within the normalized axes");
+    if (factors.constant == nullptr) return unsupported("scale or bias is computed at run time");
+    if (!cpu::is_vector_type(factors.type)) return unsupported("the type of scale or bias");
   }
   return {};
 }
@@ -51,17 +51,18 @@ namespace {
 
 class RowNormalization final : public Kernel {
  public:
-  RowNormalization(const Problem& problem, const AnchoredRegion& region, const Normalization& op)
+  RowNormalization(const Problem& problem, const AnchoredRegion& region)
       : input_(region.anchor_inputs[0]),
         type_(*cpu::element_type(problem.output().type)),
         scale_(Factors::of(problem, region, 1)),
         bias_(Factors::of(problem, region, 2)),
-        epsilon_(static_cast<float>(op.epsilon)),
-        rms_(op.norm == NormKind::kRms),
+        epsilon_(static_cast<float>(region.anchor.as<Normalization>()->epsilon)),
+        rms_(region.anchor.as<Normalization>()->norm == NormKind::kRms),
         steps_(*cpu::unary_steps(region)),
         threads_(problem.threads),
         functions_(cpu::row_functions(cpu::isa_up_to(problem.isa_limit))) {
     const Extents& extents = problem.output().extents;
+    const auto& op = *region.anchor.as<Normalization>();
     const int64_t axis = op.axis < 0 ? op.axis + static_cast<int64_t>(extents.size()) : op.axis;
     for (size_t i = static_cast<size_t>(axis); i < extents.size(); ++i) length_ *= extents[i];
     rows_ = problem.output().count() / length_;
@@ -102,22 +103,19 @@ class RowNormalization final : public Kernel {
   const cpu::RowFunctions& functions_;
 };
 
+Result<AnchoredRegion> describe(const Problem& problem) {
+  TENON_ASSIGN(AnchoredRegion region, cpu::normalization_region(problem, /*over_rows=*/true));
+  const Operand& x = problem.input(region.anchor_inputs[0]);
+  if (!is_plain(x) || !is_plain(problem.output())) return unsupported("not dense");
+  int64_t length = 1, axis = region.anchor.as<Normalization>()->axis;
+  for (int64_t i = axis < 0 ? axis + x.rank() : axis; i < x.rank(); ++i) length *= x.extents[i];
+  TENON_TRY(check_factors(problem, region, length));
+  return region;
+}
+
 }  // namespace
 
-Support supports(const Problem& problem) {
-  const auto region = cpu::normalization_region(problem, /*over_rows=*/true);
-  if (!region.ok()) return Support::of(region);
-  const Operand& x = problem.input(region->anchor_inputs[0]);
-  if (!is_plain(x) || !is_plain(problem.output())) return Support::no("not dense");
-  int64_t length = 1, axis = region->anchor.as<Normalization>()->axis;
-  for (int64_t i = axis < 0 ? axis + x.rank() : axis; i < x.rank(); ++i) length *= x.extents[i];
-  return check_factors(problem, *region, length);
-}
-
-Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
-  TENON_ASSIGN(const AnchoredRegion region, anchored_region(problem));
-  return make_kernel<RowNormalization>(problem, region, *region.anchor.as<Normalization>());
-}
+TENON_DESCRIBED_TACTIC(describe, make_kernel<RowNormalization>)
 
 }  // namespace normalization_rows
 
@@ -128,17 +126,18 @@ namespace {
 /// scaling.
 class ImageNormalization final : public Kernel {
  public:
-  ImageNormalization(const Problem& problem, const AnchoredRegion& region, const Normalization& op)
+  ImageNormalization(const Problem& problem, const AnchoredRegion& region)
       : input_(region.anchor_inputs[0]),
         type_(*cpu::element_type(problem.output().type)),
         scale_(Factors::of(problem, region, 1)),
         bias_(Factors::of(problem, region, 2)),
-        epsilon_(op.epsilon),
+        epsilon_(region.anchor.as<Normalization>()->epsilon),
         steps_(*cpu::unary_steps(region)),
         functions_(cpu::row_functions(cpu::isa_up_to(problem.isa_limit))) {
     const Operand& x = problem.input(input_);
     batch_ = x.extents[0];
     channels_ = x.extents[1];
+    const auto& op = *region.anchor.as<Normalization>();
     groups_ = op.norm == NormKind::kInstance ? channels_ : op.groups;
     for (int i = 2; i < x.rank(); ++i) pixels_ *= x.extents[i];
     x_stride_ = *pixel_stride(x);
@@ -213,20 +212,17 @@ class ImageNormalization final : public Kernel {
   const cpu::RowFunctions& functions_;
 };
 
+Result<AnchoredRegion> describe(const Problem& problem) {
+  TENON_ASSIGN(AnchoredRegion region, cpu::normalization_region(problem, /*over_rows=*/false));
+  const Operand& x = problem.input(region.anchor_inputs[0]);
+  if (!pixel_stride(x) || !pixel_stride(problem.output())) return unsupported("not channels-last");
+  TENON_TRY(check_factors(problem, region, x.extents[1]));
+  return region;
+}
+
 }  // namespace
 
-Support supports(const Problem& problem) {
-  const auto region = cpu::normalization_region(problem, /*over_rows=*/false);
-  if (!region.ok()) return Support::of(region);
-  const Operand& x = problem.input(region->anchor_inputs[0]);
-  if (!pixel_stride(x) || !pixel_stride(problem.output())) return Support::no("not channels-last");
-  return check_factors(problem, *region, x.extents[1]);
-}
-
-Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
-  TENON_ASSIGN(const AnchoredRegion region, anchored_region(problem));
-  return make_kernel<ImageNormalization>(problem, region, *region.anchor.as<Normalization>());
-}
+TENON_DESCRIBED_TACTIC(describe, make_kernel<ImageNormalization>)
 
 }  // namespace normalization_nhwc
 
