@@ -41,8 +41,7 @@ Status ExpandedDepthwise::check(const ConvProblem& e, const ConvProblem& d) {
   if (e.kernel != ones || e.stride != ones || e.pad != Spatial{} || e.groups != 1 ||
       e.input != e.output || e.channels_first_input)
     return unsupported("the first convolution is not 1x1 over a channels-last image");
-  if (!DepthwiseConvolution::fits(d) || d.output_channels != d.groups || d.input[0] != 1 ||
-      d.kernel[0] != 1 || d.pad[2] < 0)
+  if (!DepthwiseRing::fits(d))
     return unsupported("the second convolution is not depthwise over images");
   if (!has_plain_steps(e) || !has_plain_steps(d))
     return unsupported("an epilogue of more than a bias and functions of one operand");
@@ -59,24 +58,19 @@ Result<ExpandedDepthwise> ExpandedDepthwise::prepare(const ConvProblem& expand,
   TENON_TRY(check(expand, depthwise));
   ExpandedDepthwise both;
   both.expand_ = expand;
-  both.depthwise_ = depthwise;
   const Isa isa = capped_isa(expand.isa);
   both.kernels_ = &microkernels(ElementType::f32, isa);
-  both.filter_ = depthwise_function(isa);
-  both.finish_ = finish_function(isa);
+  both.ring_ = DepthwiseRing::of(depthwise, isa, both.kernels_->panel);
   both.expand_registers_ = register_epilogue(expand.steps, expand.output_type);
-  both.depthwise_registers_ = register_epilogue(depthwise.steps, depthwise.output_type);
   both.expand_bytes_ =
       align_up(packed_bytes(*both.kernels_, expand.input_channels, expand.output_channels));
   TENON_ASSIGN(both.packed_,
                PackedWeights::make(both.expand_bytes_ + packed_depthwise_bytes(depthwise),
                                    expand.packed, expand_weights));
   if (!both.packed_.filled()) both.pack(expand_weights, depthwise_weights);
-  const ConvProblem& d = depthwise;
-  const int64_t reach = (d.output[2] - 1) * d.stride[2] + (d.kernel[2] - 1) * d.dilation[2] + 1;
-  both.padded_width_ = std::max(d.input[2] + d.pad[2], reach);
-  both.ring_ = std::clamp(kRingBytes / (both.line_floats() * int64_t{sizeof(float)}), both.window(),
-                          std::max(both.window(), d.input[1]));
+  DepthwiseRing& ring = both.ring_;
+  ring.lines = std::clamp(kRingBytes / (ring.line_floats() * int64_t{sizeof(float)}), ring.window(),
+                          std::max(ring.window(), depthwise.input[1]));
   both.choose_bands();
   return both;
 }
@@ -85,7 +79,7 @@ void ExpandedDepthwise::pack(const void* expand_weights, const void* depthwise_w
   const int64_t k = expand_.input_channels, n = expand_.output_channels;
   auto* to = static_cast<char*>(packed_.target());
   pack_panels(*kernels_, {expand_weights, ElementType::f32, 1, k}, k, n, 0, chunks(), to);
-  pack_depthwise(depthwise_, depthwise_weights, reinterpret_cast<float*>(to + expand_bytes_));
+  pack_depthwise(ring_.problem, depthwise_weights, reinterpret_cast<float*>(to + expand_bytes_));
 }
 
 int64_t ExpandedDepthwise::chunks() const {
@@ -107,7 +101,8 @@ int64_t ExpandedDepthwise::share_of(int64_t thread) const {
 /// Of tasks in a row, in products of vectors. Other steps give each thread as many lines of an
 /// image, in their order.
 int64_t ExpandedDepthwise::time_of(int64_t first, int64_t end, int64_t thread) const {
-  const Spatial &in = depthwise_.input, &out = depthwise_.output;
+  const ConvProblem& d = ring_.problem;
+  const Spatial &in = d.input, &out = d.output;
   const auto foreign = [&](int64_t image, int64_t line, int64_t last, int64_t height) {
     return lines_of_others(image * height + line, image * height + last, expand_.batch * height,
                            thread, expand_.threads);
@@ -118,7 +113,7 @@ int64_t ExpandedDepthwise::time_of(int64_t first, int64_t end, int64_t thread) c
     const Task t = task(none, i, nullptr);
     next = std::min(end, (i / chunks() + 1) * chunks());  // All panels of these lines.
     const int64_t panel = kernels_->panel, lines = t.input_end - t.input_first;
-    const int64_t channels = std::min((next - i) * panel, depthwise_.groups - t.channel);
+    const int64_t channels = std::min((next - i) * panel, d.groups - t.channel);
     const auto parts = [&](int64_t width) {
       return channels / panel * ceil_div(panel, width) + ceil_div(channels % panel, width);
     };
@@ -133,8 +128,9 @@ int64_t ExpandedDepthwise::time_of(int64_t first, int64_t end, int64_t thread) c
 /// Lines at the edges of bands are expanded twice. Where pixels do not begin with lines of the
 /// cache, each thread has whole bands: channels of one would share lines with others'.
 void ExpandedDepthwise::choose_bands() {
-  const int64_t pixel_bytes = depthwise_.output_pixel_stride * int64_t{sizeof(float)};
-  const int64_t most = std::min<int64_t>(depthwise_.output[1], expand_.threads * kBandsPerThread);
+  const ConvProblem& d = ring_.problem;
+  const int64_t pixel_bytes = d.output_pixel_stride * int64_t{sizeof(float)};
+  const int64_t most = std::min<int64_t>(d.output[1], expand_.threads * kBandsPerThread);
   int64_t best = 1, least = std::numeric_limits<int64_t>::max();
   for (bands_ = 1; bands_ <= most; ++bands_) {
     if (pixel_bytes % kLine != 0 && expand_.batch * bands_ % expand_.threads != 0) continue;
@@ -146,11 +142,11 @@ void ExpandedDepthwise::choose_bands() {
 }
 
 size_t ExpandedDepthwise::worker_bytes() const {
-  return worker_stride(ring_ * line_floats() * sizeof(float), expand_.threads);
+  return worker_stride(ring_.bytes(), expand_.threads);
 }
 
 size_t ExpandedDepthwise::fetch_capacity() const {
-  const ConvProblem& d = depthwise_;
+  const ConvProblem& d = ring_.problem;
   const int64_t lines = std::min(d.input[1], d.output[1] / bands_ * d.stride[1]);
   const int64_t tiles = lines * ceil_div(d.input[2], kernels_->max_rows) - kPanelLines;
   return tasks() * std::max<int64_t>(0, tiles) * expand_.input_channels * kFetchStep;
@@ -166,12 +162,11 @@ void ExpandedDepthwise::run(const ExpandedArguments& arguments, ThreadPool& pool
 
 ExpandedDepthwise::Task ExpandedDepthwise::task(const ExpandedArguments& arguments, int64_t index,
                                                 float* ring) const {
-  const ConvProblem& d = depthwise_;
+  const ConvProblem& d = ring_.problem;
   const int64_t channel = index % chunks() * kernels_->panel;
   const int64_t band = index / chunks() % bands_;
   const int64_t first = d.output[1] * band / bands_, end = d.output[1] * (band + 1) / bands_;
-  const int64_t top = first * d.stride[1] - d.pad[1];
-  const int64_t bottom = (end - 1) * d.stride[1] - d.pad[1] + window();
+  const int64_t top = ring_.top(first), bottom = ring_.top(end - 1) + ring_.window();
   return {.arguments = arguments,
           .image = index / chunks() / bands_,
           .first = first,
@@ -185,43 +180,30 @@ ExpandedDepthwise::Task ExpandedDepthwise::task(const ExpandedArguments& argumen
 }
 
 void ExpandedDepthwise::run_task(const Task& task) const {
-  const ConvProblem& d = depthwise_;
-  pad(task.ring);
-  DepthwiseLine line = filter_of(task);
+  const float* bias = task.arguments.depthwise_bias;
+  ring_.pad(task.ring);
+  DepthwiseLine line = ring_.filter_over(
+      task.ring, reinterpret_cast<const float*>(packed_.at(expand_bytes_)) + task.channel,
+      bias == nullptr ? nullptr : bias + task.channel, task.channels);
   int64_t expanded = task.input_first;
   for (line.height = task.first; line.height < task.end; ++line.height) {
-    const int64_t top = line.height * d.stride[1] - d.pad[1];
-    if (expanded < std::min(top + window(), task.input_end))
-      for (; expanded < std::min(top + ring_, task.input_end); ++expanded)
+    const int64_t top = ring_.top(line.height);
+    if (expanded < std::min(top + ring_.window(), task.input_end))
+      for (; expanded < std::min(top + ring_.lines, task.input_end); ++expanded)
         expand_line(task, expanded);
-    const int64_t pixel = (task.image * d.output[1] + line.height) * d.output[2];
-    float* output = task.arguments.output + pixel * d.output_pixel_stride + task.channel;
-    line.output = output;
-    filter_(line);
-    finish_line(finish_, d, depthwise_registers_.rest, output, d.output[2], d.output_pixel_stride,
-                task.channels);
-  }
-}
-
-/// Zeros beside the lines, so that all taps of a row lie inside.
-void ExpandedDepthwise::pad(float* ring) const {
-  const int64_t left = depthwise_.pad[2] * kernels_->panel;
-  const int64_t end = left + depthwise_.input[2] * kernels_->panel;
-  for (int64_t i = 0; i < ring_; ++i, ring += line_floats()) {
-    std::fill_n(ring, left, 0.0f);
-    std::fill_n(ring + end, line_floats() - end, 0.0f);
+    ring_.compute(line, task.image, task.arguments.output + task.channel);
   }
 }
 
 void ExpandedDepthwise::expand_line(const Task& task, int64_t line) const {
-  const ConvProblem& d = depthwise_;
+  const ConvProblem& d = ring_.problem;
   const int64_t width = d.input[2], panel = kernels_->panel;
   const int64_t tiles = ceil_div(width, kernels_->max_rows);
   const int64_t first = (task.image * d.input[1] + line) * width;
   const int64_t panel_bytes = panel_stride(*kernels_, expand_.input_channels) * 4;
   const int64_t before = (line - task.input_first) * tiles;
   const int64_t fetching = (task.input_end - task.input_first) * tiles - kPanelLines;
-  float* to = task.ring + line % ring_ * line_floats() + d.pad[2] * panel;
+  float* to = ring_.at(task.ring, line);
   Tile tile;
   tile.a_stride = expand_.input_pixel_stride;
   tile.b = packed_.at(task.channel / panel * panel_bytes);
@@ -250,29 +232,7 @@ void ExpandedDepthwise::expand_line(const Task& task, int64_t line) const {
     }
     kernels_->run(tile);
   }
-  finish_line(finish_, expand_, expand_registers_.rest, to, width, panel, task.channels);
-}
-
-DepthwiseLine ExpandedDepthwise::filter_of(const Task& task) const {
-  const ConvProblem& d = depthwise_;
-  const float* bias = task.arguments.depthwise_bias;
-  return {.input = task.ring,
-          .weights = reinterpret_cast<const float*>(packed_.at(expand_bytes_)) + task.channel,
-          .weight_stride = padded_depthwise_channels(d.groups),
-          .bias = bias == nullptr ? nullptr : bias + task.channel,
-          .channels = task.channels,
-          .extents = {1, d.input[1], padded_width_},
-          .ring = ring_,
-          .kernel = d.kernel,
-          .stride = d.stride,
-          .dilation = d.dilation,
-          .pad = {0, d.pad[1], 0},
-          .pixel_stride = kernels_->panel,
-          .pixels = d.output[2],
-          .activation = depthwise_registers_.activation,
-          .low = depthwise_registers_.low,
-          .high = depthwise_registers_.high,
-          .output_stride = d.output_pixel_stride};
+  finish_line(ring_.finish, expand_, expand_registers_.rest, to, width, panel, task.channels);
 }
 
 }  // namespace tenon::cpu

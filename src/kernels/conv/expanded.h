@@ -3,7 +3,7 @@
 #include "base/status.h"
 #include "device/cpu/packed_weights.h"
 #include "device/cpu/thread_pool.h"
-#include "kernels/conv/depthwise.h"
+#include "kernels/conv/depthwise_ring.h"
 #include "kernels/gemm/microkernel.h"
 
 namespace tenon::cpu {
@@ -52,23 +52,16 @@ class ExpandedDepthwise {
   void pack(const void* expand_weights, const void* depthwise_weights);
   int64_t chunks() const;
   int64_t tasks() const { return expand_.batch * bands_ * chunks(); }
-  int64_t window() const { return (depthwise_.kernel[1] - 1) * depthwise_.dilation[1] + 1; }
-  int64_t line_floats() const { return padded_width_ * kernels_->panel; }
   size_t worker_bytes() const;
   Task task(const ExpandedArguments& arguments, int64_t index, float* ring) const;
   void run_task(const Task& task) const;
-  void pad(float* ring) const;
   void expand_line(const Task& task, int64_t line) const;
-  DepthwiseLine filter_of(const Task& task) const;
 
-  ConvProblem expand_, depthwise_;
+  ConvProblem expand_;
   const Microkernels* kernels_ = nullptr;
-  DepthwiseFunction filter_ = nullptr;
-  FinishFunction finish_ = nullptr;
-  RegisterEpilogue expand_registers_, depthwise_registers_;
+  RegisterEpilogue expand_registers_;
   int64_t bands_ = 1;
-  int64_t ring_ = 0;          ///< Expanded lines that a task has at a time.
-  int64_t padded_width_ = 0;  ///< of expanded lines, with the zeros beside them
+  DepthwiseRing ring_;  ///< Of the expanded lines that a task has at a time.
   PackedWeights packed_;
   size_t expand_bytes_ = 0;  ///< of `packed_`; the depthwise weights follow
 };

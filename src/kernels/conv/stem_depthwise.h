@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "device/cpu/worker_memory.h"
-#include "kernels/conv/depthwise.h"
+#include "kernels/conv/depthwise_ring.h"
 #include "kernels/conv/stem.h"
 
 namespace tenon::cpu {
@@ -35,8 +35,6 @@ class StemDepthwise {
 
  private:
   Status pack(const void* stem_weights, const void* depthwise_weights);
-  int64_t lines() const { return (depthwise_.kernel[1] - 1) * depthwise_.dilation[1] + 1; }
-  int64_t line_floats() const { return padded_width_ * depthwise_.groups; }
   size_t ring_bytes() const;
   size_t worker_bytes() const {
     return worker_stride(ring_bytes() + stem_->line_scratch_bytes(), stem_problem_.threads);
@@ -44,17 +42,13 @@ class StemDepthwise {
   int64_t bands() const;
   void run_band(const StemDepthwiseArguments& arguments, int64_t image, int64_t first, int64_t end,
                 char* scratch) const;
-  void pad(float* ring) const;
   void stem_line(const StemDepthwiseArguments& arguments, int64_t image, int64_t line,
                  char* scratch) const;
-  DepthwiseLine filter_of(const StemDepthwiseArguments& arguments, const float* ring) const;
 
-  ConvProblem stem_problem_, depthwise_;
+  ConvProblem stem_problem_;
   std::optional<StemConvolution> stem_;
-  DepthwiseFunction filter_ = nullptr;
-  FinishFunction finish_ = nullptr;
-  RegisterEpilogue stem_registers_, depthwise_registers_;
-  int64_t padded_width_ = 0;  ///< of the first one's lines, with the zeros beside them
+  RegisterEpilogue stem_registers_;
+  DepthwiseRing ring_;  ///< Of the first one's lines.
   PackedWeights packed_;
   size_t stem_bytes_ = 0;  ///< of `packed_`; the depthwise weights follow
 };
