@@ -94,13 +94,11 @@ Support supports(const Tactic& tactic, const Problem& problem) {
   return status.ok() ? support : Support::of(status);
 }
 
-/// Whether create() refuses all that supports() refuses, for which compiled kernels of our own
-/// describe the whole problem: once is enough for one kernel. Not where some of several results are
-/// empty.
+/// Whether create() refuses all that supports() refuses, for which kernels of our own describe the
+/// whole problem: once is enough for one kernel. Not where some of several results are empty.
 bool create_refuses(const Backend& backend, const Tactic& tactic, const Problem& problem) {
   const int capability = backend.device->properties().compute_capability;
-  return backend.device->capabilities().compiles_kernels &&
-         tactic.traits.origin == TacticOrigin::kOwn &&
+  return tactic.traits.origin == TacticOrigin::kOwn &&
          tactic.traits.fallback != Fallback::kAnything &&
          problem.numerics.allows(tactic.traits.algorithm) &&
          tactic.traits.architectures.least <= capability &&

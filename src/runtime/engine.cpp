@@ -380,7 +380,7 @@ Result<std::shared_ptr<const Program>> Engine::make_program(const SymbolValues& 
   const double extents = watch.lap();
   const MakingKey key{now, threads};
   const auto list = known_list(now, symbols);
-  const auto known = known_program(key);
+  const KnownPrograms known = known_programs(key);
   // Who makes another shape meanwhile makes it alone.
   std::unique_lock helping(helping_, std::defer_lock);
   if (purpose == Purpose::kRun) static_cast<void>(helping.try_lock());
@@ -390,11 +390,12 @@ Result<std::shared_ptr<const Program>> Engine::make_program(const SymbolValues& 
   const Branches none, &branches = is_usual ? branches_ : none;
   TENON_ASSIGN(std::shared_ptr<const Program> program,
                Program::create(backend, *constants_, std::move(concrete), threads, branches,
-                               weights_.get(), list.get(), known.get(), most_met_bytes_, makers));
-  if (purpose != Purpose::kRun) note_met(program->arena_bytes());
-  if (known == nullptr || !program->shares_list_of(known->list().program()))
-    keep_list(now, symbols, program->list());
-  if (!symbols.empty()) keep_known(key, program);
+                               weights_.get(), list.get(), known, most_met_bytes_, makers));
+  note_met(program->arena_bytes());
+  const bool shares_list = std::ranges::any_of(
+      known, [&](const auto& other) { return program->shares_list_of(other->list().program()); });
+  if (!shares_list) keep_list(now, symbols, program->list());
+  if (!symbols.empty()) keep_known(key, program, shares_list);
   if (backend.tell) backend.tell(making_text(*program, extents, code_work() - before));
   return program;
 }
@@ -430,26 +431,30 @@ void Engine::keep_list(const Serving& serving, const SymbolValues& symbols, cons
     known = std::make_shared<const StepList>(list);
 }
 
-std::shared_ptr<const KnownProgram> Engine::known_program(const MakingKey& key) {
+KnownPrograms Engine::known_programs(const MakingKey& key) {
   const std::lock_guard lock(lists_mutex_);
   const auto found = known_programs_.find(key);
   if (found != known_programs_.end()) return found->second;
   // Most layers run by the same kernels under other choices.
   for (const auto& [others, known] : known_programs_)
     if (others.first.graph == key.first.graph) return known;
-  return nullptr;
+  return {};
 }
 
-/// Not of kernels whose state is a context's.
-void Engine::keep_known(const MakingKey& key, const std::shared_ptr<const Program>& program) {
+/// Not of kernels whose state is a context's, and several where that takes little memory.
+void Engine::keep_known(const MakingKey& key, const std::shared_ptr<const Program>& program,
+                        bool shares_list) {
   if (has_plugins_) return;
-  {
+  constexpr size_t kMost = 4;
+  if (shares_list || program->owned_bytes() > 0) {
     const std::lock_guard lock(lists_mutex_);
     if (known_programs_.contains(key)) return;
   }
   auto known = std::make_shared<const KnownProgram>(program);
   const std::lock_guard lock(lists_mutex_);
-  known_programs_.try_emplace(key, std::move(known));
+  KnownPrograms& all = known_programs_[key];
+  all.insert(all.begin(), std::move(known));
+  if (all.size() > kMost) all.pop_back();
 }
 
 void Engine::note_met(size_t bytes) {

@@ -137,8 +137,9 @@ class Engine {
   void keep_list(const Serving& serving, const SymbolValues& symbols, const StepList& list);
   /// Kernels depend on the choice of kernels and on threads.
   using MakingKey = std::pair<Serving, int>;
-  std::shared_ptr<const KnownProgram> known_program(const MakingKey& key);
-  void keep_known(const MakingKey& key, const std::shared_ptr<const Program>& program);
+  KnownPrograms known_programs(const MakingKey& key);
+  void keep_known(const MakingKey& key, const std::shared_ptr<const Program>& program,
+                  bool shares_list);
 
   Plan plan_;
   std::vector<std::unique_ptr<Graph>> replaced_;  ///< Former graphs, which programs may refer to.
@@ -162,8 +163,9 @@ class Engine {
   std::mutex lists_mutex_;
   /// The lists of the largest shapes so far, for each choice of kernels.
   std::map<Serving, std::shared_ptr<const StepList>> lists_;
-  std::map<MakingKey, std::shared_ptr<const KnownProgram>> known_programs_;
-  std::atomic<size_t> most_met_bytes_ = 0;  ///< Of the arenas of programs made ahead of runs.
+  /// The last ones whose lists are their own.
+  std::map<MakingKey, KnownPrograms> known_programs_;
+  std::atomic<size_t> most_met_bytes_ = 0;  ///< Of the arenas of programs so far.
   std::atomic<int> met_generation_ = -1;    ///< Of the engine, when choices were met.
   /// Shared by those who make programs, which a refit waits for; plugins are made one at a time.
   std::shared_mutex making_;

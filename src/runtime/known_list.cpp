@@ -2,15 +2,17 @@
 
 #include <algorithm>
 
+#include "device/cpu/caches.h"
+#include "lower/prefetch.h"
 #include "ops/dims.h"
+#include "plan/memory_planner.h"
 
 namespace tenon {
 namespace {
 
 /// Whether the step's place and numbers follow from kernels and extents alone.
 bool is_plain(const Step& step) {
-  return step.samples == Dim(1) && step.fetch.bytes == 0 && step.loads.empty() &&
-         step.own.empty() && step.bodies.empty();
+  return step.loads.empty() && step.own.empty() && step.bodies.empty();
 }
 
 }  // namespace
@@ -19,16 +21,29 @@ KnownList::KnownList(const Program& program) : program_(program) {
   const StepList& list = *program.list_;
   serves_ = !list.is_fixed && program.reads_.empty() && std::ranges::all_of(list.steps, is_plain);
   if (!serves_) return;
-  for (const StepBuffer& buffer : list.buffers) buffer_bytes_.push_back(add(buffer.bytes));
+  add_buffers();
   for (const Step& step : list.steps) {
-    copy_bytes_.push_back(add(step.bytes));
-    const bool has_scratch = step.scratch.base == Place::Base::kBuffer;
-    std::string& symbol = scratch_symbols_.emplace_back();
-    if (!has_scratch) continue;
-    symbol = list.buffers[step.scratch.index].bytes.as_symbol().value_or("");
-    serves_ = serves_ && !symbol.empty() && step.scratch.offset == Dim(0);
+    StepNumbers& numbers = steps_.emplace_back();
+    numbers.copy_bytes = add(step.bytes);
+    numbers.samples = add(step.samples);
+    if (step.scratch.base != Place::Base::kBuffer) continue;
+    numbers.scratch = list.buffers[step.scratch.index].bytes.as_symbol().value_or("");
+    serves_ = serves_ && !numbers.scratch.empty() && step.scratch.offset == Dim(0);
   }
   add_operands();
+}
+
+void KnownList::add_buffers() {
+  const ConcreteGraph& graph = program_.graph_;
+  const StepList& list = *program_.list_;
+  for (const StepBuffer& buffer : list.buffers) {
+    BufferNumbers& numbers = buffers_.emplace_back();
+    numbers.bytes = add(buffer.bytes);
+    if (buffer.node < 0) continue;
+    numbers.value = graph.graph().nodes()[buffer.node]->output(buffer.output);
+    const bool is_whole = buffer.bytes.evaluate(program_.numbers_) == graph.bytes(numbers.value);
+    numbers.samples = add(is_whole ? Dim(1) : list.steps[buffer.first].samples);
+  }
 }
 
 int KnownList::add(const Dim& dim) {
@@ -47,6 +62,7 @@ void KnownList::add_operands() {
       if (place.base == Place::Base::kNone) return;
       operand.value = value;
       operand.offset = add(place.offset);
+      operand.each = add(place.each);
       operand.is_known_shape =
           place.base == Place::Base::kConstant && graph.nodes()[place.index]->is<Dims>();
     };
@@ -59,7 +75,13 @@ void KnownList::add_operands() {
     }
     const Node& node = program_.step_node(static_cast<int>(i));
     for (size_t k = 0; k < step.inputs.size(); ++k) add_one(step.inputs[k], node.inputs()[k]);
-    for (size_t k = 0; k < step.outputs.size(); ++k) add_one(step.outputs[k], node.outputs()[k]);
+    for (size_t k = 0; k < step.outputs.size(); ++k) {
+      add_one(step.outputs[k], node.outputs()[k]);
+      const bool is_buffer = step.outputs[k].base == Place::Base::kBuffer;
+      const Value* root = program_.graph_.storage(node.outputs()[k]).root;
+      if (is_buffer && buffers_[step.outputs[k].index].value != root)
+        in_place_.emplace_back(root, buffers_[step.outputs[k].index].value);
+    }
   }
 }
 
@@ -81,16 +103,19 @@ std::optional<std::vector<int64_t>> KnownList::numbers(const SymbolValues& symbo
 
 namespace {
 
-/// Whether the order of steps and their starts would be the same.
+/// Whether the order of steps, their starts and the memory that results take would be the same.
 bool behaves_like(const Kernel& kernel, const Kernel& other, size_t inputs) {
-  if (kernel.waits_for_previous() != other.waits_for_previous() || !kernel.packed().empty())
-    return false;
+  if (kernel.waits_for_previous() != other.waits_for_previous()) return false;
   for (int i = 0; i < static_cast<int>(inputs); ++i)
     if (kernel.uses_input(i) != other.uses_input(i) ||
-        kernel.reads_early(i) != other.reads_early(i))
+        kernel.reads_early(i) != other.reads_early(i) ||
+        kernel.may_alias(i, 0) != other.may_alias(i, 0))
       return false;
   return true;
 }
+
+/// The part of an arena that another order of its buffers is not worth.
+constexpr size_t kMostLost = 8;
 
 /// Whether an output is all of the memory that it lies in.
 bool fills_root(const ConcreteGraph& graph, const Value* output) {
@@ -101,20 +126,47 @@ bool fills_root(const ConcreteGraph& graph, const Value* output) {
 
 }  // namespace
 
+/// Whether the list's steps are those of these kernels.
+bool Program::has_kernels_like(const KnownList& known, const std::vector<MadeStep>& made) const {
+  const Program& other = known.program();
+  for (size_t i = 0; i < made.size(); ++i)
+    if (made[i].node != other.steps_[i].node || made[i].tactic != other.list_->steps[i].kernel ||
+        !made[i].bodies.empty() ||
+        (made[i].kernel->workspace_bytes() > 0 && known.steps()[i].scratch.empty()) ||
+        !behaves_like(*made[i].kernel, *other.steps_[i].kernel, made[i].node->inputs().size()))
+      return false;
+  return true;
+}
+
+/// Whether the list's steps pass over samples in the way of these.
+bool Program::has_samples_like(const KnownList& known, const std::vector<MadeStep>& made,
+                               std::span<const int64_t> numbers) {
+  const StepList& list = *known.program().list_;
+  size_t operand = 0;
+  for (size_t i = 0; i < made.size(); ++i) {
+    if (made[i].samples != numbers[known.steps()[i].samples]) return false;
+    const auto moves_alike = [&](const Place& place, const std::vector<int64_t>& bytes, size_t k) {
+      const int64_t each = numbers[known.operands()[operand++].each];
+      const bool holds_one =
+          place.base == Place::Base::kBuffer && numbers[known.buffers()[place.index].samples] > 1;
+      return made[i].samples == 1 || place.base == Place::Base::kNone ||
+             each == (holds_one ? 0 : bytes[k]);
+    };
+    const Step& step = list.steps[i];
+    for (size_t k = 0; k < step.inputs.size(); ++k)
+      if (!moves_alike(step.inputs[k], made[i].input_bytes, k)) return false;
+    for (size_t k = 0; k < step.outputs.size(); ++k)
+      if (!moves_alike(step.outputs[k], made[i].output_bytes, k)) return false;
+  }
+  return true;
+}
+
 /// Whether the list says the same of this program's values and kernels as lower() would, but for
 /// the order of buffers, which is right for any sizes.
 bool Program::fits(const KnownList& known, const std::vector<MadeStep>& made,
                    std::span<const int64_t> numbers) const {
   const Program& other = known.program();
-  const StepList& list = *other.list_;
-  for (size_t i = 0; i < made.size(); ++i) {
-    const size_t scratch = made[i].kernel->workspace_bytes();
-    if (made[i].node != other.steps_[i].node || made[i].tactic != list.steps[i].kernel ||
-        made[i].samples != 1 || !made[i].bodies.empty() ||
-        (scratch > 0 && known.scratch_symbol(i).empty()) ||
-        !behaves_like(*made[i].kernel, *other.steps_[i].kernel, made[i].node->inputs().size()))
-      return false;
-  }
+  if (!has_samples_like(known, made, numbers)) return false;
   for (const KnownList::OperandNumbers& operand : known.operands()) {
     if (operand.value == nullptr) continue;
     const Storage& storage = graph_.storage(operand.value);
@@ -122,35 +174,43 @@ bool Program::fits(const KnownList& known, const std::vector<MadeStep>& made,
         storage.offset * byte_size(operand.value->type.type) != numbers[operand.offset])
       return false;
   }
-  const auto nodes = graph_.graph().nodes();
-  for (size_t i = 0; i < list.buffers.size(); ++i) {
-    const StepBuffer& buffer = list.buffers[i];
-    if (buffer.node >= 0 &&
-        numbers[known.buffer_bytes(i)] != graph_.bytes(nodes[buffer.node]->output(buffer.output)))
+  for (const KnownList::BufferNumbers& buffer : known.buffers())
+    if (buffer.value != nullptr &&
+        numbers[buffer.bytes] * numbers[buffer.samples] != graph_.bytes(buffer.value))
       return false;
-  }
+  for (const auto& [result, holder] : known.in_place())
+    if (graph_.bytes(result) != graph_.bytes(holder)) return false;
   return std::ranges::all_of(graph_.graph().outputs(), [&](const Value* output) {
     return fills_root(graph_, output) == fills_root(other.graph_, output);
   });
 }
 
-/// Takes the list of an earlier program, with this one's numbers. False where it does not fit, and
+/// Takes the list of an earlier program, with this one's numbers. False where it does not fit, or
+/// its order of buffers takes more than `most_bytes` and another one may save a part of that, and
 /// nothing was done.
 Result<bool> Program::bind_like(Device& device, ConstantStore& constants, const KnownList& known,
                                 std::vector<MadeStep>& made, size_t most_bytes) {
   const Program& other = known.program();
-  if (!known.serves() || made.size() != known.kernel_count()) return false;
+  if (!known.serves() || made.size() != known.kernel_count() || !has_kernels_like(known, made))
+    return false;
   SymbolValues symbols = graph_.symbols();
   for (size_t i = 0; i < made.size(); ++i)
-    if (const std::string& scratch = known.scratch_symbol(i); !scratch.empty())
+    if (const std::string& scratch = known.steps()[i].scratch; !scratch.empty())
       symbols[scratch] = static_cast<int64_t>(made[i].kernel->workspace_bytes());
   const auto numbers = known.numbers(symbols);
   if (!numbers || !fits(known, made, *numbers)) return false;
   const StepList& list = *other.list_;
   ArenaPlaces places;
-  for (size_t i = 0; i < list.buffers.size(); ++i)
-    place_next(list.buffers[i], static_cast<size_t>((*numbers)[known.buffer_bytes(i)]), places);
-  if (places.bytes > std::max(most_bytes, other.places_.bytes)) return false;
+  std::vector<Lifetime> lifetimes;
+  for (size_t i = 0; i < list.buffers.size(); ++i) {
+    const StepBuffer& buffer = list.buffers[i];
+    const auto bytes = static_cast<size_t>((*numbers)[known.buffers()[i].bytes]);
+    place_next(buffer, bytes, places);
+    lifetimes.push_back({bytes, buffer.first, buffer.last});
+  }
+  if (places.bytes > std::max(most_bytes, other.places_.bytes) &&
+      places.bytes - places.bytes / kMostLost > liveness_lower_bound(lifetimes))
+    return false;
   list_ = other.list_;
   numbers_ = std::move(symbols);
   places_ = std::move(places);
@@ -159,15 +219,28 @@ Result<bool> Program::bind_like(Device& device, ConstantStore& constants, const 
   for (size_t i = 0; i < steps_.size(); ++i) {
     BoundStep& step = steps_[i];
     static_cast<StepNumbers&>(step) = other.steps_[i];
-    step.copy_bytes = static_cast<size_t>((*numbers)[known.copy_bytes(i)]);
+    step.copy_bytes = static_cast<size_t>((*numbers)[known.steps()[i].copy_bytes]);
+    step.samples = (*numbers)[known.steps()[i].samples];
     if (const Place& scratch = list.steps[i].scratch; scratch.base == Place::Base::kBuffer)
       step.scratch = in_arena(scratch.index);
     if (i < made.size()) step.kernel = std::move(made[i].kernel);
   }
+  plan_fetches();
   most_operands_ = other.most_operands_;
   side_stream_count_ = other.side_stream_count_;
   TENON_TRY(prepare_starts(device));
   return true;
+}
+
+/// They depend on the work that kernels have, so that other shapes have others.
+void Program::plan_fetches() {
+  std::vector<PrefetchStep> kernels(steps_.size());
+  for (size_t i = 0; i < steps_.size(); ++i)
+    if (const Kernel* const kernel = steps_[i].kernel.get(); kernel != nullptr)
+      kernels[i] = {kernel->packed(), kernel->fetch_capacity()};
+  const std::vector<StepFetch> fetches = plan_prefetches(kernels, cpu::listed_shared_cache_bytes());
+  for (size_t i = 0; i < steps_.size(); ++i) steps_[i].fetch = fetches[i];
+  bind_fetches();
 }
 
 Status Program::bind_operands_like(ConstantStore& constants, const KnownList& known,
@@ -181,6 +254,7 @@ Status Program::bind_operands_like(ConstantStore& constants, const KnownList& kn
         const KnownList::OperandNumbers& of = known.operands()[number++];
         if (place.base == Place::Base::kNone) continue;
         operand.offset = numbers[of.offset];
+        operand.each = numbers[of.each];
         if (place.base == Place::Base::kBuffer)
           operand.offset += static_cast<int64_t>(places_.offsets[place.index]);
         if (!of.is_known_shape) continue;

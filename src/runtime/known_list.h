@@ -27,17 +27,27 @@ class KnownList {
   /// Places in that table, in the order of Program's operands.
   struct OperandNumbers {
     const Value* value = nullptr;  ///< Null: absent, not read, or scratch.
-    int offset = 0;
+    int offset = 0, each = 0;
     bool is_known_shape = false;  ///< Its contents are extents: others under other values.
   };
   const std::vector<OperandNumbers>& operands() const { return operands_; }
-  int buffer_bytes(size_t buffer) const { return buffer_bytes_[buffer]; }
-  int copy_bytes(size_t step) const { return copy_bytes_[step]; }
-  /// The symbol of a step's scratch bytes; empty: it has none.
-  const std::string& scratch_symbol(size_t step) const { return scratch_symbols_[step]; }
+  struct BufferNumbers {
+    const Value* value = nullptr;  ///< Null: scratch.
+    int bytes = 0;
+    int samples = 0;  ///< Of the value, of which it holds one at a time.
+  };
+  const std::vector<BufferNumbers>& buffers() const { return buffers_; }
+  struct StepNumbers {
+    int copy_bytes = 0, samples = 0;
+    std::string scratch;  ///< The symbol of its bytes; empty: it has none.
+  };
+  const std::vector<StepNumbers>& steps() const { return steps_; }
+  /// Results that take the memory of others, which are as large.
+  const std::vector<std::pair<const Value*, const Value*>>& in_place() const { return in_place_; }
 
  private:
   int add(const Dim& dim);
+  void add_buffers();
   void add_operands();
 
   const Program& program_;
@@ -45,8 +55,9 @@ class KnownList {
   std::vector<Dim> dims_;
   std::map<std::string, int> places_;  ///< By text.
   std::vector<OperandNumbers> operands_;
-  std::vector<int> buffer_bytes_, copy_bytes_;
-  std::vector<std::string> scratch_symbols_;
+  std::vector<BufferNumbers> buffers_;
+  std::vector<StepNumbers> steps_;
+  std::vector<std::pair<const Value*, const Value*>> in_place_;
 };
 
 }  // namespace tenon

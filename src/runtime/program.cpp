@@ -34,18 +34,19 @@ Result<std::unique_ptr<Program>> Program::create(const Backend& backend, Constan
                                                  ConcreteGraph graph, int threads,
                                                  const Branches& branches, WeightStore* weights,
                                                  const StepList* known_list,
-                                                 const KnownProgram* known, size_t most_bytes,
+                                                 const KnownPrograms& known, size_t most_bytes,
                                                  const Makers& makers) {
   auto program = std::unique_ptr<Program>(new Program(std::move(graph)));
   Stopwatch watch;
   TENON_ASSIGN(std::vector<MadeStep> made,
-               program->make_steps(backend, constants, threads, known, makers));
+               program->make_steps(backend, constants, threads,
+                                   known.empty() ? nullptr : known.front().get(), makers));
   program->making_.kernels = watch.lap();
   Device& device = *backend.device;
-  if (known != nullptr && weights == nullptr && !device.capabilities().waits_for_kernels) {
+  for (size_t i = 0; i < known.size() && weights == nullptr; ++i) {
     TENON_ASSIGN(const bool bound,
-                 program->bind_like(device, constants, known->list(), made, most_bytes));
-    program->making_.steps = watch.lap();
+                 program->bind_like(device, constants, known[i]->list(), made, most_bytes));
+    program->making_.steps += watch.lap();
     if (bound) return program;
   }
   if (weights != nullptr) {
@@ -175,6 +176,7 @@ Status Program::bind(Device& device, ConstantStore& constants, std::vector<MadeS
     const size_t end = group_end(*list_, first);
     for (size_t i = first; i < end; ++i) steps_[i].group_end = end;
   }
+  for (size_t i = 0; i < steps_.size(); ++i) steps_[i].fetch = list_->steps[i].fetch;
   bind_fetches();
   bind_walks();
   for (int i = 0; i < step_count(); ++i) bind_own(i);
@@ -237,11 +239,11 @@ Result<Program::Operand> Program::bind_operand(const Place& place, ConstantStore
 }
 
 void Program::bind_fetches() {
-  for (size_t i = 0; i < steps_.size(); ++i) {
-    const StepFetch& fetch = list_->steps[i].fetch;
-    if (fetch.bytes == 0) continue;
-    const std::byte* const packed = steps_[fetch.step].kernel->packed().data();
-    steps_[i].ahead = {packed + fetch.offset, static_cast<size_t>(fetch.bytes)};
+  for (BoundStep& step : steps_) {
+    step.ahead = {};
+    if (step.fetch.bytes == 0) continue;
+    const std::byte* const packed = steps_[step.fetch.step].kernel->packed().data();
+    step.ahead = {packed + step.fetch.offset, static_cast<size_t>(step.fetch.bytes)};
   }
 }
 
@@ -264,6 +266,7 @@ Status Program::prepare_starts(Device& device) const {
 StepList Program::list() const {
   StepList list = *list_;
   list.symbols = numbers_;
+  for (size_t i = 0; i < steps_.size(); ++i) list.steps[i].fetch = steps_[i].fetch;
   return list;
 }
 

@@ -26,6 +26,8 @@ class ThreadPool;
 class ControlKernel;
 class KnownList;
 class KnownProgram;
+/// The last ones first.
+using KnownPrograms = std::vector<std::shared_ptr<const KnownProgram>>;
 class MovableConstants;
 
 /// A result that a step of an observed run has just written: one of its node's results, or a sample
@@ -53,14 +55,14 @@ class Program {
  public:
   /// With `weights`, the large constants are there: steps read copies of those that the store has
   /// on the host alone, which each run makes. Null: all are in `constants` and with the kernels.
-  /// `known` and `known_list` are of other shapes, and may be null. The list of `known` serves as
-  /// it is where an arena of that order takes no more than `most_bytes`.
+  /// `known` and `known_list` are of other shapes; the latter may be null. A list of `known` serves
+  /// as it is where an arena of its order takes no more than `most_bytes`, or none takes less.
   static Result<std::unique_ptr<Program>> create(const Backend& backend, ConstantStore& constants,
                                                  ConcreteGraph graph, int threads,
                                                  const Branches& branches = {},
                                                  WeightStore* weights = nullptr,
                                                  const StepList* known_list = nullptr,
-                                                 const KnownProgram* known = nullptr,
+                                                 const KnownPrograms& known = {},
                                                  size_t most_bytes = 0, const Makers& makers = {});
 
   size_t arena_bytes() const { return places_.bytes; }
@@ -144,7 +146,8 @@ class Program {
     size_t copy_bytes = 0;
     size_t first = 0, inputs = 0, outputs = 0;  ///< Its operands, of all.
     Operand scratch;
-    std::span<const std::byte> ahead;
+    StepFetch fetch;
+    std::span<const std::byte> ahead;  ///< That stretch.
     int64_t samples = 1;
     size_t group_end = 0;
     int section = 0, stream = 0;
@@ -182,12 +185,16 @@ class Program {
                          std::vector<MadeStep>& made, size_t most_bytes);
   Status bind_operands_like(ConstantStore& constants, const KnownList& known,
                             std::span<const int64_t> numbers);
+  bool has_kernels_like(const KnownList& known, const std::vector<MadeStep>& made) const;
+  static bool has_samples_like(const KnownList& known, const std::vector<MadeStep>& made,
+                               std::span<const int64_t> numbers);
   bool fits(const KnownList& known, const std::vector<MadeStep>& made,
             std::span<const int64_t> numbers) const;
   Status bind(Device& device, ConstantStore& constants, std::vector<MadeStep> made);
   Status bind_step(const Step& step, ConstantStore& constants, BoundStep& bound);
   Result<Operand> bind_operand(const Place& place, ConstantStore& constants,
                                const WeightRead* weight = nullptr) const;
+  void plan_fetches();
   void bind_fetches();
   void bind_walks();
   const WeightRead* read_of(int step, int operand, bool is_own) const;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <malloc.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <thread>
@@ -65,6 +66,36 @@ TEST(NewShapes, ProgramsOfShapesThatWereMetAreUsedAgain) {
     ASSERT_TRUE(rows.run(count));
     EXPECT_EQ(rows.context->program(), programs[count - 1]) << count;
   }
+}
+
+int descriptions = 0;
+
+/// Of a product, as of its row, counted.
+Support describe_product(const Problem& problem) {
+  ++descriptions;
+  return std::ranges::find(cpu_tactics(), "cpu.gemm.packed", &Tactic::name)->takes(problem);
+}
+
+TEST(NewShapes, AreLoweredOnceAndTheirKernelsDescribedOnce) {
+  const auto built = rows_engine();
+  ASSERT_TRUE(built.ok()) << built.error().message;
+  std::vector<Tactic> rows(cpu_tactics().begin(), cpu_tactics().end());
+  std::ranges::find(rows, "cpu.gemm.packed", &Tactic::name)->takes = describe_product;
+  Backend backend = cpu_backend(2);
+  backend.rows = std::make_shared<const std::vector<Tactic>>(std::move(rows));
+  backend.tactics = *backend.rows;
+  const auto engine = Engine::create(copy_of((*built)->plan()), backend);
+  ASSERT_TRUE(engine.ok()) << engine.error().message;
+  // The first one is not the largest.
+  const auto first = (*engine)->program({{"rows", 100}}, 1);
+  ASSERT_TRUE(first.ok()) << first.error().message;
+  for (const int64_t count : {8, 99, 101, 517, 1000, 3}) {
+    const auto program = (*engine)->program({{"rows", count}}, 1);
+    ASSERT_TRUE(program.ok()) << program.error().message;
+    EXPECT_TRUE((*program)->shares_list_of(**first)) << count;
+  }
+  // create() has described them itself.
+  EXPECT_EQ(descriptions, 0);
 }
 
 TEST(NewShapes, AThousandInTurnTakeNoMoreMemory) {

@@ -5,6 +5,8 @@
 
 #include "../tolerances.h"
 #include "graphs.h"
+#include "list_numbers.h"
+#include "lower/verify_steps.h"
 
 namespace tenon {
 namespace {
@@ -107,6 +109,31 @@ TEST(SampleSteps, TurnsOfAnySizeGiveTheSame) {
             std::max(distance, std::abs(expected->means.as_double(i) - actual->means.as_double(i)));
       EXPECT_LT(distance, test::kNear) << turns << ", batch " << batch;
     }
+  }
+}
+
+/// Turns, memory that results share and weights that are fetched are those of a list of its own.
+TEST(SampleSteps, ABatchTakesTheListOfAnother) {
+  const auto engine = image_engine();
+  ASSERT_TRUE(engine.ok()) << engine.error().message;
+  const auto first = (*engine)->program({{"n", kBatch}}, 2);
+  ASSERT_TRUE(first.ok()) << first.error().message;
+  EXPECT_GT(std::ranges::count_if((*first)->list().steps,
+                                  [](const Step& step) { return step.samples != Dim(1); }),
+            0);
+  for (int64_t batch = kBatch - 1; batch > kBatch / 2; --batch) {
+    const auto program = (*engine)->program({{"n", batch}}, 2);
+    ASSERT_TRUE(program.ok()) << program.error().message;
+    EXPECT_TRUE((*program)->shares_list_of(**first)) << batch;
+    EXPECT_LE((*program)->arena_bytes(), (*first)->arena_bytes());
+    const StepList list = (*program)->list();
+    const Status sound = verify(list, (*engine)->graph());
+    EXPECT_TRUE(sound.ok()) << sound.error().message;
+    const auto alone = Engine::create(copy_of((*engine)->plan()), cpu_backend(2));
+    ASSERT_TRUE(alone.ok()) << alone.error().message;
+    const auto own = (*alone)->program({{"n", batch}}, 2);
+    ASSERT_TRUE(own.ok()) << own.error().message;
+    EXPECT_EQ(numbers_of(list), numbers_of((*own)->list())) << batch;
   }
 }
 

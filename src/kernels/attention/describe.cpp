@@ -62,9 +62,42 @@ void set_rounding(AttentionProblem& p, const Attention& op) {
   if (op.weights_type == DataType::kFloat8E5M2) p.weights_places = 2, p.weights_least = 0x1p-14f;
 }
 
+Status check(const Problem& problem) {
+  const auto* op = problem.operation.as<Attention>();
+  if (op == nullptr) return unsupported("not attention");
+  if (problem.outputs.size() > 1) return unsupported("more than the result is wanted");
+  for (int i = kMask + 1; i < static_cast<int>(problem.inputs.size()); ++i)
+    if (problem.has_input(i)) return unsupported("a past or lengths of sequences are given");
+  const DataType type = problem.input(kQ).type;
+  if (type != DataType::kFloat32 && type != DataType::kBFloat16)
+    return unsupported("the type is neither f32 nor bf16");
+  for (const int operand : {kQ, kK, kV})
+    if (problem.input(operand).count() == 0) return unsupported("an empty tensor");
+  if (problem.has_input(kMask)) {
+    const Operand& mask = problem.input(kMask);
+    if (mask.rank() > 4) return unsupported("a mask of more than 4 axes");
+    if (mask.type != DataType::kBool && mask.type != DataType::kFloat32 &&
+        mask.type != DataType::kBFloat16)
+      return unsupported("the mask's type");
+    if (mask.rank() > 0 && mask.extents.back() != 1 &&
+        mask.extents.back() !=
+            problem.input(kK).extents[op->k_bsnh || problem.input(kK).rank() == 3 ? 1 : 2])
+      return unsupported("a mask shorter than the keys");
+  }
+  const View views[] = {view_of(problem.input(kQ), op->q_heads, op->q_bsnh),
+                        view_of(problem.input(kK), op->kv_heads, op->k_bsnh),
+                        view_of(problem.input(kV), op->kv_heads, op->v_bsnh),
+                        view_of(problem.output(), op->q_heads, op->out_bsnh)};
+  for (const View& view : views)
+    if (view.element != 1 && view.size != 1)
+      return unsupported("the elements of a head are not contiguous");
+  return {};
+}
+
 }  // namespace
 
-AttentionProblem describe_attention(const Problem& problem) {
+Result<AttentionProblem> describe_attention(const Problem& problem) {
+  TENON_TRY(check(problem));
   const auto& op = *problem.operation.as<Attention>();
   const View q = view_of(problem.input(kQ), op.q_heads, op.q_bsnh),
              k = view_of(problem.input(kK), op.kv_heads, op.k_bsnh);
@@ -102,38 +135,6 @@ AttentionProblem describe_attention(const Problem& problem) {
     p.mask_strides = mask_strides(problem.input(kMask));
   }
   return p;
-}
-
-Support supports_attention(const Problem& problem) {
-  const auto* op = problem.operation.as<Attention>();
-  if (op == nullptr) return Support::no("not attention");
-  if (problem.outputs.size() > 1) return Support::no("more than the result is wanted");
-  for (int i = kMask + 1; i < static_cast<int>(problem.inputs.size()); ++i)
-    if (problem.has_input(i)) return Support::no("a past or lengths of sequences are given");
-  const DataType type = problem.input(kQ).type;
-  if (type != DataType::kFloat32 && type != DataType::kBFloat16)
-    return Support::no("the type is neither f32 nor bf16");
-  for (const int operand : {kQ, kK, kV})
-    if (problem.input(operand).count() == 0) return Support::no("an empty tensor");
-  if (problem.has_input(kMask)) {
-    const Operand& mask = problem.input(kMask);
-    if (mask.rank() > 4) return Support::no("a mask of more than 4 axes");
-    if (mask.type != DataType::kBool && mask.type != DataType::kFloat32 &&
-        mask.type != DataType::kBFloat16)
-      return Support::no("the mask's type");
-    if (mask.rank() > 0 && mask.extents.back() != 1 &&
-        mask.extents.back() !=
-            problem.input(kK).extents[op->k_bsnh || problem.input(kK).rank() == 3 ? 1 : 2])
-      return Support::no("a mask shorter than the keys");
-  }
-  const View views[] = {view_of(problem.input(kQ), op->q_heads, op->q_bsnh),
-                        view_of(problem.input(kK), op->kv_heads, op->k_bsnh),
-                        view_of(problem.input(kV), op->kv_heads, op->v_bsnh),
-                        view_of(problem.output(), op->q_heads, op->out_bsnh)};
-  for (const View& view : views)
-    if (view.element != 1 && view.size != 1)
-      return Support::no("the elements of a head are not contiguous");
-  return {};
 }
 
 }  // namespace tenon::cpu

@@ -37,9 +37,8 @@ template <class Implementation> class ConvKernel final : public Kernel {
   ConvKernel(Implementation implementation, ConvDescription description)
       : implementation_(std::move(implementation)), description_(std::move(description)) {}
 
-  static Result<std::unique_ptr<Kernel>> create(const Problem& problem, bool tiles = false) {
-    TENON_ASSIGN(ConvDescription description, describe_convolution(problem));
-    description.conv.tiles = tiles;
+  static Result<std::unique_ptr<Kernel>> create(const Problem& problem,
+                                                ConvDescription description) {
     const Tensor* weights = problem.input(description.weights).constant;
     TENON_ASSIGN(
         Implementation implementation,

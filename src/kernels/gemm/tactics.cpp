@@ -143,7 +143,8 @@ Result<Description> describe(const Problem& problem) {
   p.compute = p.a.type;
   p.threads = std::max(1, problem.threads);
   p.isa = cpu::isa_up_to(problem.isa_limit);
-  p.strassen = false;
+  p.constant_b = problem.input(d.b).constant != nullptr;
+  p.packed = problem.packed;
   if (p.c.column_stride != 1 && p.n != 1) return unsupported("columns of the result lie apart");
   p.c.column_stride = 1;
   TENON_TRY(describe_steps(problem, region, axes, d));
@@ -155,6 +156,12 @@ class GemmKernel final : public Kernel {
  public:
   GemmKernel(cpu::Gemm gemm, Description description)
       : gemm_(std::move(gemm)), description_(std::move(description)) {}
+
+  static Result<std::unique_ptr<Kernel>> create(const Problem& problem, Description description) {
+    const Tensor* b = problem.input(description.b).constant;
+    TENON_ASSIGN(cpu::Gemm gemm, cpu::Gemm::prepare(description.gemm, b ? b->bytes() : nullptr));
+    return make_kernel<GemmKernel>(std::move(gemm), std::move(description));
+  }
 
   Status run(const LaunchArguments& arguments) const override {
     TENON_TRY(cpu::check_threads(arguments.queue.pool->threads(), description_.gemm.threads));
@@ -187,77 +194,56 @@ class GemmKernel final : public Kernel {
 /// Each scheme has the weights in one form.
 enum class Scheme { plain, strassen, tiles };
 
-Result<std::unique_ptr<Kernel>> create_product(const Problem& problem, Scheme scheme) {
-  TENON_ASSIGN(Description description, describe(problem));
-  const Tensor* b = problem.input(description.b).constant;
-  description.gemm.constant_b = b != nullptr;
-  description.gemm.packed = problem.packed;
-  description.gemm.strassen = scheme == Scheme::strassen;
-  description.gemm.tiles = scheme == Scheme::tiles;
-  TENON_ASSIGN(cpu::Gemm gemm, cpu::Gemm::prepare(description.gemm, b ? b->bytes() : nullptr));
-  return make_kernel<GemmKernel>(std::move(gemm), std::move(description));
-}
-
-}  // namespace
-
-namespace gemm_packed {
-
-Support supports(const Problem& problem) {
-  return Support::of(describe(problem));
-}
-
-Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
-  return create_product(problem, Scheme::plain);
-}
-
-}  // namespace gemm_packed
-
-namespace gemm_strassen {
-
-Support supports(const Problem& problem) {
-  const auto description = describe(problem);
-  if (!description.ok()) return Support::of(description);
-  if (problem.input(description->b).constant == nullptr)
-    return Support::no("the right operand is not constant");
+Status check_strassen(const Problem& problem, const Description& d) {
+  if (!d.gemm.constant_b) return unsupported("the right operand is not constant");
   // A plan whose weights are packed already runs under smaller shapes of its profile too, where the
   // kernel computes plainly.
-  if (problem.packed.empty() && !cpu::Gemm::fits_strassen(description->gemm))
-    return Support::no("too small for quarters, not f32, or an odd number of panels or steps");
-  if (!problem.input(description->a).uniform_rows)
-    return Support::no(
+  if (problem.packed.empty() && !cpu::Gemm::fits_strassen(d.gemm))
+    return unsupported("too small for quarters, not f32, or an odd number of panels or steps");
+  if (!problem.input(d.a).uniform_rows)
+    return unsupported(
         "the left operand's rows may be of different size, and small ones would be rounded to the "
         "large ones");
   return {};
 }
 
-Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
-  return create_product(problem, Scheme::strassen);
-}
-
-}  // namespace gemm_strassen
-
-namespace gemm_tiles {
-
-Support supports(const Problem& problem) {
-  const auto description = describe(problem);
-  if (!description.ok()) return Support::of(description);
-  if (problem.input(description->b).constant == nullptr)
-    return Support::no("the right operand is not constant");
-  const cpu::GemmProblem& p = description->gemm;
+Status check_tiles(const Problem& problem, const Description& d) {
+  if (!d.gemm.constant_b) return unsupported("the right operand is not constant");
+  const cpu::GemmProblem& p = d.gemm;
   if (!cpu::Gemm::fits_tiles(p))
-    return Support::no("operands of two types, or a machine without tiles (AMX)");
+    return unsupported("operands of two types, or a machine without tiles (AMX)");
   // A plan whose weights are packed already runs under smaller shapes of its profile too.
   if (problem.packed.empty() && !cpu::pays_by_tiles(p.compute, p.m, p.n, p.k))
-    return Support::no("few rows, columns or steps");
+    return unsupported("few rows, columns or steps");
   if (p.compute == cpu::ElementType::f32 && !problem.numerics.bf16_parts)
-    return Support::no("an infinity would become no number, which exact numerics forbid");
+    return unsupported("an infinity would become no number, which exact numerics forbid");
   return {};
 }
 
-Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
-  return create_product(problem, Scheme::tiles);
+Result<Description> describe(const Problem& problem, Scheme scheme) {
+  TENON_ASSIGN(Description d, describe(problem));
+  if (scheme == Scheme::strassen) TENON_TRY(check_strassen(problem, d));
+  if (scheme == Scheme::tiles) TENON_TRY(check_tiles(problem, d));
+  d.gemm.strassen = scheme == Scheme::strassen;
+  d.gemm.tiles = scheme == Scheme::tiles;
+  return d;
 }
 
-}  // namespace gemm_tiles
+}  // namespace
+
+#define TENON_PRODUCT_TACTIC(space, scheme)                                          \
+  namespace space {                                                                  \
+  Support supports(const Problem& problem) {                                         \
+    return Support::of(describe(problem, Scheme::scheme));                           \
+  }                                                                                  \
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) { \
+    TENON_ASSIGN(Description description, describe(problem, Scheme::scheme));        \
+    return GemmKernel::create(problem, std::move(description));                      \
+  }                                                                                  \
+  }
+
+TENON_PRODUCT_TACTIC(gemm_packed, plain)
+TENON_PRODUCT_TACTIC(gemm_strassen, strassen)
+TENON_PRODUCT_TACTIC(gemm_tiles, tiles)
 
 }  // namespace tenon::tactics

@@ -19,6 +19,10 @@ struct Part {
 };
 
 Result<std::vector<Part>> parts_of(const Problem& problem) {
+  if (problem.outputs.empty() || problem.inputs.empty() || !problem.input(0).present)
+    return unsupported("not a movement of data");
+  for (const Operand& output : problem.outputs)
+    if (output.count() == 0) return unsupported("an empty result");
   TENON_ASSIGN(const std::vector<CopyPart> copies, copy_parts(problem));
   std::vector<Part> parts;
   for (const CopyPart& copy : copies)
@@ -71,10 +75,6 @@ class CopyKernel final : public Kernel {
 }  // namespace
 
 Support supports(const Problem& problem) {
-  if (problem.outputs.empty() || problem.inputs.empty() || !problem.input(0).present)
-    return Support::no("not a movement of data");
-  for (const Operand& output : problem.outputs)
-    if (output.count() == 0) return Support::no("an empty result");
   return Support::of(parts_of(problem));
 }
 

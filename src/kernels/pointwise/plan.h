@@ -5,8 +5,7 @@
 
 namespace tenon::tactics::pointwise_blocks {
 
-Support supports(const Problem& problem);
-/// The program over the problem's operands. The problem is supported.
+/// The program over the problem's operands; fails, with the reason, where the tactic has none.
 Result<cpu::PointwisePlan> plan_of(const Problem& problem);
 
 }  // namespace tenon::tactics::pointwise_blocks

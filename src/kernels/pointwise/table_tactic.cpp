@@ -93,24 +93,32 @@ cpu::PointwisePlan over_all_bytes(cpu::PointwisePlan plan, const Problem& proble
   return plan;
 }
 
+struct Description {
+  int input = 0;
+  cpu::PointwisePlan plan;
+};
+
+Result<Description> describe(const Problem& problem) {
+  TENON_ASSIGN(cpu::PointwisePlan plan, pointwise_blocks::plan_of(problem));
+  const int input = byte_operand(problem);
+  if (input < 0) return unsupported("not one operand of 8 bits beside known numbers");
+  if (!is_one_run(problem, input)) return unsupported("elements in different orders");
+  for (const Operand& output : problem.outputs)
+    if (byte_size(output.type) != 1 && byte_size(output.type) != 4)
+      return unsupported("a result of 16 or 64 bits");
+  if (problem.input(input).count() <= kFewElements) return unsupported("few elements");
+  return Description{input, over_all_bytes(std::move(plan), problem, input)};
+}
+
 }  // namespace
 
 Support supports(const Problem& problem) {
-  if (const Support support = pointwise_blocks::supports(problem); !support) return support;
-  const int input = byte_operand(problem);
-  if (input < 0) return Support::no("not one operand of 8 bits beside known numbers");
-  if (!is_one_run(problem, input)) return Support::no("elements in different orders");
-  for (const Operand& output : problem.outputs)
-    if (byte_size(output.type) != 1 && byte_size(output.type) != 4)
-      return Support::no("a result of 16 or 64 bits");
-  if (problem.input(input).count() <= kFewElements) return Support::no("few elements");
-  return {};
+  return Support::of(describe(problem));
 }
 
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
-  TENON_ASSIGN(cpu::PointwisePlan plan, pointwise_blocks::plan_of(problem));
-  const int input = byte_operand(problem);
-  plan = over_all_bytes(std::move(plan), problem, input);
+  TENON_ASSIGN(const Description description, describe(problem));
+  const auto& [input, plan] = description;
   std::array<uint8_t, cpu::kByteValues> all;
   for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<uint8_t>(i);
   std::vector<const void*> inputs;

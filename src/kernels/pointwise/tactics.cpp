@@ -35,18 +35,18 @@ DataType type_of(const PointwiseProgram& program, const Problem& problem, int so
 
 /// Integers may only be read by a cast: a float register does not hold them all. Bytes that are
 /// quantized are dequantized by the only instructions that read them.
-Support check_types(const PointwiseProgram& program, const Problem& problem) {
+Status check_types(const PointwiseProgram& program, const Problem& problem) {
   for (const auto& instruction : program.instructions) {
     if (instruction.quantizes ? !is_byte_integer(instruction.to)
                               : !is_register_type(instruction.to))
-      return Support::no("a value that is none of f32, bf16, f16 and bool");
+      return unsupported("a value that is none of f32, bf16, f16 and bool");
     for (const int source : instruction.sources) {
       if (source < 0) continue;
       const DataType type = type_of(program, problem, source);
       if (instruction.dequantizes
               ? !is_byte_integer(type)
               : !is_register_type(type) && (!instruction.is_cast || source >= program.inputs))
-        return Support::no("arithmetic on integers");
+        return unsupported("arithmetic on integers");
     }
   }
   return {};
@@ -83,37 +83,40 @@ class PointwiseKernel final : public Kernel {
   int threads_;
 };
 
-}  // namespace
-
-Support supports(const Problem& problem) {
-  if (!is_taken(problem.operation)) return Support::no("not pointwise");
-  const auto program = make_rounding_program(problem);
-  if (!program.ok()) return Support::of(program);
+Status check(const PointwiseProgram& program, const Problem& problem) {
   for (const Operand& output : problem.outputs) {
-    if (!is_register_type(output.type) && !(program->rounds() && is_byte_integer(output.type)))
-      return Support::no("a result that is neither f32, bf16 nor bool");
+    if (!is_register_type(output.type) && !(program.rounds() && is_byte_integer(output.type)))
+      return unsupported("a result that is neither f32, bf16 nor bool");
     if (output.extents != problem.output().extents)
-      return Support::no("outputs of different extents");
-    if (output.count() == 0) return Support::no("an empty result");
+      return unsupported("outputs of different extents");
+    if (output.count() == 0) return unsupported("an empty result");
   }
   for (const Operand& input : problem.inputs) {
-    if (!input.present) return Support::no("an absent operand");
-    if (!stored_type(input.type).has_value()) return Support::no("an operand's type");
+    if (!input.present) return unsupported("an absent operand");
+    if (!stored_type(input.type).has_value()) return unsupported("an operand's type");
     if (input.rank() > problem.output().rank())
-      return Support::no("an operand of more axes than the result");
+      return unsupported("an operand of more axes than the result");
   }
-  return check_types(*program, problem);
+  return check_types(program, problem);
 }
 
+}  // namespace
+
 Result<cpu::PointwisePlan> plan_of(const Problem& problem) {
+  if (!is_taken(problem.operation)) return unsupported("not pointwise");
   cpu::PointwisePlan plan;
   TENON_ASSIGN(plan.program, make_rounding_program(problem));
+  TENON_TRY(check(plan.program, problem));
   plan.isa = cpu::isa_up_to(problem.isa_limit);
   plan.loops = collapse_loops(problem);
   for (const Operand& input : problem.inputs) plan.types.push_back(*stored_type(input.type));
   for (const Operand& output : problem.outputs) plan.types.push_back(*stored_type(output.type));
   plan.sort_inputs();
   return plan;
+}
+
+Support supports(const Problem& problem) {
+  return Support::of(plan_of(problem));
 }
 
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {

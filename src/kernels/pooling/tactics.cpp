@@ -1,9 +1,9 @@
 
 #include "device/cpu/thread_pool.h"
+#include "kernels/cpu_tactic.h"
 #include "kernels/image.h"
 #include "kernels/pooling/planes.h"
 #include "kernels/pooling/pool.h"
-#include "kernels/tactic.h"
 #include "ops/nn.h"
 #include "ops/nn_window.h"
 
@@ -68,30 +68,28 @@ cpu::PoolProblem describe(const Problem& problem) {
   return p;
 }
 
-class PoolKernel final : public Kernel {
+template <auto kRun> class PoolKernel final : public Kernel {
  public:
-  PoolKernel(const cpu::PoolProblem& problem, decltype(&cpu::pool) function)
-      : problem_(problem), function_(function) {}
+  PoolKernel(const Problem&, const cpu::PoolProblem& pool) : problem_(pool) {}
   Status run(const LaunchArguments& arguments) const override {
-    function_(problem_, arguments.inputs[0], arguments.outputs[0], *arguments.queue.pool);
+    kRun(problem_, arguments.inputs[0], arguments.outputs[0], *arguments.queue.pool);
     return {};
   }
 
  private:
   cpu::PoolProblem problem_;
-  decltype(&cpu::pool) function_;
 };
 
 /// Shared by both layouts.
-Support is_supported(const Problem& problem) {
+Status check(const Problem& problem) {
   const auto* op = problem.operation.as<Pool>();
-  if (op == nullptr) return Support::no("not pooling");
-  if (problem.outputs.size() != 1) return Support::no("indices are wanted");
+  if (op == nullptr) return unsupported("not pooling");
+  if (problem.outputs.size() != 1) return unsupported("indices are wanted");
   if (!pool_type(problem.input(0).type))
-    return Support::no("the type is none of f32, bf16, i8 and u8");
-  if (problem.input(0).rank() > 5) return Support::no("more than three spatial axes");
+    return unsupported("the type is none of f32, bf16, i8 and u8");
+  if (problem.input(0).rank() > 5) return unsupported("more than three spatial axes");
   if (op->count_include_pad && op->pad_mode != PadMode::kExplicit)
-    return Support::no("SAME padding that counts for the average");
+    return unsupported("SAME padding that counts for the average");
   return {};
 }
 
@@ -100,40 +98,32 @@ bool of_reals(const Problem& problem) {
   return type == cpu::PoolType::f32 || type == cpu::PoolType::bf16;
 }
 
+Result<cpu::PoolProblem> describe_nhwc(const Problem& problem) {
+  TENON_TRY(check(problem));
+  if (!of_reals(problem) && problem.operation.as<Pool>()->function != PoolFunction::kMax)
+    return unsupported("sums of bytes");
+  if (!pixel_stride(problem.input(0)) || !pixel_stride(problem.output()))
+    return unsupported("not channels-last");
+  return describe(problem);
+}
+
+Result<cpu::PoolProblem> describe_planes(const Problem& problem) {
+  TENON_TRY(check(problem));
+  if (!of_reals(problem)) return unsupported("bytes");
+  for (const Operand* operand : {&problem.input(0), &problem.output()})
+    if (!operand->dense() || operand->layout != Layout::kRowMajor)
+      return unsupported("not row-major");
+  return describe(problem);
+}
+
 }  // namespace
 
 namespace pool_nhwc {
-
-Support supports(const Problem& problem) {
-  if (const Support support = is_supported(problem); !support) return support;
-  if (!of_reals(problem) && problem.operation.as<Pool>()->function != PoolFunction::kMax)
-    return Support::no("sums of bytes");
-  if (!pixel_stride(problem.input(0)) || !pixel_stride(problem.output()))
-    return Support::no("not channels-last");
-  return {};
+TENON_DESCRIBED_TACTIC(describe_nhwc, make_kernel<PoolKernel<cpu::pool>>)
 }
-
-Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
-  return make_kernel<PoolKernel>(describe(problem), cpu::pool);
-}
-
-}  // namespace pool_nhwc
 
 namespace pool_planes {
-
-Support supports(const Problem& problem) {
-  if (const Support support = is_supported(problem); !support) return support;
-  if (!of_reals(problem)) return Support::no("bytes");
-  for (const Operand* operand : {&problem.input(0), &problem.output()})
-    if (!operand->dense() || operand->layout != Layout::kRowMajor)
-      return Support::no("not row-major");
-  return {};
+TENON_DESCRIBED_TACTIC(describe_planes, make_kernel<PoolKernel<cpu::pool_planes>>)
 }
-
-Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
-  return make_kernel<PoolKernel>(describe(problem), cpu::pool_planes);
-}
-
-}  // namespace pool_planes
 
 }  // namespace tenon::tactics

@@ -113,10 +113,8 @@ Result<Description> describe(const Problem& problem) {
   for (size_t i = 3; i < inner.inputs.size(); ++i)
     if (inner.inputs[i].present != region.attention->has_input(static_cast<int>(i)))
       return unsupported("a mask that is computed in the region");
-  if (const Support support = cpu::supports_attention(inner); !support)
-    return unsupported("{}", support.reason);
   cpu::AttentionProblem& p = d.problem.attention;
-  p = cpu::describe_attention(inner);
+  TENON_ASSIGN(p, cpu::describe_attention(inner));
   if (p.weights_step <= 0 || p.weights_places != 0 || p.weights_limit > 255)
     return unsupported("weights that are not rounded to bytes");
   if (std::max(p.size, p.kv_length) > cpu::kMostByteDepth)

@@ -169,26 +169,32 @@ class ImageReduction final : public Kernel {
   const cpu::RowFunctions& functions_;
 };
 
+Result<Form> describe(const Problem& problem) {
+  const auto* op = problem.operation.as<Reduce>();
+  if (op == nullptr) return unsupported("not a reduction");
+  if (!recipe_of(op->function)) return unsupported("a product");
+  if (problem.has_input(1)) return unsupported("axes given at run time");
+  if (!cpu::is_vector_type(problem.input(0).type))
+    return unsupported("the type is neither f32 nor bf16");
+  if (problem.input(0).count() == 0) return unsupported("an empty tensor");
+  if (!problem.output().dense()) return unsupported("a strided result");
+  const Form form = form_of(*op, problem.input(0));
+  if (form == Form::kNone)
+    return unsupported("axes that are neither the last ones nor those of an image");
+  return form;
+}
+
 }  // namespace
 
 Support supports(const Problem& problem) {
-  const auto* op = problem.operation.as<Reduce>();
-  if (op == nullptr) return Support::no("not a reduction");
-  if (!recipe_of(op->function)) return Support::no("a product");
-  if (problem.has_input(1)) return Support::no("axes given at run time");
-  if (!cpu::is_vector_type(problem.input(0).type))
-    return Support::no("the type is neither f32 nor bf16");
-  if (problem.input(0).count() == 0) return Support::no("an empty tensor");
-  if (!problem.output().dense()) return Support::no("a strided result");
-  if (form_of(*op, problem.input(0)) == Form::kNone)
-    return Support::no("axes that are neither the last ones nor those of an image");
-  return {};
+  return Support::of(describe(problem));
 }
 
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
+  TENON_ASSIGN(const Form form, describe(problem));
   const auto& op = *problem.operation.as<Reduce>();
   const Operand& x = problem.input(0);
-  if (form_of(op, x) == Form::kImage)
+  if (form == Form::kImage)
     return make_kernel<ImageReduction>(problem, op.function == ReduceFunction::kMean);
   const int64_t rows = problem.output().count();
   return make_kernel<RowReducer>(rows, x.count() / rows, *cpu::element_type(x.type),

@@ -5,9 +5,9 @@
 
 #include "device/cpu/thread_pool.h"
 #include "device/cpu/worker_memory.h"
+#include "kernels/cpu_tactic.h"
 #include "kernels/rows/describe.h"
 #include "kernels/strides.h"
-#include "kernels/tactic.h"
 #include "ops/ops.h"
 
 namespace tenon::tactics::normalization_sums {
@@ -34,7 +34,7 @@ bool collect(const Value* value, std::vector<int>& operands) {
          collect(value->producer()->input(1), operands);
 }
 
-std::optional<Description> describe(const Operation& node) {
+std::optional<Description> take_apart(const Operation& node) {
   if (!node.is<Fused>()) return std::nullopt;
   const Graph& body = *node.bodies()[0];
   const Node& last = *body.nodes().back();
@@ -159,17 +159,15 @@ class SumNormalization final : public Kernel {
   std::vector<float> scale_, bias_;
 };
 
-}  // namespace
-
-Support supports(const Problem& problem) {
-  const auto d = describe(problem.operation);
-  if (!d.has_value()) return Support::no("not the normalization of a sum");
+Result<Description> describe(const Problem& problem) {
+  auto d = take_apart(problem.operation);
+  if (!d.has_value()) return unsupported("not the normalization of a sum");
   if (d->op->norm != NormKind::kLayer && d->op->norm != NormKind::kRms)
-    return Support::no("not a layer or RMS normalization");
-  if (d->op->compute != DataType::kFloat32) return Support::no("statistics in another type");
+    return unsupported("not a layer or RMS normalization");
+  if (d->op->compute != DataType::kFloat32) return unsupported("statistics in another type");
   for (const Operand& output : problem.outputs)
     if (output.type != DataType::kFloat32 || !is_plain(output) || output.count() == 0)
-      return Support::no("a result that is not dense f32");
+      return unsupported("a result that is not dense f32");
   const Extents& extents = problem.output(d->output).extents;
   const int64_t axis = first_axis(*d->op, static_cast<int>(extents.size()));
   int64_t length = 1;
@@ -177,17 +175,17 @@ Support supports(const Problem& problem) {
   for (const int operand : d->operands)
     if (problem.input(operand).type != DataType::kFloat32 ||
         !row_strides(problem.input(operand), extents, axis))
-      return Support::no("a term without whole rows of f32");
+      return unsupported("a term without whole rows of f32");
   for (const int factors : {d->scale, d->bias})
     if (factors >= 0 && (problem.input(factors).constant == nullptr ||
                          problem.input(factors).type != DataType::kFloat32 ||
                          problem.input(factors).count() != length))
-      return Support::no("scale or bias is no constant row");
-  return {};
+      return unsupported("scale or bias is no constant row");
+  return std::move(*d);
 }
 
-Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
-  return make_kernel<SumNormalization>(problem, *describe(problem.operation));
-}
+}  // namespace
+
+TENON_DESCRIBED_TACTIC(describe, make_kernel<SumNormalization>)
 
 }  // namespace tenon::tactics::normalization_sums

@@ -44,7 +44,7 @@ std::optional<Layer> take_layer(const Value*& value) {
   return layer.weights >= 0 ? std::optional(layer) : std::nullopt;
 }
 
-std::optional<Description> describe(const Operation& node) {
+std::optional<Description> take_apart(const Operation& node) {
   if (!node.is<Fused>() || node.bodies()[0]->outputs().size() != 1) return std::nullopt;
   const Node* product = node.bodies()[0]->outputs()[0]->producer();
   const auto* multiply = product == nullptr ? nullptr : product->as<Pointwise>();
@@ -127,7 +127,8 @@ struct Product {
 class SqueezeKernel final : public Kernel {
  public:
   static Result<std::unique_ptr<Kernel>> create(const Problem& problem, Description description) {
-    auto kernel = std::unique_ptr<SqueezeKernel>(new SqueezeKernel(problem, description));
+    auto kernel =
+        std::unique_ptr<SqueezeKernel>(new SqueezeKernel(problem, std::move(description)));
     TENON_TRY(kernel->pack(problem));
     return std::unique_ptr<Kernel>(std::move(kernel));
   }
@@ -289,38 +290,43 @@ class SqueezeKernel final : public Kernel {
   bool by_pixels_ = false;          ///< The image is large: tasks are pieces of its pixels.
 };
 
-Support check_layer(const Problem& problem, const Layer& layer, int64_t from, int64_t to) {
+Status check_layer(const Problem& problem, const Layer& layer, int64_t from, int64_t to) {
   const Operand& weights = problem.input(layer.weights);
-  if (weights.constant == nullptr) return Support::no("weights computed at run time");
-  if (weights.type != DataType::kFloat32) return Support::no("weights that are not f32");
+  if (weights.constant == nullptr) return unsupported("weights computed at run time");
+  if (weights.type != DataType::kFloat32) return unsupported("weights that are not f32");
   if (weights.count() != from * to || weights.extents[0] != to)
-    return Support::no("a convolution with a window");
-  if (layer.functions.size() + 1 > cpu::kMaxEpilogueSteps) return Support::no("too many functions");
+    return unsupported("a convolution with a window");
+  if (layer.functions.size() + 1 > cpu::kMaxEpilogueSteps) return unsupported("too many functions");
   if (layer.bias < 0) return {};
   const Operand& bias = problem.input(layer.bias);
-  return bias.constant != nullptr && bias.type == DataType::kFloat32
-             ? Support{}
-             : Support::no("a bias that is no constant of f32");
+  if (bias.constant == nullptr || bias.type != DataType::kFloat32)
+    return unsupported("a bias that is no constant of f32");
+  return {};
+}
+
+Result<Description> describe(const Problem& problem) {
+  auto d = take_apart(problem.operation);
+  if (!d.has_value()) return unsupported("not an image times a gate of its means");
+  const Operand& x = problem.input(d->image);
+  if (x.type != DataType::kFloat32) return unsupported("the image is not f32");
+  if (!pixel_stride(x) || !pixel_stride(problem.output())) return unsupported("not channels-last");
+  if (x.count() == 0) return unsupported("an empty image");
+  const int64_t channels = x.extents[1];
+  const int64_t hidden = problem.input(d->layers[0].weights).extents[0];
+  TENON_TRY(check_layer(problem, d->layers[0], channels, hidden));
+  TENON_TRY(check_layer(problem, d->layers[1], hidden, channels));
+  return std::move(*d);
 }
 
 }  // namespace
 
 Support supports(const Problem& problem) {
-  const auto d = describe(problem.operation);
-  if (!d.has_value()) return Support::no("not an image times a gate of its means");
-  const Operand& x = problem.input(d->image);
-  if (x.type != DataType::kFloat32) return Support::no("the image is not f32");
-  if (!pixel_stride(x) || !pixel_stride(problem.output())) return Support::no("not channels-last");
-  if (x.count() == 0) return Support::no("an empty image");
-  const int64_t channels = x.extents[1];
-  const int64_t hidden = problem.input(d->layers[0].weights).extents[0];
-  if (const Support first = check_layer(problem, d->layers[0], channels, hidden); !first)
-    return first;
-  return check_layer(problem, d->layers[1], hidden, channels);
+  return Support::of(describe(problem));
 }
 
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
-  return SqueezeKernel::create(problem, *describe(problem.operation));
+  TENON_ASSIGN(Description description, describe(problem));
+  return SqueezeKernel::create(problem, std::move(description));
 }
 
 }  // namespace tenon::tactics::squeeze_nhwc

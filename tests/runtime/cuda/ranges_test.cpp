@@ -8,6 +8,7 @@
 #include <set>
 #include <sstream>
 
+#include "../list_numbers.h"
 #include "device/cuda/compiler.h"
 #include "device/cuda/cuda_device.h"
 #include "device/cuda/nvrtc.h"
@@ -208,31 +209,6 @@ TEST_P(GpuRanges, AreRunWithoutACompiler) {
     ASSERT_NO_FATAL_FAILURE(run(**context, n));
     EXPECT_EQ(cuda::compiler_work().compiled, before) << "n = " << n;
   }
-}
-
-/// The steps under their numbers, whatever the order of buffers.
-std::string numbers_of(const StepList& list) {
-  const auto number = [&](const Dim& dim) { return dim.evaluate(list.symbols).value_or(-1); };
-  const auto buffer_text = [&](const StepBuffer& buffer) {
-    return fmt::format("[{}.{} {} bytes {}-{}]", buffer.node, buffer.output, number(buffer.bytes),
-                       buffer.first, buffer.last);
-  };
-  std::string text;
-  const auto add = [&](const Place& place) {
-    const bool is_buffer = place.base == Place::Base::kBuffer;
-    text += fmt::format(
-        " {}:{}+{}", static_cast<int>(place.base),
-        is_buffer ? buffer_text(list.buffers[place.index]) : std::to_string(place.index),
-        number(place.offset));
-  };
-  for (const Step& step : list.steps) {
-    text += fmt::format("\n{} {} {} bytes, {} {}:", step.node, step.kernel, number(step.bytes),
-                        step.fenced, step.overlapped);
-    for (const Place& place : step.inputs) add(place);
-    for (const Place& place : step.outputs) add(place);
-    add(step.scratch);
-  }
-  return text;
 }
 
 /// Programs take the list of an earlier one: it says the same as one that is made for them alone.
