@@ -168,6 +168,34 @@ void unroll(NodeImporter& n, const ::onnx::GraphProto& body, std::vector<Value*>
   }
 }
 
+/// Of branches whose results differ in rank the one that squeezes: exporters write the squeeze of
+/// an extent that they do not know as a choice between Squeeze and Identity, and all that follows
+/// is made for the rank of one of them. -1: there is none.
+int squeezing_branch(const Graph& yes, const Graph& no) {
+  const Graph* branches[] = {&yes, &no};
+  for (size_t i = 0; i < std::min(yes.outputs().size(), no.outputs().size()); ++i) {
+    const size_t ranks[] = {yes.outputs()[i]->type.shape.size(),
+                            no.outputs()[i]->type.shape.size()};
+    if (ranks[0] == ranks[1]) continue;
+    const int least = ranks[0] < ranks[1] ? 0 : 1;
+    const Node* producer = branches[least]->outputs()[i]->producer();
+    return producer != nullptr && producer->is<Squeeze>() ? least : -1;
+  }
+  return -1;
+}
+
+/// One branch in place of the node; a run fails where the condition chooses the other one.
+void take_branch(NodeImporter& n, const ::onnx::GraphProto& branch, bool when) {
+  Value* condition = n.input(0);
+  if (!when) condition = n.pointwise(PointwiseFunction::k_not, {condition});
+  auto assertion = std::make_unique<Assertion>();
+  assertion->message = "only an extent of 1 can be squeezed, and the model goes on without it";
+  n.add_node(std::move(assertion), {condition}, 0);
+  const std::vector<Value*> results = n.importer().inline_body(branch, {});
+  if (results.empty()) return fail_silently(n);
+  take_results(n, results);
+}
+
 }  // namespace
 
 /// A condition known now leaves one branch, inlined; else both branches take the same captures.
@@ -193,6 +221,8 @@ void import_if(NodeImporter& n, const OpRow&) {
     then_body->graph->add_input(else_body->capture_names[i], else_body->captures[i]->type);
   if (then_body->graph->outputs().size() != else_body->graph->outputs().size())
     return n.fail(ImportCode::kInvalidNode, "the branches differ in the number of outputs");
+  if (const int branch = squeezing_branch(*then_body->graph, *else_body->graph); branch >= 0)
+    return take_branch(n, branch == 0 ? *then_graph : *else_graph, branch == 0);
   std::vector<Value*> inputs{n.input(0)};
   inputs.insert(inputs.end(), else_body->captures.begin(), else_body->captures.end());
   std::vector<std::unique_ptr<Graph>> bodies = one_body(std::move(then_body->graph));
