@@ -293,9 +293,8 @@ template <class B> struct RowFinish {
       Row x[2];
 #pragma GCC unroll 2
       for (int i = 0; i < 2; ++i)
-        each(x[i], [&](V, int v) {
-          return B::from_i32(sums + at[i] * kBytePanel + v * V::kWidth);
-        });
+        each(x[i],
+             [&](V, int v) { return B::from_i32(sums + at[i] * kBytePanel + v * V::kWidth); });
       rows(x, at);
       put(at[0], at[1], x);
     }

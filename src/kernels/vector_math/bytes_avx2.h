@@ -54,8 +54,8 @@ struct BytesOfF32x8 {
   }
   template <bool kOfType>
   [[gnu::always_inline]] static void store_row(uint8_t* p, const Vector (&x)[4], const Limits& l) {
-    __m256i bytes = _mm256_packus_epi16(shortened<kOfType>(x[0], x[1], l),
-                                        shortened<kOfType>(x[2], x[3], l));
+    __m256i bytes =
+        _mm256_packus_epi16(shortened<kOfType>(x[0], x[1], l), shortened<kOfType>(x[2], x[3], l));
     if constexpr (!kOfType) bytes = _mm256_min_epu8(_mm256_max_epu8(bytes, l.low), l.high);
     bytes = _mm256_permutevar8x32_epi32(_mm256_xor_si256(bytes, l.flip),
                                         _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));

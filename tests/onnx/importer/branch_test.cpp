@@ -21,7 +21,8 @@ void set_integers(::onnx::TensorProto& tensor, const std::vector<int64_t>& value
 }
 
 /// x.squeeze(1), as TorchScript's exporter writes it where it does not know the extent, and a
-/// transpose of the two axes that stay. `other` is the operator of the branch that does not squeeze.
+/// transpose of the two axes that stay. `other` is the operator of the branch that does not
+/// squeeze.
 Result<ImportedModel> squeezed(const char* taken, const char* other, const char* operation) {
   ModelBuilder model;
   model.input("x", {2, -1, 3}).output("y");
