@@ -1,6 +1,7 @@
 #include "device/cpu/thread_pool.h"
 #include "kernels/attention/columns.h"
 #include "kernels/attention/describe.h"
+#include "kernels/attention/direct.h"
 #include "kernels/cpu_tactic.h"
 
 namespace tenon::tactics {
@@ -31,6 +32,7 @@ template <auto kRun, auto kScratchBytes> class AttentionKernel final : public Ke
 using BlockedAttention = AttentionKernel<cpu::attention, cpu::attention_scratch_bytes>;
 using AttentionByColumns =
     AttentionKernel<cpu::attention_columns, cpu::attention_columns_scratch_bytes>;
+using DirectAttention = AttentionKernel<cpu::attention_direct, cpu::attention_direct_scratch_bytes>;
 
 Result<cpu::AttentionProblem> describe_columns(const Problem& problem) {
   TENON_ASSIGN(cpu::AttentionProblem p, cpu::describe_attention(problem));
@@ -43,6 +45,13 @@ Result<cpu::AttentionProblem> describe_columns(const Problem& problem) {
   return p;
 }
 
+Result<cpu::AttentionProblem> describe_direct(const Problem& problem) {
+  TENON_ASSIGN(cpu::AttentionProblem p, cpu::describe_attention(problem));
+  if (p.weights_step > 0) return unsupported("weights that are rounded");
+  if (p.q_length > cpu::kMostDirectQueries) return unsupported("queries that pay for packing");
+  return p;
+}
+
 }  // namespace
 
 namespace attention_blocked {
@@ -51,6 +60,10 @@ TENON_DESCRIBED_TACTIC(cpu::describe_attention, make_kernel<BlockedAttention>)
 
 namespace attention_columns {
 TENON_DESCRIBED_TACTIC(describe_columns, make_kernel<AttentionByColumns>)
+}
+
+namespace attention_direct {
+TENON_DESCRIBED_TACTIC(describe_direct, make_kernel<DirectAttention>)
 }
 
 }  // namespace tenon::tactics
