@@ -33,10 +33,6 @@ struct DirectLayout {
   }
 };
 
-const DirectFunctions& direct_functions(Isa isa) {
-  return TENON_BY_ISA(isa, kDirectGeneric, kDirectAvx2, kDirectAvx512);
-}
-
 /// All queries of one head.
 struct DirectTask : AttentionTask {
   const DirectFunctions& direct;

@@ -31,8 +31,6 @@ struct DirectFunctions {
   /// sums += weights * values.
   void (*add)(const float* weights, const DirectRows& values, float* sums);
 };
-extern const DirectFunctions kDirectGeneric;
-extern const DirectFunctions kDirectAvx2;
-extern const DirectFunctions kDirectAvx512;
+TENON_BY_ISA(const DirectFunctions&, direct_functions)
 
 }  // namespace tenon::cpu

@@ -4,9 +4,10 @@
 
 namespace tenon::cpu {
 
-const DirectFunctions TENON_CONSTANT_OF_ISA(kDirect) = {
-    attention_detail::Direct<vector_math::IsaVector>::widen,
-    attention_detail::Direct<vector_math::IsaVector>::score,
-    attention_detail::Direct<vector_math::IsaVector>::add};
+const DirectFunctions& TENON_OF_ISA(direct_functions)() {
+  using Direct = attention_detail::Direct<vector_math::IsaVector>;
+  static constexpr DirectFunctions kFunctions{Direct::widen, Direct::score, Direct::add};
+  return kFunctions;
+}
 
 }  // namespace tenon::cpu

@@ -82,6 +82,6 @@ class CacheKernel final : public Kernel {
 
 }  // namespace
 
-TENON_DESCRIBED_TACTIC(describe, CacheKernel)
+TENON_DESCRIBED_TACTIC(describe, make_kernel<CacheKernel>)
 
 }  // namespace tenon::tactics::scatter_cache
