@@ -39,6 +39,8 @@ class SliceLayer final : public LayerOf<nvinfer1::ISliceLayer, LayerType::kSLICE
   std::vector<int64_t> sliced_axes(Emitter& e) const;
   Value* strict(Emitter& e, Value* start, Value* size, Value* stride,
                 const std::vector<int64_t>& axes) const;
+  static Value* sized(Emitter& e, Value* sliced, const Value* size,
+                      const std::vector<int64_t>& axes);
   Value* repeated(Emitter& e, Value* start, Value* size, std::vector<int64_t> steps,
                   const std::vector<int64_t>& axes) const;
   void check_bounds(Emitter& e, const std::vector<int64_t>& axes) const;
@@ -63,7 +65,7 @@ std::vector<int64_t> SliceLayer::sliced_axes(Emitter& e) const {
   return axes;
 }
 
-/// Constant bounds can be checked here; the others are clamped at run time.
+/// Constant bounds can be checked here; a slice by others that leaves its input is too short.
 void SliceLayer::check_bounds(Emitter& e, const std::vector<int64_t>& axes) const {
   for (size_t i = 0; i < axes.size() && e.ok(); ++i) {
     const Dim& extent = e.shape(in(0))[static_cast<size_t>(axes[i])];
@@ -89,6 +91,23 @@ Value* SliceLayer::strict(Emitter& e, Value* start, Value* size, Value* stride,
     end = e.where(e.pointwise(PointwiseFunction::k_less, {end, e.integer(0)}),
                   e.integer(INT64_MIN / 2), end);
   return e.add(Slice{}, {in(0), start, end, e.integers(axes), stride});
+}
+
+/// A slice is as large as it is asked to be whatever the input's extents; runs in which it is not
+/// fail. So layers behind it know its extents.
+Value* SliceLayer::sized(Emitter& e, Value* sliced, const Value* size,
+                         const std::vector<int64_t>& axes) {
+  const auto numbers = e.known_integers(size);
+  if (!e.ok() || !(numbers || size->elements)) return sliced;
+  std::vector<int64_t> extents(static_cast<size_t>(e.rank(sliced)), 0);  // 0 keeps an extent.
+  bool is_open = false;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const Dim asked = numbers ? Dim((*numbers)[i]) : (*size->elements)[i];
+    if (!asked.is_constant() || asked.constant() <= 0) continue;
+    extents[static_cast<size_t>(axes[i])] = asked.constant();
+    is_open |= !e.shape(sliced)[static_cast<size_t>(axes[i])].is_constant();
+  }
+  return is_open ? e.reshape(sliced, extents) : sliced;
 }
 
 /// A stride of 0 repeats one element, which the graph's own slices do not.
@@ -153,7 +172,8 @@ std::vector<Value*> SliceLayer::lower(Emitter& e) {
   const auto steps = e.known_integers(stride);
   if (mode_ == SampleMode::kSTRICT_BOUNDS && steps && std::ranges::count(*steps, 0) > 0)
     return {repeated(e, start, size, *steps, axes)};
-  if (mode_ == SampleMode::kSTRICT_BOUNDS && steps) return {strict(e, start, size, stride, axes)};
+  if (mode_ == SampleMode::kSTRICT_BOUNDS && steps)
+    return {sized(e, strict(e, start, size, stride, axes), size, axes)};
   // Data-dependent strides may be 0 too.
   Value* x = in(0);
   for (int64_t i = 0; i < count && e.ok(); ++i) {

@@ -374,6 +374,41 @@ TEST(Layers, SliceByTensors) {
   expect_near(session.apply(layer, iota(8)), {5, 6});
 }
 
+TEST(Layers, SlicesAreAsLargeAsTheyAreAsked) {
+  Session session;
+  ITensor* x = session.input("x", DataType::kFLOAT, {-1, 3});
+  ISliceLayer* layer = session.network->addSlice(*x, dims({1, 0}), dims({2, 2}), dims({1, 1}));
+  session.output(layer->getOutput(0), "y");
+  EXPECT_EQ(extents_of(layer->getOutput(0)->getDimensions()), (std::vector<int64_t>{2, 2}));
+  session.profile("x", {2, 3}, {4, 3}, {4, 3});
+  ASSERT_TRUE(session.build());
+  EXPECT_EQ(extents_of(session.engine->getTensorShape("y")), (std::vector<int64_t>{2, 2}));
+  EXPECT_EQ(session.run({{"x", floats({4, 3}, iota(12))}})["y"].values<float>(), (F{3, 4, 6, 7}));
+  EXPECT_FALSE(session.try_run({{"x", floats({2, 3}, iota(6))}}).has_value());
+  EXPECT_EQ(session.log.warnings.size(), 1U) << session.log.text();
+}
+
+TEST(Layers, SlicesByComputedBoundsAreAsLargeAsTheyAreAsked) {
+  Session session;
+  ITensor* x = session.input("x", DataType::kFLOAT, {-1, 3});
+  ITensor* rows =
+      session.network
+          ->addSlice(*session.network->addShape(*x)->getOutput(0), dims({0}), dims({1}), dims({1}))
+          ->getOutput(0);
+  ITensor* last =
+      session.network
+          ->addElementWise(*rows, *session.constant64({1}, {1}), ElementWiseOperation::kSUB)
+          ->getOutput(0);
+  ITensor* starts[] = {last, session.constant64({1}, {0})};
+  ISliceLayer* layer = session.network->addSlice(*x, Dims{}, dims({1, 3}), dims({1, 1}));
+  layer->setInput(1, *session.network->addConcatenation(starts, 2)->getOutput(0));
+  session.output(layer->getOutput(0), "y");
+  EXPECT_EQ(extents_of(layer->getOutput(0)->getDimensions()), (std::vector<int64_t>{1, 3}));
+  session.profile("x", {1, 3}, {2, 3}, {4, 3});
+  EXPECT_EQ(session.run({{"x", floats({2, 3}, iota(6))}})["y"].values<float>(), (F{3, 4, 5}));
+  EXPECT_TRUE(session.log.warnings.empty()) << session.log.text();
+}
+
 TEST(Layers, ConcatenationPaddingSqueeze) {
   Unary session({1, 2});
   ITensor* inputs[] = {session.x, session.constant({1, 1}, {7})};
