@@ -164,6 +164,27 @@ Result<ProfileEnds> profile_ends(const Graph& graph, const Profile& profile) {
   return ends;
 }
 
+void warn_of_profile_ends(const Graph& graph, const ExtentRules& rules,
+                          std::span<const Profile> profiles, Logger& logger) {
+  const auto run = [&](Result<SymbolValues> symbols) -> Status {
+    if (!symbols.ok()) return std::move(symbols).error();
+    if (symbols->empty()) return {};
+    TENON_TRY(rules.check_operands(*symbols));
+    TENON_TRY(ConcreteGraph::create(graph, std::move(symbols).value()));
+    return {};
+  };
+  for (size_t i = 0; i < profiles.size(); ++i) {
+    const auto warn = [&](std::string_view end, Extents ShapeRange::*extents,
+                          std::vector<int64_t> ShapeRange::*contents) {
+      const Status status = run(symbols_of(graph, profiles[i], extents, contents));
+      if (!status.ok())
+        logger.warning("profile {}: its {} shapes cannot run: {}", i, end, status.error().message);
+    };
+    warn("kMIN", &ShapeRange::min, &ShapeRange::min_values);
+    warn("kMAX", &ShapeRange::max, &ShapeRange::max_values);
+  }
+}
+
 std::vector<SymbolValues> profile_points(const Graph& graph, const Profile& profile) {
   return points_of(graph, profile, powers_between);
 }

@@ -1,9 +1,12 @@
 #pragma once
 
+#include <span>
 #include <vector>
 
+#include "base/log.h"
 #include "base/status.h"
 #include "kernels/backend.h"
+#include "ops/extent_rules.h"
 #include "plan/plan.h"
 
 namespace tenon {
@@ -17,6 +20,11 @@ struct ProfileEnds {
 bool inner_axes_vary(const Graph& graph);
 
 Result<ProfileEnds> profile_ends(const Graph& graph, const Profile& profile);
+
+/// Warns of profiles whose smallest or largest shapes the graph cannot run, which other shapes of
+/// the profile may.
+void warn_of_profile_ends(const Graph& graph, const ExtentRules& rules,
+                          std::span<const Profile> profiles, Logger& logger);
 
 /// Shapes of a profile that a build makes kernels for, the usual ones first: those, the smallest,
 /// the largest, and along each extent that varies the powers of two between its ends, along lengths

@@ -276,11 +276,11 @@ Status settle_broadcasts(Graph& graph, const std::vector<Profile>& profiles) {
   return usual.empty() ? Status() : expand_usual_broadcasts(graph, usual);
 }
 
-Status note_joined(Graph& network, const char* setting,
-                   std::map<std::string, std::string>& settings) {
-  TENON_ASSIGN(const ExtentRules rules, ExtentRules::of(network));
+Result<ExtentRules> note_joined(Graph& network, const char* setting,
+                                std::map<std::string, std::string>& settings) {
+  TENON_ASSIGN(ExtentRules rules, ExtentRules::of(network));
   if (std::string text = rules.joined_text(); !text.empty()) settings[setting] = std::move(text);
-  return {};
+  return rules;
 }
 
 /// The form for broadcasts that the graph does not allow for, behind the passes; null where it
@@ -459,7 +459,8 @@ Result<Plan> compile(CompileRequest request, TimingCache& cache, Logger& logger)
   PassForecast forecast(told, request.passes);
   request.passes.leaves_forms = compares_forms(*plan.graph, request);
   if (request.before_passes) request.before_passes();
-  TENON_TRY(note_joined(*plan.graph, kJoinedSetting, plan.settings));
+  TENON_ASSIGN(const ExtentRules rules, note_joined(*plan.graph, kJoinedSetting, plan.settings));
+  warn_of_profile_ends(*plan.graph, rules, plan.profiles, logger);
   std::unique_ptr<Graph> open = open_form(*plan.graph, request, plan.settings);
   TENON_ASSIGN(PassRun run, run_observed_passes(*plan.graph, request.passes, logger,
                                                 observer_of(record, request.levels, forecast),
