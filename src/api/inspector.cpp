@@ -75,7 +75,8 @@ Inspector::Json Inspector::described(const Node& node, int32_t profile,
   if (engine_.getProfilingVerbosity() != ProfilingVerbosity::kDETAILED) return node.name + suffix;
   const TacticTable* const tactics =
       shapes == nullptr ? nullptr : engine_.engine().serving(shapes->symbols()).tactics;
-  return describe_layer(node, {shapes, suffix, stream_of(engine_.engine().plan(), node), tactics});
+  const Plan& plan = engine_.engine().plan();
+  return describe_layer(node, {shapes, suffix, stream_of(plan, node), tactics, &metadata_});
 }
 
 const char* Inspector::getLayerInformation(int32_t index,

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "api/engine.h"
+#include "api/layer_metadata.h"
 #include "plan/concrete_graph.h"
 
 namespace tenon::api {
@@ -41,6 +42,7 @@ class Inspector final : public network::Reported<IEngineInspector> {
 
   const EngineHandle& engine_;
   const IExecutionContext* context_ = nullptr;
+  const LayerMetadata metadata_ = metadata_of(engine_.engine().plan());
   mutable std::string text_;
 };
 

@@ -11,7 +11,6 @@
 #include "api/layer_words.h"
 #include "base/printable.h"
 #include "kernels/algorithm.h"
-#include "network/adopt.h"
 
 namespace tenon::api {
 namespace {
@@ -98,7 +97,7 @@ Json describe_layer(const Node& node, const LayerView& view) {
   const Algorithm algorithm = algorithm_of(split_tactic(tactic).name);
   if (algorithm != Algorithm::kPlain) json["Algorithm"] = name_of(algorithm);
   json["StreamId"] = view.stream;
-  json["Metadata"] = network::metadata_of(node);
+  json["Metadata"] = metadata_of(node, *view.metadata);
   return json;
 }
 

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "api/layer_metadata.h"
 #include "plan/concrete_graph.h"
 
 namespace tenon::api {
@@ -12,7 +13,8 @@ struct LayerView {
   const ConcreteGraph* shapes = nullptr;  ///< Extents of a context; null: fixed ones only.
   std::string suffix;                     ///< Of names: " [profile 1]", or nothing.
   int stream = 0;
-  const TacticTable* tactics = nullptr;  ///< In place of those that nodes name; null: none.
+  const TacticTable* tactics = nullptr;     ///< In place of those that nodes name; null: none.
+  const LayerMetadata* metadata = nullptr;  ///< Of the plan.
 };
 
 /// A layer in the schema that TensorRT 10's inspector has.

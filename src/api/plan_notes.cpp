@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "api/layer_metadata.h"
 #include "api/plan_settings.h"
 #include "api/recipe.h"
 #include "base/mapped_file.h"
@@ -69,6 +70,7 @@ Status note_settings(BuilderConfig& config, const Network& network,
     plan.settings[kSameCapabilitySetting] = "1";
   plan.settings[kProfilingVerbositySetting] =
       std::to_string(static_cast<int>(config.getProfilingVerbosity()));
+  if (config.getProfilingVerbosity() == ProfilingVerbosity::kDETAILED) note_metadata(network, plan);
   return carry_libraries(config, plan);
 }
 

@@ -15,6 +15,8 @@ inline constexpr const char* kPrecisionSummarySetting = "precision_summary";
 inline constexpr const char* kNameSetting = "name";
 /// The number of the ProfilingVerbosity.
 inline constexpr const char* kProfilingVerbositySetting = "profiling_verbosity";
+/// Of plans of kDETAILED: metadata of layers (api/layer_metadata.h), as JSON.
+inline constexpr const char* kMetadataSetting = "metadata";
 /// Names of the weights that engines of kREFIT_INDIVIDUAL may change, a line each.
 inline constexpr const char* kRefittableSetting = "refit.only";
 

@@ -25,10 +25,14 @@ std::unique_ptr<LayerCore> adopt_other(Network& network, const Node& node) {
   return std::make_unique<ImportedLayer>(network, node);
 }
 
+std::string metadata_of(std::string_view origin) {
+  return fmt::format("[ONNX Layer: {}]", origin);
+}
+
 std::string metadata_of(const Node& node) {
   std::string text;
   for (const std::string& origin : node.origins)
-    text += fmt::format("{}[ONNX Layer: {}]", text.empty() ? "" : "\x1e", origin);
+    text += (text.empty() ? "" : "\x1e") + metadata_of(origin);
   return text;
 }
 

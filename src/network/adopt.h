@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "network/layer.h"
 #include "ops/ops.h"
@@ -18,7 +19,9 @@ namespace tenon::network {
 /// be connected and named, not changed.
 std::unique_ptr<LayerCore> adopt_other(Network& network, const Node& node);
 
-/// "[ONNX Layer: a]" for each of the node's origins.
+/// "[ONNX Layer: a]": what the layer of a model's node says.
+std::string metadata_of(std::string_view origin);
+/// The same for each of the node's origins.
 std::string metadata_of(const Node& node);
 
 }  // namespace tenon::network

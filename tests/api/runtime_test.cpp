@@ -2,6 +2,7 @@
 #include <dlfcn.h>
 
 #include <map>
+#include <tuple>
 
 #include "harness.h"
 #include "recorder.h"
@@ -206,6 +207,23 @@ TEST(Inspector, GivesJson) {
   EXPECT_STREQ(inspector->getLayerInformation(99, LayerInformationFormat::kJSON), "");
   EXPECT_EQ(recorder.getNbErrors(), 1);
   inspector->setErrorRecorder(nullptr);
+}
+
+/// Of layers of one kernel together; what has none says nothing.
+TEST(Inspector, HasTheMetadataThatLayersWereGiven) {
+  Session session;
+  ITensor* y = session.input("x", DataType::kFLOAT, {2});
+  for (const char* metadata : {"line 3", "", "line 7"}) {
+    ILayer* layer = session.network->addActivation(*y, ActivationType::kSIGMOID);
+    layer->setMetadata(metadata);
+    y = layer->getOutput(0);
+  }
+  session.output(y, "y");
+  session.config->setProfilingVerbosity(ProfilingVerbosity::kDETAILED);
+  ASSERT_TRUE(session.build());
+  const std::unique_ptr<IEngineInspector> inspector(session.engine->createEngineInspector());
+  const std::string text = inspector->getLayerInformation(0, LayerInformationFormat::kJSON);
+  EXPECT_NE(text.find(R"("Metadata": "line 3\u001eline 7")"), std::string::npos) << text;
 }
 
 TEST(ErrorRecorder, ReceivesErrorsOfBuilderAndNetwork) {
@@ -456,6 +474,29 @@ TEST(Profile, IsChecked) {
   EXPECT_TRUE(session.log.complained(
       "at input 'x': each input needs min, opt and max of as many axes, with min <= opt <= max"));
   EXPECT_EQ(session.config->addOptimizationProfile(nullptr), -1);
+}
+
+/// Ends of several inputs need not go together, where the optimum does.
+TEST(Profile, EndsThatCannotRunAreToldOf) {
+  Session session;
+  ITensor* inputs[] = {session.input("a", DataType::kFLOAT, {-1, -1}),
+                       session.input("b", DataType::kFLOAT, {-1, -1})};
+  IShuffleLayer* fours =
+      session.network->addShuffle(*session.network->addConcatenation(inputs, 2)->getOutput(0));
+  fours->setReshapeDimensions(dims({4, -1}));
+  session.output(fours->getOutput(0), "y");
+  IOptimizationProfile* profile = session.builder->createOptimizationProfile();
+  for (const auto& [name, columns, rows] : {std::tuple("a", 3, 4), std::tuple("b", 4, 5)}) {
+    profile->setDimensions(name, OptProfileSelector::kMIN, dims({1, columns}));
+    profile->setDimensions(name, OptProfileSelector::kOPT, dims({2, 4}));
+    profile->setDimensions(name, OptProfileSelector::kMAX, dims({rows, 4}));
+  }
+  ASSERT_EQ(session.config->addOptimizationProfile(profile), 0);
+  ASSERT_TRUE(session.build());
+  ASSERT_EQ(session.log.warnings.size(), 2U) << session.log.text();
+  EXPECT_NE(session.log.warnings[0].find("kMIN shapes cannot run"), std::string::npos);
+  EXPECT_NE(session.log.warnings[0].find("must be equal"), std::string::npos);
+  EXPECT_NE(session.log.warnings[1].find("kMAX shapes cannot run"), std::string::npos);
 }
 
 }  // namespace
