@@ -46,8 +46,7 @@ std::string metadata_of(const Node& node, const LayerMetadata& layers) {
   std::string text;
   for (const std::string& origin : node.origins) {
     const auto found = layers.find(origin);
-    const std::string one =
-        found == layers.end() ? network::metadata_of(origin) : found->second;
+    const std::string one = found == layers.end() ? network::metadata_of(origin) : found->second;
     if (!one.empty()) text += (text.empty() ? "" : "\x1e") + one;
   }
   return text;

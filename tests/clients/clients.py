@@ -77,6 +77,11 @@ GROUPS = [
           ("perception/autoware_tensorrt_common/include",), ("-include", "array")),  # GCC before 12 includes it by itself.
     Group("edge-llm", "TensorRT-Edge-LLM", ("cpp/*/*.cpp", "cpp/plugins/*/*.cpp", "cpp/kernels/*/*.cpp", "examples/llm/*.cpp"),
           ("cpp", "examples/utils", *(f"3rdParty/{folder}" for folder in ("nlohmannJson", "NVTX/c/include", "stb")))),
+    Group("holoscan", "holoscan-sdk", ("modules/holoinfer/src/infer/trt/*.cpp",),
+          ("include", "modules/holoinfer/src", "modules/holoinfer/src/include")),
+    Group("qec", "cudaqx", ("libs/qec/lib/decoders/plugins/trt_decoder/*.cpp",),
+          ("libs/qec/include", "libs/core/include"), ("-std=c++20",)),
+    Group("mlir-tensorrt", "TensorRT-Incubator", ("mlir-tensorrt/executor/lib/Runtime/StandaloneCPP/*TensorRT.cpp",)),
     Group("dinov3", "DINOv3-TRT-Acceleration", ("Code/cpp/src/*.cpp", "Code/cpp/tools/*.cpp"), ("Code/cpp/include",), ("-std=c++20",)),
 ]
 SYSTEM_INCLUDES = ["/usr/include/opencv4", "/usr/include/eigen3", f"{CUDA}/include", f"{CUDA}/include/cccl"]
