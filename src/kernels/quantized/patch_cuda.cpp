@@ -107,7 +107,8 @@ struct Shape {
       return !is_flat(d) && d.window.kernel[1] >= 2 && d.window.kernel[1] <= 3 &&
              d.columns % columns == 0 && columns <= 64 && stages(d) >= 3 && span(d) <= kBox &&
              registers(d, problem, 1) <= allowed_registers();
-    if (takes_addend && (slab() != kAddendLine || !adds_like_result(d, problem))) return false;
+    // Groups of more than a slab's columns were slower with it than without.
+    if (takes_addend && (columns != kAddendLine || !adds_like_result(d, problem))) return false;
     const int64_t down = lines(d) + d.window.kernel[1] - 1;
     return groups % across == 0 && d.columns % own_columns() == 0 && own_columns() <= kBox &&
            (across == 1 || columns <= 128) && lines(d) >= 1 && down <= kBox && span(d) <= kBox &&
@@ -196,8 +197,6 @@ std::vector<std::string> shapes(const Problem& problem) {
                                                        {4, 1, 64, 2},
                                                        {3, 1, 64, 3},
                                                        {2, 2, 64, 2},
-                                                       {2, 4, 64, 2},
-                                                       {2, 2, 128, 2},
                                                        {2, 1, 128, 2}})
       for (const bool takes_addend : {false, true})
         if (const Shape shape{groups, parts, std::min(columns, d->columns), across, 0,
