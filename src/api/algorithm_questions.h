@@ -23,7 +23,7 @@ class AlgorithmQuestions final : public KernelChooser {
   void begin(ProfileEnds ends) override;
   /// Of several places the first; ours where it gives none.
   Result<size_t> choose(const LayerChoices& choices) override;
-  /// Tells what the layers have.
+  /// Tells the selector the layers' algorithms.
   void report() const;
 
  private:

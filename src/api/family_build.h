@@ -14,7 +14,7 @@
 namespace tenon::api {
 
 /// A build of a plan for all GPUs from one compute capability on, where the configuration asks for
-/// one (kAMPERE_PLUS): its device, and the report of what that costs.
+/// one (kAMPERE_PLUS): its device, and the report of its cost.
 class FamilyBuild {
  public:
   /// Makes the backend's device stand for the family. Before anything is made for it.

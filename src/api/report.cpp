@@ -104,7 +104,7 @@ class RunText {
     return list;
   }
 
-  /// Of what it multiplies or moves: its first operand that is no index.
+  /// Of the first operand that is no index: it is multiplied or moved.
   static std::string precision(const Node& node) {
     for (const Value* input : node.inputs())
       if (input != nullptr && (is_real(input->type.type) || byte_size(input->type.type) == 1))

@@ -19,7 +19,7 @@ namespace tenon::network {
 /// be connected and named, not changed.
 std::unique_ptr<LayerCore> adopt_other(Network& network, const Node& node);
 
-/// "[ONNX Layer: a]": what the layer of a model's node says.
+/// "[ONNX Layer: a]": the words of the layer of a model's node.
 std::string metadata_of(std::string_view origin);
 /// The same for each of the node's origins.
 std::string metadata_of(const Node& node);

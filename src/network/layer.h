@@ -42,7 +42,7 @@ inline bool is_same(const Weights& now, const Weights& value) {
 }
 
 /// Common part of all layers: operands, results, and the nodes of the graph that it stands for.
-/// Setters only note what changed; nodes are made when types are asked for or the network is built
+/// Setters only note changes; nodes are made when types are asked for or the network is built
 /// (Network::update).
 class LayerCore {
  public:

@@ -195,7 +195,7 @@ Mixture mixture_of(NodeImporter& n) {
 
 using Import = std::function<Value*(NodeImporter&)>;
 
-/// The node's operands in a graph of its own, and what `import` makes of them there.
+/// The node's operands in a graph of its own, and the results that `import` makes of them there.
 std::unique_ptr<Graph> body_of(NodeImporter& n, const Import& import) {
   auto graph = std::make_unique<Graph>();
   graph->symbol_ranges = n.graph().symbol_ranges;

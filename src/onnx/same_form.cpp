@@ -65,7 +65,7 @@ class OnnxAttributes : public AttributeVisitor {
   virtual void visit_absence(std::string_view name, bool& absent) = 0;
 };
 
-/// Takes what the node has; the operator's own values are the defaults.
+/// Takes the node's own attributes; the operator's own values are the defaults.
 class NodeAttributes final : public OnnxAttributes {
  public:
   explicit NodeAttributes(NodeImporter& node) : node_(node) {}
