@@ -47,7 +47,14 @@ void KnownList::add_buffers() {
 }
 
 int KnownList::add(const Dim& dim) {
-  const auto [entry, is_new] = places_.try_emplace(dim.to_string(), static_cast<int>(dims_.size()));
+  const auto next = static_cast<int>(dims_.size());
+  if (dim.is_constant()) {
+    // Most are, and have no text made.
+    const auto [entry, is_new] = constants_.try_emplace(dim.constant(), next);
+    if (is_new) dims_.push_back(dim);
+    return entry->second;
+  }
+  const auto [entry, is_new] = places_.try_emplace(dim.to_string(), next);
   if (is_new) dims_.push_back(dim);
   return entry->second;
 }

@@ -53,7 +53,8 @@ class KnownList {
   const Program& program_;
   bool serves_ = false;
   std::vector<Dim> dims_;
-  std::map<std::string, int> places_;  ///< By text.
+  std::map<int64_t, int> constants_;
+  std::map<std::string, int> places_;  ///< Of others, by text.
   std::vector<OperandNumbers> operands_;
   std::vector<BufferNumbers> buffers_;
   std::vector<StepNumbers> steps_;

@@ -173,7 +173,7 @@ int64_t allocations_of_new_shape(int products) {
 TEST(EnqueueMemory, NewShapesTakeSomeForEachStepAlone) {
   const int64_t few = allocations_of_new_shape(4), many = allocations_of_new_shape(20);
   // Each product brings a product, a softmax and their buffers.
-  constexpr int64_t kMostOfTwoSteps = 64, kMostBeside = 140;
+  constexpr int64_t kMostOfTwoSteps = 36, kMostBeside = 60;
   EXPECT_LT(many - few, 16 * kMostOfTwoSteps) << few << " and " << many;
   EXPECT_LT(few, 4 * kMostOfTwoSteps + kMostBeside);
 }

@@ -116,12 +116,12 @@ TEST(SampleSteps, TurnsOfAnySizeGiveTheSame) {
 TEST(SampleSteps, ABatchTakesTheListOfAnother) {
   const auto engine = image_engine();
   ASSERT_TRUE(engine.ok()) << engine.error().message;
-  const auto first = (*engine)->program({{"n", kBatch}}, 2);
+  const auto first = (*engine)->program({{"n", 3 * kBatch}}, 2);
   ASSERT_TRUE(first.ok()) << first.error().message;
   EXPECT_GT(std::ranges::count_if((*first)->list().steps,
                                   [](const Step& step) { return step.samples != Dim(1); }),
             0);
-  for (int64_t batch = kBatch - 1; batch > kBatch / 2; --batch) {
+  for (const int64_t batch : {3 * kBatch - 1, 2 * kBatch + 1, kBatch + 1}) {
     const auto program = (*engine)->program({{"n", batch}}, 2);
     ASSERT_TRUE(program.ok()) << program.error().message;
     EXPECT_TRUE((*program)->shares_list_of(**first)) << batch;
