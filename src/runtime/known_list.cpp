@@ -133,11 +133,12 @@ bool fills_root(const ConcreteGraph& graph, const Value* output) {
 
 }  // namespace
 
-/// Whether the list's steps are those of these kernels.
+/// Whether the list's steps are those of these kernels, of as many samples.
 bool Program::has_kernels_like(const KnownList& known, const std::vector<MadeStep>& made) const {
   const Program& other = known.program();
   for (size_t i = 0; i < made.size(); ++i)
     if (made[i].node != other.steps_[i].node || made[i].tactic != other.list_->steps[i].kernel ||
+        other.list_->steps[i].samples.evaluate(graph_.symbols()) != made[i].samples ||
         !made[i].bodies.empty() ||
         (made[i].kernel->workspace_bytes() > 0 && known.steps()[i].scratch.empty()) ||
         !behaves_like(*made[i].kernel, *other.steps_[i].kernel, made[i].node->inputs().size()))
@@ -151,7 +152,6 @@ bool Program::has_samples_like(const KnownList& known, const std::vector<MadeSte
   const StepList& list = *known.program().list_;
   size_t operand = 0;
   for (size_t i = 0; i < made.size(); ++i) {
-    if (made[i].samples != numbers[known.steps()[i].samples]) return false;
     const auto moves_alike = [&](const Place& place, const std::vector<int64_t>& bytes, size_t k) {
       const int64_t each = numbers[known.operands()[operand++].each];
       const bool holds_one =
