@@ -53,7 +53,7 @@ class Summary {
     auto* quantize = network->addQuantize(*x, *scales, type);
     return network->addDequantize(*quantize->getOutput(0), *scales, DataType::kFLOAT)->getOutput(0);
   }
-  ILayer& product(ITensor* rows, ITensor* columns) {
+  IMatrixMultiplyLayer& product(ITensor* rows, ITensor* columns) {
     auto* product =
         network->addMatrixMultiply(*rows, MatrixOperation::kNONE, *columns, MatrixOperation::kNONE);
     product->setName("product");
@@ -165,8 +165,15 @@ TEST(PrecisionSummaryOfABuild, OfInt4) {
   Summary many({BuilderFlag::kINT4});
   many.x = many.network->addInput("rows", DataType::kFLOAT, dims({64, 32}));
   many.build(many.x, many.dequantized(DataType::kINT4));
-  EXPECT_TRUE(many.lines.has("INT4: 1 does not, since no kernel of the device reads them there"))
+  EXPECT_TRUE(many.lines.has("INT4: 1 of 1 layers with products read weights of 4 bits"))
       << many.lines.all;
+  Summary across({BuilderFlag::kINT4});
+  across.x = across.network->addInput("columns", DataType::kFLOAT, dims({32, 64}));
+  IMatrixMultiplyLayer& product = across.product(across.x, across.dequantized(DataType::kINT4));
+  product.setOperation(0, MatrixOperation::kTRANSPOSE);
+  across.build_up_to(product);
+  EXPECT_TRUE(across.lines.has("INT4: 1 does not, since no kernel of the device reads them there"))
+      << across.lines.all;
 }
 
 /// A switch of the builder is the reason, not the device.

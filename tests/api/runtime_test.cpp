@@ -481,10 +481,10 @@ TEST(Profile, EndsThatCannotRunAreToldOf) {
   Session session;
   ITensor* inputs[] = {session.input("a", DataType::kFLOAT, {-1, -1}),
                        session.input("b", DataType::kFLOAT, {-1, -1})};
-  IShuffleLayer* fours =
+  IShuffleLayer* eights =
       session.network->addShuffle(*session.network->addConcatenation(inputs, 2)->getOutput(0));
-  fours->setReshapeDimensions(dims({4, -1}));
-  session.output(fours->getOutput(0), "y");
+  eights->setReshapeDimensions(dims({8, -1}));
+  session.output(eights->getOutput(0), "y");
   IOptimizationProfile* profile = session.builder->createOptimizationProfile();
   for (const auto& [name, columns, rows] : {std::tuple("a", 3, 4), std::tuple("b", 4, 5)}) {
     profile->setDimensions(name, OptProfileSelector::kMIN, dims({1, columns}));

@@ -232,9 +232,9 @@ def columns_beside(g: Builder, x: str) -> str:
 # ---- weights of 8 bits -------------------------------------------------------------------------------
 
 
-@gated()
+@gated(steps=3)
 def weights_of_bytes(g: Builder, x: str) -> str:
-    """A number a column, activations as they are."""
+    """A number a column, activations as they are: products that read bytes end in no gate of another."""
     def linear(value: str, inputs: int, outputs: int) -> str:
         random = np.random.default_rng(inputs + g.count)
         numbers = g.initializer(random.integers(-127, 128, (inputs, outputs)).astype(np.int8))

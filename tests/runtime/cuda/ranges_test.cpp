@@ -351,7 +351,7 @@ TEST_P(GpuForms, RunWithoutACompiler) {
     ASSERT_NO_FATAL_FAILURE(run(**context, n));
     EXPECT_EQ(cuda::compiler_work().compiled, before) << "n = " << n;
     const bool is_split = (*context)->program()->step_count() == 3;
-    EXPECT_EQ(is_split, n <= 3) << "n = " << n << ": " << (*context)->program()->step_count();
+    EXPECT_EQ(is_split, n <= 2) << "n = " << n << ": " << (*context)->program()->step_count();
   }
 }
 
