@@ -1,6 +1,7 @@
 #include "runtime/sample_steps.h"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 
 #include "ops/ops.h"
@@ -61,13 +62,21 @@ int64_t bytes_of(const Operand& operand) {
   return operand.present ? operand.count() * byte_size(operand.type) : 0;
 }
 
+/// The nearest power of two: most batches run the same steps in turns as others do, so that lists
+/// of steps serve them too.
+int64_t usual_batch(int64_t samples) {
+  const auto below = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(samples)));
+  return 2 * (samples - below) < below ? below : 2 * below;
+}
+
 /// Whether turns of that part of a batch pay.
 bool pays(const Problem& whole, int64_t turns, int64_t most_bytes) {
+  const int64_t samples = whole.output().extents[0];
   int64_t images = 0, weights = 0;
   for (const auto* operands : {&whole.inputs, &whole.outputs})
     for (const Operand& operand : *operands)
       (operand.constant != nullptr ? weights : images) += bytes_of(operand);
-  return images >= kLeastImages && weights <= kMostWeights &&
+  return images / samples * usual_batch(samples) >= kLeastImages && weights <= kMostWeights &&
          images / turns + weights <= most_bytes;
 }
 

@@ -180,6 +180,17 @@ TEST(SampleSteps, LeavesOthersWhole) {
   EXPECT_FALSE(sample_step(small.problem, {}).has_value()) << "fits in the caches";
 }
 
+/// Batches go like the nearest power of two, of which 16 have 8 MiB here: each that went by itself
+/// would need a list of steps of its own.
+TEST(SampleSteps, GoLikeThePowerOfTwo) {
+  for (const int64_t batch : {8, 11, 12, 16, 23, 24, 31}) {
+    const Extents extents = {batch, 16, 52, 53};
+    Sum sum(extents);
+    sum.problem.inputs[0].extents = sum.problem.outputs[0].extents = extents;
+    EXPECT_EQ(sample_step(sum.problem, {}).has_value(), batch >= 12) << batch;
+  }
+}
+
 /// An image that is rounded by scales along an axis.
 struct Rounding {
   Graph graph;
