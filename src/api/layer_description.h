@@ -13,7 +13,7 @@ struct LayerView {
   const ConcreteGraph* shapes = nullptr;  ///< Extents of a context; null: fixed ones only.
   std::string suffix;                     ///< Of names: " [profile 1]", or nothing.
   int stream = 0;
-  const TacticTable* tactics = nullptr;     ///< In place of those that nodes name; null: none.
+  const TacticTable* tactics = nullptr;     ///< In place of the nodes' own; null: none.
   const LayerMetadata* metadata = nullptr;  ///< Of the plan.
 };
 

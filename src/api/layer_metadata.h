@@ -8,8 +8,8 @@
 
 namespace tenon::api {
 
-/// Metadata of layers (ILayer::setMetadata) by their names, but for those that stand for a node of
-/// a model and say so alone.
+/// Metadata of layers (ILayer::setMetadata) by their names; metadata that only names the node of a
+/// model is not among it.
 using LayerMetadata = std::map<std::string, std::string>;
 
 /// Puts the network's into the plan.

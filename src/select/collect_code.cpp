@@ -22,7 +22,7 @@
 namespace tenon {
 namespace {
 
-/// The kernels of a choice under some shapes, or those that the nodes name, of the graph and of its
+/// The kernels of a choice under some shapes, or the nodes' own, of the graph and of its
 /// bodies, which are made for their code.
 class Collector {
  public:

@@ -209,7 +209,7 @@ TEST(Inspector, GivesJson) {
   inspector->setErrorRecorder(nullptr);
 }
 
-/// Of layers of one kernel together; what has none says nothing.
+/// Of layers of one kernel together; a layer without any adds nothing.
 TEST(Inspector, HasTheMetadataThatLayersWereGiven) {
   Session session;
   ITensor* y = session.input("x", DataType::kFLOAT, {2});

@@ -63,7 +63,7 @@ struct NamedOperands {
 
 }  // namespace
 
-/// Axes of one place have none but 0, and what is left for the slowest other one is its coordinate:
+/// Axes of one place have none but 0, and the rest of the division is the slowest one's coordinate:
 /// divisions by open numbers take a while.
 std::string coordinates_code(const Operand& y, bool fastest_is_known) {
   std::string text;

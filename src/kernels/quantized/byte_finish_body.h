@@ -261,7 +261,7 @@ template <class B> struct RowFinish {
         return B::from_i8(static_cast<const int8_t*>(bytes) + v * V::kWidth);
       return B::from_u8(static_cast<const uint8_t*>(bytes) + v * V::kWidth);
     }
-    /// Two rows of sums, step by step, so that what is next seldom waits for what is before.
+    /// Two rows of sums, step by step, so that a step seldom waits for the one before.
     [[gnu::always_inline]] void operator()(Row (&x)[2], const int64_t (&at)[2]) const {
       const auto all = [&](auto f) [[gnu::always_inline]] {
 #pragma GCC unroll 2
@@ -287,7 +287,7 @@ template <class B> struct RowFinish {
   [[gnu::always_inline]] void run_head(const Head& head, int64_t begin, int64_t end,
                                        Put put) const {
     const auto rows = HeadRows<kFirst, kAdd, kLast>::of(t, head);
-    const int32_t* const sums = t.sums;  // What is stored might change it, for all that is known.
+    const int32_t* const sums = t.sums;  // The compiler cannot tell that stores leave it as it is.
     for (int64_t r = begin; r < end; r += 2) {
       const int64_t at[2] = {r, r + 1 < end ? r + 1 : r};
       Row x[2];
