@@ -89,7 +89,8 @@ Result<Gemm> Gemm::prepare(const GemmProblem& problem, const void* b) {
   gemm.plan_ =
       plan_product(kernels, problem.m, problem.n, problem.k, problem.c.type, problem.steps,
                    gemm.batch_count(), problem.threads, !gemm.direct_a_, {}, problem.makes_panels);
-  gemm.packed_each_ = align_up(tenon::cpu::packed_bytes(kernels, problem.k, problem.n));
+  if (!problem.makes_panels)
+    gemm.packed_each_ = align_up(tenon::cpu::packed_bytes(kernels, problem.k, problem.n));
   if (!problem.constant_b) return gemm;
   if (problem.strassen) gemm.strassen_ = plan_strassen(problem);
   TENON_ASSIGN(gemm.packed_,
@@ -120,7 +121,7 @@ size_t Gemm::scratch_bytes() const {
   if (strassen_.usable()) return strassen_.scratch_bytes();
   const size_t workers =
       worker_stride(plan_.worker_scratch_bytes(), problem_.threads) * problem_.threads;
-  return workers + plan_.staged_bytes() + (packs_b() ? packed_each_ * b_count() : 0);
+  return workers + plan_.staged_bytes() + (problem_.constant_b ? 0 : packed_each_ * b_count());
 }
 
 void Gemm::pack_all_b(const void* b, ThreadPool& pool, void* to) const {
@@ -156,13 +157,13 @@ void Gemm::run(const GemmArguments& arguments, ThreadPool& pool, void* scratch) 
   const size_t worker_bytes = worker_stride(plan_.worker_scratch_bytes(), problem_.threads);
   char* workers = free;
   const void* packed = packed_.bytes().data();
-  if (packs_b()) {
+  if (!problem_.constant_b && !problem_.makes_panels) {
     void* to = free + worker_bytes * problem_.threads;
     pack_all_b(arguments.b, pool, to);
     packed = to;
   }
   const char* staged = plan_.staged ? free + worker_bytes * problem_.threads +
-                                          (packs_b() ? packed_each_ * b_count() : 0)
+                                          (problem_.constant_b ? 0 : packed_each_ * b_count())
                                     : nullptr;
   if (staged != nullptr) {
     const MatrixView a{arguments.a, problem_.a.type, problem_.a.row_stride,
@@ -209,9 +210,7 @@ void Gemm::run_task(const GemmArguments& arguments, const void* packed, const vo
       .a = staged != nullptr ? staged : a.data,
       .a_stride = staged != nullptr ? plan_.staged_stride() : problem_.a.row_stride,
       .source = direct_a_ || staged != nullptr ? nullptr : &source,
-      .b = problem_.makes_panels ? nullptr
-                                 : static_cast<const char*>(packed) +
-                                       own_index(at, own_batch(problem_)) * packed_each_,
+      .b = static_cast<const char*>(packed) + own_index(at, own_batch(problem_)) * packed_each_,
       .panels = arguments.panels,
       .output = const_cast<char*>(moved(arguments.c, problem_.c)),
       .output_stride = problem_.c.row_stride,

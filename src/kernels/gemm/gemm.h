@@ -79,7 +79,6 @@ class Gemm {
   int64_t batch_count() const;
   int64_t b_count() const;
   int64_t task_count() const;
-  bool packs_b() const { return !problem_.constant_b && !problem_.makes_panels; }
   void pack_all_b(const void* b, ThreadPool& pool, void* to) const;
   void run_strassen(const GemmArguments& arguments, ThreadPool& pool, void* scratch) const;
   void run_task(const GemmArguments& arguments, const void* packed, const void* staged,
@@ -90,7 +89,7 @@ class Gemm {
   StrassenProduct strassen_;  ///< Where usable, it takes the place of the plain product.
   bool direct_a_ = false;
   PackedWeights packed_;
-  size_t packed_each_ = 0;  ///< bytes of one packed B
+  size_t packed_each_ = 0;  ///< bytes of one packed B; 0 where its panels are made
 };
 
 }  // namespace tenon::cpu
