@@ -233,10 +233,9 @@ class FewRowsKernel final : public WeightKernel {
   /// Rows of bf16 are widened once.
   Rows floats_of(const void* x, float* to) const {
     if (row_floats() == 0) return {static_cast<const float*>(x), d_.x_rows.row_stride};
-    const auto* from = static_cast<const uint16_t*>(x);
-    for (int64_t r = 0; r < d_.rows; ++r)
-      for (int64_t k = 0; k < d_.form.depth; ++k)
-        to[r * d_.form.depth + k] = cpu::bf16_to_float(from[r * d_.x_rows.row_stride + k]);
+    const cpu::Microkernels& floats = cpu::microkernels(cpu::ElementType::f32, cpu::Isa::generic);
+    const cpu::MatrixView rows{x, d_.x_rows.type, d_.x_rows.row_stride};
+    cpu::pack_rows(floats, rows, d_.rows, d_.form.depth, to, d_.form.depth);
     return {to, d_.form.depth};
   }
 
