@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/arithmetic.h"
 #include "base/parallel.h"
 #include "base/stopwatch.h"
 #include "device/open_extents.h"
@@ -137,7 +138,7 @@ void open_axes_of(const Graph& graph, CodeLibrary& library) {
 void make_under(const std::vector<SymbolValues>& shapes, const std::vector<Choice>& choices,
                 const Plan& plan, const Backend& backend, bool own_alone, bool is_beside = false) {
   constexpr size_t kMost = 64;  // Graphs of so many shapes are kept at a time.
-  const size_t batches = (shapes.size() + kMost - 1) / kMost;
+  const size_t batches = ceil_div(shapes.size(), kMost);
   for (size_t batch = 0; batch < batches; ++batch) {
     std::vector<std::unique_ptr<Collector>> collectors;
     for (size_t i = batch; i < shapes.size(); i += batches)

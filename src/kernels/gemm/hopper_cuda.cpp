@@ -20,7 +20,6 @@ namespace {
 using namespace hopper;
 
 constexpr size_t kOffered = 8, kOfferedForFewRows = 3;
-constexpr int64_t kFewRows = 4;
 constexpr int64_t kWidestTile = 256;
 const int64_t kMomentsGroup = RowMoments().group;
 
@@ -135,7 +134,7 @@ Result<FoldedProduct> describe(const Problem& problem) {
   const size_t members =
       problem.operation.bodies().empty() ? 1 : problem.operation.bodies()[0]->nodes().size();
   const bool is_only = members > from.region.steps.size() + 1;
-  if (!is_only && ((p.m() <= kFewRows && p.batches > 1) || p.n() < kFewestColumns))
+  if (!is_only && ((p.m() <= kFewProductRows && p.batches > 1) || p.n() < kFewestColumns))
     return unsupported("few rows or columns");
   if (p.m() * p.n() * p.batches > INT32_MAX || p.k > INT32_MAX)
     return unsupported("{} products of {}x{}x{}; takes 2^31 elements", p.batches, p.m(), p.n(),
@@ -182,7 +181,7 @@ std::vector<std::string> tilings(const Problem& problem) {
   for (const Tiling& t : all_tilings())
     if ((takes(t, *p) || p->constant != nullptr) && takes_moments(t, *p)) possible.push_back(t);
   std::vector<std::string> texts;
-  const size_t offered = p->m() <= kFewRows ? kOfferedForFewRows : kOffered;
+  const size_t offered = p->m() <= kFewProductRows ? kOfferedForFewRows : kOffered;
   for (const Tiling& t : best_tilings(possible, p->sizes(), multiprocessors(problem), offered))
     texts.push_back(t.text());
   return texts.empty() ? std::vector<std::string>{"m=64,n=64,splits=1,each=1,moves=1"} : texts;

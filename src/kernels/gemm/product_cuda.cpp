@@ -72,9 +72,7 @@ void add_product(KernelCode& code, const Problem& problem, const DeviceProduct& 
   code.round_to(y.type);
   const bool wide = byte_size(a.type) == 8;
   code.alias("Accumulator", is_real(a.type) ? (wide ? "f64" : "f32") : (wide ? "i64" : "i32"));
-  // Kernels for few rows keep sums of all of them in registers.
-  constexpr int64_t kFewRows = 4;
-  if (p.m > kFewRows)
+  if (p.m > kFewProductRows)
     code.open("kM", p.m);
   else
     code.constant("kM", p.m);

@@ -19,6 +19,9 @@ struct DeviceProduct {
   int64_t batches() const { return loop_count(batch); }
 };
 
+/// Kernels for few rows, at most so many, keep sums of all of them in registers.
+inline constexpr int64_t kFewProductRows = 4;
+
 /// Fails, with the reason, for other than matrix products.
 Result<DeviceProduct> describe_product(const Problem& problem, RegionExtras extras = {});
 
